@@ -30,7 +30,7 @@ test-fast: ## The tests that need no JVM
 
 check: ## Lint, types and layers
 	@scripts/bootstrap dev
-	@echo "ruff" && $(VENV)/ruff check src tests scripts
+	@echo "ruff" && $(VENV)/ruff check src tests scripts && $(VENV)/ruff format --check --quiet src tests scripts bench
 	@echo "mypy" && $(VENV)/mypy
 	@echo "import-linter" && $(VENV)/lint-imports --no-logo
 

@@ -49,8 +49,10 @@ BY = tuple(column for column in COLUMNS if column.by is not None)
 FIRST = (Column("a_day_later", "DateTime", "timestamp + INTERVAL 1 DAY", ""),)
 QUERIES = (
     ("all values", "SELECT uniq({column}) FROM {table}"),
-    ("a group each", "SELECT {column}, count() AS rows FROM {table} GROUP BY {column} ORDER BY rows DESC, {column}"
-     " LIMIT 10"),
+    (
+        "a group each",
+        "SELECT {column}, count() AS rows FROM {table} GROUP BY {column} ORDER BY rows DESC, {column} LIMIT 10",
+    ),
     ("one value", "SELECT count() FROM {table} WHERE {column} = {value}"),
 )
 
@@ -70,8 +72,13 @@ def main() -> None:
     text = report(
         found,
         "make bench-bridge" if usual else f"python bench/bridge.py --write {options}",
-        seconds=seconds, warm=WARM, repeats=asked.repeats, least=LEAST, longest=LONGEST,
-        bridged=files[BRIDGED], settled=files[SETTLED],
+        seconds=seconds,
+        warm=WARM,
+        repeats=asked.repeats,
+        least=LEAST,
+        longest=LONGEST,
+        bridged=files[BRIDGED],
+        settled=files[SETTLED],
     )
     print(text)
     if asked.write:

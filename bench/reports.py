@@ -51,8 +51,13 @@ class Line:
     @property
     def row(self) -> str:
         cells = [
-            str(self.case.number), self.case.title, *_cells(self.moved), _rows(self.later),
-            *_cells(self.changed), *_cells(self.everything), f"{self.case.minimum:,}",
+            str(self.case.number),
+            self.case.title,
+            *_cells(self.moved),
+            _rows(self.later),
+            *_cells(self.changed),
+            *_cells(self.everything),
+            f"{self.case.minimum:,}",
         ]
         return f"| {' | '.join(cells)} |"
 

@@ -12,9 +12,24 @@ from dataclasses import dataclass, replace
 
 DIMENSIONS, STATES = 7, 42
 TYPES = (
-    "UInt32", "Int64", "Float64", "Nullable(Float64)", "Decimal(18, 4)", "UInt16", "Nullable(Int32)", "UInt64",
-    "LowCardinality(Nullable(String))", "DateTime", "Array(String)", "Nullable(DateTime)", "Bool", "Date",
-    "DateTime64(3)", "String", "UUID", "Enum8('new' = 1, 'paid' = 2, 'sent' = 3)",
+    "UInt32",
+    "Int64",
+    "Float64",
+    "Nullable(Float64)",
+    "Decimal(18, 4)",
+    "UInt16",
+    "Nullable(Int32)",
+    "UInt64",
+    "LowCardinality(Nullable(String))",
+    "DateTime",
+    "Array(String)",
+    "Nullable(DateTime)",
+    "Bool",
+    "Date",
+    "DateTime64(3)",
+    "String",
+    "UUID",
+    "Enum8('new' = 1, 'paid' = 2, 'sent' = 3)",
 )
 NUMBERS = frozenset(TYPES[:8])
 WORDS = (

@@ -26,8 +26,14 @@ from penstock.sql.compile import compile_sql
 
 ROWS, REPEATS, WARM, COMPILED = 8_000_000, 9, 2, 50
 COLUMNS = {
-    "id": "Int64", "at": "DateTime", "path": "String", "user": "String", "country": "LowCardinality(String)",
-    "ms": "Int32", "price": "Float64", "coupon": "Nullable(String)",
+    "id": "Int64",
+    "at": "DateTime",
+    "path": "String",
+    "user": "String",
+    "country": "LowCardinality(String)",
+    "ms": "Int32",
+    "price": "Float64",
+    "coupon": "Nullable(String)",
 }
 PAIRS: Mapping[str, tuple[str, str]] = {
     "hits a day": (
@@ -92,7 +98,9 @@ def main() -> None:
 
 def _session(folder: str, rows: int) -> SparkSession:
     builder = SparkSession.builder.master("local[2]")
-    for key, value in (SPARK_CONF | BULK_CONF | {"spark.driver.memory": "3g", "spark.ui.showConsoleProgress": "false"}).items():
+    for key, value in (
+        SPARK_CONF | BULK_CONF | {"spark.driver.memory": "3g", "spark.ui.showConsoleProgress": "false"}
+    ).items():
         if key != "spark.sql.extensions":
             builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -112,7 +120,9 @@ def _measure(session: SparkSession, repeats: int) -> Iterator[Measured]:
     project = Project.of([DataSource("hits", columns, Engine())], [])
     for name, (clickhouse, make_pipeline) in PAIRS.items():
         text = Text(clickhouse, Location("q.sql"))
-        compiling = statistics.median(_seconds(lambda text=text: compile_sql(project, text, "clickhouse")) for _ in range(COMPILED))
+        compiling = statistics.median(
+            _seconds(lambda text=text: compile_sql(project, text, "clickhouse")) for _ in range(COMPILED)
+        )
         pair = (compile_sql(project, text, "clickhouse").sql, make_pipeline)
         ours, theirs = _by_turns(session, pair, repeats)
         yield Measured(name, statistics.median(ours), statistics.median(theirs), compiling * 1000)

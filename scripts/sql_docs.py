@@ -30,11 +30,25 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/sql-functions.md"
 MARK = "<!-- From here on written by scripts/sql_docs.py. -->\n"
 SAMPLES = {
-    "any": "x", "number": "x", "integer": "x", "float": "f", "string": "s", "time": "t",
-    "array": "a", "map": "m", "constant": "1", "text": "s", "bytes": "s",
+    "any": "x",
+    "number": "x",
+    "integer": "x",
+    "float": "f",
+    "string": "s",
+    "time": "t",
+    "array": "a",
+    "map": "m",
+    "constant": "1",
+    "text": "s",
+    "bytes": "s",
 }
 COLUMNS = {
-    "x": "Int64", "f": "Float64", "s": "String", "t": "DateTime", "a": "Array(Int64)", "m": "Map(String, Int64)",
+    "x": "Int64",
+    "f": "Float64",
+    "s": "String",
+    "t": "DateTime",
+    "a": "Array(Int64)",
+    "m": "Map(String, Int64)",
 }
 LONGEST_SHOWN = 140
 

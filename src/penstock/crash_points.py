@@ -84,7 +84,7 @@ def disarm() -> bool:
     return died
 
 
-def reached(point: str) -> None:
+def crash_point(point: str) -> None:
     """Crash here if a test armed this point. Raises Crashed."""
     fault = _armed
     if fault is None:

@@ -26,8 +26,21 @@ PATIENCE = 90.0
 BETWEEN = ("crash_points", "database", "commit")
 """Modules that write for others: who asked them is the place."""
 OURS = (
-    "flows", "settling", "deployment", "inbox", "fork", "apart", "sweep",
-    "drift", "window", "outgrow", "call", "limited", "maintenance", "copies", "schedule",
+    "flows",
+    "settling",
+    "deployment",
+    "inbox",
+    "fork",
+    "apart",
+    "sweep",
+    "drift",
+    "window",
+    "outgrow",
+    "call",
+    "limited",
+    "maintenance",
+    "copies",
+    "schedule",
 )
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 
@@ -117,7 +130,7 @@ def _doom() -> None:
     """Every point is the end from now on."""
     crash_points.arm("end", 1, lambda: None)
     try:
-        crash_points.reached("end")
+        crash_points.crash_point("end")
     except crash_points.Crashed:
         return
 

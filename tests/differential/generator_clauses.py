@@ -10,7 +10,10 @@ from random import Random
 JOINS = ("INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "ANY LEFT JOIN")
 KEYS = ("id", "u8", "i8", "i32", "ni", "lc", "s", "ns", "d", "b", "dec", "u16")
 FILLS = (
-    ("id", ""), ("id", "FROM 0 TO 9"), ("u8 % 10", "STEP 2"), ("id * 2", "TO 15 STEP 3"),
+    ("id", ""),
+    ("id", "FROM 0 TO 9"),
+    ("u8 % 10", "STEP 2"),
+    ("id * 2", "TO 15 STEP 3"),
     ("toStartOfMonth(d)", "FROM toDate('2023-10-01') TO toDate('2024-09-01') STEP INTERVAL 1 MONTH"),
     ("toStartOfDay(t)", "FROM toDateTime('2024-07-10 00:00:00') TO toDateTime('2024-07-22 00:00:00') STEP 172800"),
 )

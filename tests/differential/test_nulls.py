@@ -22,8 +22,16 @@ from penstock.sql.functions.table import FAMILIES
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 NULLABLE = {
-    "any": "ni", "number": "ni", "integer": "ni", "float": "nf", "string": "ns", "time": "nt",
-    "array": "arr", "map": "m", "text": "ns", "bytes": "ns",
+    "any": "ni",
+    "number": "ni",
+    "integer": "ni",
+    "float": "nf",
+    "string": "ns",
+    "time": "nt",
+    "array": "arr",
+    "map": "m",
+    "text": "ns",
+    "bytes": "ns",
 }
 PLAIN = NULLABLE | {"number": "i32", "integer": "i32", "float": "f", "string": "s", "text": "s", "time": "t"}
 MORE = {"constant": ("1", "'UTC'", "'day'"), "any": ("ns", "nt", "nf")}

@@ -18,12 +18,19 @@ from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.column_types import spark_type
 
 RELAXED = settings(
-    max_examples=12, deadline=None, derandomize=True, database=None,
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 ROWS = [
-    (1, 2, None, 7, "x", [1, 2]), (2, 2, 3, 1, "y", []), (2, 5, 4, 1, "x", [3]), (4, 1, None, 4, "", [4, 4, 1]),
-    (5, 5, 5, 5, "y", [0]), (1, 2, None, 7, "x", [1, 2]),
+    (1, 2, None, 7, "x", [1, 2]),
+    (2, 2, 3, 1, "y", []),
+    (2, 5, 4, 1, "x", [3]),
+    (4, 1, None, 4, "", [4, 4, 1]),
+    (5, 5, 5, 5, "y", [0]),
+    (1, 2, None, 7, "x", [1, 2]),
 ]
 
 

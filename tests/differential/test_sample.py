@@ -20,8 +20,20 @@ pytestmark = pytest.mark.spark
 BITS = {"s8": 8, "s16": 16, "s32": 32, "s64": 64}
 KEYS = {**dict.fromkeys(BITS, "x"), "hashed": "cityHash64(x)"}
 RATIOS = (
-    "0.1", "1/10 OFFSET 0", "1/3 OFFSET 1/3", "0.1 OFFSET 0.9", "0.5 OFFSET 0.8", "0.1 OFFSET 1", "1", "0", "0.001",
-    "0.001 OFFSET 0.5", "1e-1 OFFSET 2E-1", "0.1/0.3", "10/100", "0.99999999999999999",
+    "0.1",
+    "1/10 OFFSET 0",
+    "1/3 OFFSET 1/3",
+    "0.1 OFFSET 0.9",
+    "0.5 OFFSET 0.8",
+    "0.1 OFFSET 1",
+    "1",
+    "0",
+    "0.001",
+    "0.001 OFFSET 0.5",
+    "1e-1 OFFSET 2E-1",
+    "0.1/0.3",
+    "10/100",
+    "0.99999999999999999",
     "0.7 OFFSET 0.30000000000000001",
 )
 REFUSED = ("1 OFFSET 0.5", "0 OFFSET 0.1", "1/0", ".5", "-0.1", "0.5 OFFSET -0.1", "'0.1'", "x")

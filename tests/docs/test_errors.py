@@ -25,7 +25,7 @@ def codes(tree: ast.Module) -> Iterator[str]:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "roblem" in name:
                 given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "code")]
                 yield from filter(None, map(_text, given))
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refuse" in name:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if "refus" in name:
                 yield from (code for code in map(_text, node.args) if code and "-" in code)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in ("Fault", "fault"):
                 yield from (code for code in map(_text, node.args) if code and "-" in code)

@@ -26,16 +26,14 @@ PARTICIPLE = re.compile(rf"[a-z]*[aeiouy][a-z]*(?<!e)ed|[a-z]*[aeiouy][a-z]*(?<!
 DOUBLE_CLASSES: dict[str, str] = {}
 """Classes that two modules define."""
 NAMES_ALLOWED = {
+    "typed": "the module of `Typed`, a piece of SQL with its type",
     "allowed": "the lists of what SQL of DIALECT spark may contain",
     "landing": "a noun: rows land in a landing table",
     "missing": "the functions of ClickHouse that are missing",
     "ordering": "a noun: the order of values",
-    "reached": "the chaos tests arm crash points by name, and each call gives one",
-    "refused": "the exception that refuses a node, which the whole SQL compiler raises",
     "rendering": "a noun: templates are rendered",
     "rounding": "a noun: the functions that round",
     "split": "a verb: the functions splitByChar, splitByString and the like",
-    "typed": "the constructor of `Typed`, the unit the SQL compiler works on, and its module",
     "unchanged": "the data sources that a change leaves unchanged",
     "unsupported": "the clauses that are not supported",
 }

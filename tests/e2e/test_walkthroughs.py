@@ -60,7 +60,12 @@ class Shell:
         note = self._folder / "where"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", f"{own}\npwd > '{note}'"],
-            cwd=self._where, env=self._environment, capture_output=True, text=True, timeout=SECONDS, check=False,
+            cwd=self._where,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
             stdin=subprocess.DEVNULL,
         )
         if note.exists():

@@ -27,14 +27,26 @@ SOURCES = {
     "newest": ("k UInt8, n Int32, gone UInt8", "ReplacingMergeTree", "SORTING_KEY k", "VER n", "IS_DELETED gone"),
     "sums": ("day Date, kind String, n Int64, rows UInt32", "SummingMergeTree", "SORTING_KEY day, kind"),
     "months": ("month Date, n Int64, rows UInt32", "SummingMergeTree", "SORTING_KEY month", "COLUMNS n, rows"),
-    "states": ("k UInt8, c AggregateFunction(count), s AggregateFunction(sum, Int32), "
-               "u AggregateFunction(uniqExact, String), m SimpleAggregateFunction(max, Int32), "
-               "l SimpleAggregateFunction(anyLast, String)", "AggregatingMergeTree", "SORTING_KEY k"),
-    "all_states": ("one UInt8, c AggregateFunction(count), u AggregateFunction(uniqExact, String)",
-                   "AggregatingMergeTree", "SORTING_KEY one"),
+    "states": (
+        "k UInt8, c AggregateFunction(count), s AggregateFunction(sum, Int32), "
+        "u AggregateFunction(uniqExact, String), m SimpleAggregateFunction(max, Int32), "
+        "l SimpleAggregateFunction(anyLast, String)",
+        "AggregatingMergeTree",
+        "SORTING_KEY k",
+    ),
+    "all_states": (
+        "one UInt8, c AggregateFunction(count), u AggregateFunction(uniqExact, String)",
+        "AggregatingMergeTree",
+        "SORTING_KEY one",
+    ),
     "collapsed": ("k UInt8, n Int32, sign Int8", "CollapsingMergeTree", "SORTING_KEY k", "SIGN sign"),
-    "versioned": ("k UInt8, n Int32, v UInt8, sign Int8", "VersionedCollapsingMergeTree", "SORTING_KEY k",
-                  "SIGN sign", "VERSION v"),
+    "versioned": (
+        "k UInt8, n Int32, v UInt8, sign Int8",
+        "VersionedCollapsingMergeTree",
+        "SORTING_KEY k",
+        "SIGN sign",
+        "VERSION v",
+    ),
     "tagged": ("tag String, rows UInt32", "SummingMergeTree", "SORTING_KEY tag"),
     "named": ("id UInt32, name String", "MergeTree", "SORTING_KEY id"),
 }

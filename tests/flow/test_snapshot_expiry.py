@@ -54,9 +54,7 @@ ASK = "SELECT countMerge(events), sumMerge(total) FROM daily"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, True])
-def test_a_view_goes_on_after_its_snapshots_were_expired(
-    make_pipeline: MakePipeline, restart: bool
-) -> None:
+def test_a_view_goes_on_after_its_snapshots_were_expired(make_pipeline: MakePipeline, restart: bool) -> None:
     pipeline = make_pipeline(FILES)
     pipeline.post("events", rows(0))
     pipeline.drain()

@@ -206,5 +206,3 @@ def test_an_order_has_each_name_after_what_it_reads(reads: dict[str, set[str]]) 
     for name in order:
         assert all(order.index(read) < order.index(name) for read in graph.upstream(name))
         assert all(name in graph.upstream(reader) for reader in graph.downstream(name))
-
-

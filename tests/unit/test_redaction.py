@@ -98,5 +98,7 @@ def test_what_looks_like_a_secret_is_hidden_unknown_or_not(text: str, left: str)
 
 def test_short_values_do_not_blot_out_texts() -> None:
     forget_secrets()
-    register_secrets(secret_values(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x"))))
+    register_secrets(
+        secret_values(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x")))
+    )
     assert redact("a table") == "a table"

@@ -96,9 +96,7 @@ class Pipeline:
         )
         most = SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
         self.materializer = ColumnMaterializer(core, most)
-        self.rollback_window = RollbackWindow(
-            core.store, settings.deploy.rollback_window_hours, self.deployer.retire
-        )
+        self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, self.deployer.retire)
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(CopyContext(core, self.reader, self.ingestion, folder / JOBS))
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)

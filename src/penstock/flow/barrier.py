@@ -49,9 +49,7 @@ def barrier_snapshot(barrier: Barrier, now: Snapshots) -> int | None:
 
 def _all_arrived(barrier: Barrier, progress: Mapping[str, Progress]) -> bool:
     views = all(_is_at_end(progress.get(flow)) for flow in barrier.flows)
-    return views and all(
-        stop == 0 or _last_landed_batch(progress.get(flow)) >= stop for flow, stop in barrier.landings
-    )
+    return views and all(stop == 0 or _last_landed_batch(progress.get(flow)) >= stop for flow, stop in barrier.landings)
 
 
 def _is_at_end(progress: Progress | None) -> bool:

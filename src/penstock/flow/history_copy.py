@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.bindings import Latest, Slice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
@@ -75,6 +75,5 @@ def _commit_slice(
     columns = ", ".join(f"{sql} AS {quote_identifier(field)}" for field, sql in copy.select)
     rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
     added = registry.commit(rows, copy.table, made)
-    reached("copy.committed")
+    crash_point("copy.committed")
     return added
-

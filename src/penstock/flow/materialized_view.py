@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.bindings import Appended, Latest, Slice, TablePart, binding_relation, merged_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
@@ -75,7 +75,7 @@ def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewSte
     if isinstance(step.part, Slice) and isinstance(step.progress.cursor, HistoryCursor):
         tag_snapshot(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
     added = registry.commit(rows, view.table, {view.id: step.progress})
-    reached("view.committed")
+    crash_point("view.committed")
     if isinstance(step.part, Slice) and isinstance(step.progress.cursor, TailCursor):
         release_tag(lake, view.trigger.binding.table, (view.table, view.id))
     return added

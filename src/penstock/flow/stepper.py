@@ -272,5 +272,3 @@ def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:
         written_rows=done.rows,
         rows_quarantine=done.rejected,
     )
-
-

@@ -58,18 +58,54 @@ REFUSED: Mapping[str, str] = {
 
 UNSUPPORTED = frozenset(
     (
-        "BFloat16", "Dynamic", "Geometry", "LineString", "MultiLineString", "MultiPoint", "MultiPolygon", "Nothing",
-        "Point", "Polygon", "QBit", "Ring", "Time", "Time64", "Variant", "IntervalNanosecond", "IntervalMicrosecond",
-        "IntervalMillisecond", "IntervalSecond", "IntervalMinute", "IntervalHour", "IntervalDay", "IntervalWeek",
-        "IntervalMonth", "IntervalQuarter", "IntervalYear",
+        "BFloat16",
+        "Dynamic",
+        "Geometry",
+        "LineString",
+        "MultiLineString",
+        "MultiPoint",
+        "MultiPolygon",
+        "Nothing",
+        "Point",
+        "Polygon",
+        "QBit",
+        "Ring",
+        "Time",
+        "Time64",
+        "Variant",
+        "IntervalNanosecond",
+        "IntervalMicrosecond",
+        "IntervalMillisecond",
+        "IntervalSecond",
+        "IntervalMinute",
+        "IntervalHour",
+        "IntervalDay",
+        "IntervalWeek",
+        "IntervalMonth",
+        "IntervalQuarter",
+        "IntervalYear",
     )
 )
 """Names that ClickHouse knows and nothing here stands for."""
 
 _SIMPLE_FUNCTIONS = (
-    "any", "anyLast", "any_respect_nulls", "anyLast_respect_nulls", "min", "max", "sum", "sumWithOverflow",
-    "groupBitAnd", "groupBitOr", "groupBitXor", "sumMap", "minMap", "maxMap", "groupArrayArray",
-    "groupUniqArrayArray", "groupUniqArrayArrayMap",
+    "any",
+    "anyLast",
+    "any_respect_nulls",
+    "anyLast_respect_nulls",
+    "min",
+    "max",
+    "sum",
+    "sumWithOverflow",
+    "groupBitAnd",
+    "groupBitOr",
+    "groupBitXor",
+    "sumMap",
+    "minMap",
+    "maxMap",
+    "groupArrayArray",
+    "groupUniqArrayArray",
+    "groupUniqArrayArrayMap",
 )
 _SAME_FUNCTION = {"any_value": "any", "first_value": "any", "last_value": "anyLast", "sumMappedArrays": "sumMap"}
 
@@ -234,6 +270,7 @@ def read_decimal(reader: Reader, head: Lexeme) -> t.Type:
 
 def read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
     """The reader of a Decimal that takes its scale only."""
+
     def read(reader: Reader, head: Lexeme) -> t.Type:
         reader.expect("(")
         scale = _read_number(reader, 0, precision)

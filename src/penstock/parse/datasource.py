@@ -24,12 +24,30 @@ from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
 from penstock.parse.schema import parse_schema
 
 _CONNECTORS = (
-    "KAFKA_CONNECTION_NAME", "KAFKA_TOPIC", "KAFKA_GROUP_ID", "KAFKA_AUTO_OFFSET_RESET", "KAFKA_STORE_RAW_VALUE",
-    "KAFKA_STORE_HEADERS", "KAFKA_KEY_FORMAT", "KAFKA_VALUE_FORMAT", "IMPORT_CONNECTION_NAME", "IMPORT_BUCKET_URI",
-    "IMPORT_SCHEDULE", "IMPORT_FORMAT", "IMPORT_FROM_TIMESTAMP",
+    "KAFKA_CONNECTION_NAME",
+    "KAFKA_TOPIC",
+    "KAFKA_GROUP_ID",
+    "KAFKA_AUTO_OFFSET_RESET",
+    "KAFKA_STORE_RAW_VALUE",
+    "KAFKA_STORE_HEADERS",
+    "KAFKA_KEY_FORMAT",
+    "KAFKA_VALUE_FORMAT",
+    "IMPORT_CONNECTION_NAME",
+    "IMPORT_BUCKET_URI",
+    "IMPORT_SCHEDULE",
+    "IMPORT_FORMAT",
+    "IMPORT_FROM_TIMESTAMP",
 )
 _OWN = (
-    "DESCRIPTION", "TAGS", "SCHEMA", "INDEXES", "TOKEN", "SHARED_WITH", "FORWARD_QUERY", "BACKFILL", "RENAMED_FROM",
+    "DESCRIPTION",
+    "TAGS",
+    "SCHEMA",
+    "INDEXES",
+    "TOKEN",
+    "SHARED_WITH",
+    "FORWARD_QUERY",
+    "BACKFILL",
+    "RENAMED_FROM",
 )
 _SCOPES = ("READ", "APPEND")
 
@@ -76,9 +94,7 @@ def _check_templates(entries: Iterable[Entry]) -> Iterable[Problem]:
             yield template_problem(entry.value.location)
 
 
-def _parse_columns(
-    datafile: Datafile, directives: Mapping[str, Entry], problems: list[Problem]
-) -> tuple[Column, ...]:
+def _parse_columns(datafile: Datafile, directives: Mapping[str, Entry], problems: list[Problem]) -> tuple[Column, ...]:
     schema = directives.get("SCHEMA")
     if schema is None:
         hint = "write `SCHEMA >` and the columns, indented, in the lines below"

@@ -45,9 +45,7 @@ def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) 
     return Token(name.text, scope.text.upper())
 
 
-def parse_tokens(
-    entries: Iterable[Entry], scopes: Collection[str], problems: list[Problem]
-) -> tuple[Token, ...]:
+def parse_tokens(entries: Iterable[Entry], scopes: Collection[str], problems: list[Problem]) -> tuple[Token, ...]:
     """Every TOKEN among the entries."""
     found = (parse_token(entry, scopes, problems) for entry in entries if entry.keyword == "TOKEN")
     return tuple(dict.fromkeys(token for token in found if token is not None))

@@ -151,4 +151,3 @@ class Plan:
 
     def resource(self, name: str) -> ResourcePlan | None:
         return next((resource for resource in self.resources if resource.name == name), None)
-

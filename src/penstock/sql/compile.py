@@ -198,7 +198,7 @@ def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
 
 
 def _refused_statement(environment: Environment, tree: exp.Expr) -> Refused:
-    return _new_translator(environment).refused(tree, "not-a-query", "only SELECT is allowed here")
+    return _new_translator(environment).refusal(tree, "not-a-query", "only SELECT is allowed here")
 
 
 def _new_translator(environment: Environment) -> Translator:

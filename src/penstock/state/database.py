@@ -33,7 +33,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.errors import Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.state.locks import read_lease_token, take_named_lock
 
@@ -110,12 +110,12 @@ class Database:
         Raises Fenced if another server has taken the lease, StorageFull; then nothing is written. Raises Unavailable
         if the store does not answer; then it is unknown whether it was written (`write_once` handles that).
         """
-        reached("state.before")
+        crash_point("state.before")
         with translated_errors(), _connect_with_retry(self._writing) as connection, connection.begin():
             if self._token is not None:
                 _check_lease_token(connection, self._token)
             yield connection
-        reached("state.after")
+        crash_point("state.after")
 
     def write_once(self, write: Callable[[Connection], T], find: Callable[[Connection], T | None]) -> T:
         """Write in a transaction of its own; after a lost connection write again, unless `find` then finds the result.

@@ -113,5 +113,3 @@ def _read_append(
         frame.variables[name] = [*owner, value(frame)]
 
     return run
-
-

@@ -6,13 +6,39 @@ from penstock.demo import expected_results
 from penstock.demo.nyc_flights import Row
 
 FLIGHTS: tuple[Row, ...] = (
-    {"carrier": "UA", "flight": "15", "origin": "EWR", "dest": "IAH", "tailnum": "N1", "dep_delay": 2, "arr_delay": 5,
-     "distance": 100, "air_time": 60, "time_hour": "2013-01-31T23:00:00Z"},
-    {"carrier": "UA", "flight": "16", "origin": "EWR", "dest": "IAH", "distance": 50,
-     "time_hour": "2013-02-01T00:00:00Z"},
-    {"carrier": "UA", "flight": "17", "origin": "JFK", "dest": "IAH", "tailnum": "N1", "dep_delay": -1, "arr_delay": 0,
-     "distance": 10, "air_time": 30, "time_hour": "2013-01-31T05:00:00Z"},
-)  # fmt: skip
+    {
+        "carrier": "UA",
+        "flight": "15",
+        "origin": "EWR",
+        "dest": "IAH",
+        "tailnum": "N1",
+        "dep_delay": 2,
+        "arr_delay": 5,
+        "distance": 100,
+        "air_time": 60,
+        "time_hour": "2013-01-31T23:00:00Z",
+    },
+    {
+        "carrier": "UA",
+        "flight": "16",
+        "origin": "EWR",
+        "dest": "IAH",
+        "distance": 50,
+        "time_hour": "2013-02-01T00:00:00Z",
+    },
+    {
+        "carrier": "UA",
+        "flight": "17",
+        "origin": "JFK",
+        "dest": "IAH",
+        "tailnum": "N1",
+        "dep_delay": -1,
+        "arr_delay": 0,
+        "distance": 10,
+        "air_time": 30,
+        "time_hour": "2013-01-31T05:00:00Z",
+    },
+)
 
 
 def test_days_and_months() -> None:

@@ -113,7 +113,7 @@ def test_unknown_keyword_takes_its_block_with_it() -> None:
 
 
 def test_words_and_items_have_places() -> None:
-    token, tags = read("TOKEN \"my app\" 'READ'\nDESCRIPTION >\n    a, \"b\"\n    c")
+    token, tags = read('TOKEN "my app" \'READ\'\nDESCRIPTION >\n    a, "b"\n    c')
     assert [(word.text, str(word.location)) for word in split_words(token.value)] == [
         ("my app", "x.pipe:1:8"),
         ("READ", "x.pipe:1:17"),

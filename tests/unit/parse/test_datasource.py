@@ -90,7 +90,7 @@ def test_engine() -> None:
 
 def test_everything_else() -> None:
     source = read(
-        "DESCRIPTION >\n    Two\n    lines\nTAGS a, b\nTOKEN \"my app\" append\nTOKEN r READ\n"
+        'DESCRIPTION >\n    Two\n    lines\nTAGS a, b\nTOKEN "my app" append\nTOKEN r READ\n'
         "SHARED_WITH >\n    one,\n    two\nINDEXES >\n    INDEX i a TYPE minmax,\n    INDEX j b TYPE set(1)\n"
         "SCHEMA >\n    a Int8\nFORWARD_QUERY SELECT *\nBACKFILL skip\nRENAMED_FROM `old`"
     )

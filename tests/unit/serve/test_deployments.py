@@ -119,14 +119,27 @@ def test_what_is_no_form_is_a_400(client: TestClient, kind: str) -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.sampled_from([
-            b"--b", b"--", b"\r\n", b"\n", b"Content-Disposition: form-data; name=x; filename=", b"a.pipe", b'"a.pipe"',
-            b"Content-Disposition: ", b"NODE n\r\nSQL >\r\n  SELECT 1", b"\xff", b"\x00", b";", b"charset=x",
-        ]),
+        st.sampled_from(
+            [
+                b"--b",
+                b"--",
+                b"\r\n",
+                b"\n",
+                b"Content-Disposition: form-data; name=x; filename=",
+                b"a.pipe",
+                b'"a.pipe"',
+                b"Content-Disposition: ",
+                b"NODE n\r\nSQL >\r\n  SELECT 1",
+                b"\xff",
+                b"\x00",
+                b";",
+                b"charset=x",
+            ]
+        ),
         max_size=14,
     ),
     st.sampled_from(["boundary=b", "boundary=b; charset=utf-16", "boundary=b; charset=nope", "boundary=\xff", "x"]),
-)  # fmt: skip
+)
 def test_no_body_is_ever_a_500(client: TestClient, parts: list[bytes], rest: str) -> None:
     kind = f"multipart/form-data; {rest}".encode("latin-1")
     answer = client.post("/v1/deploy?check=1", content=b"".join(parts), headers={b"Content-Type": kind})

@@ -1,6 +1,6 @@
 """The flights project, as values: the first customer of the SQL layer.
 
-In: nothing. Out: `PROJECT` and the parts to build others. Called by the tests of sql. Invariant: it
+In: nothing. Out: `PROJECT` and the parts to build others. Invariant: it
 compiles without a problem.
 """
 

@@ -16,9 +16,7 @@ REFUSED = {
     "quantile(day_of_flight)": "`quantile` needs an integer or a float: toFloat64(x)",
     "quantileTiming(delay)": "`quantileTiming` needs an unsigned integer of at most 32 bits: toUInt32(x)",
     "quantileGK(0.5)(day)": "`quantileGK` needs an accuracy, a whole number, as first parameter",
-    "avgWeighted(1.5, day)": (
-        "`avgWeighted` needs two Float64 or two integers of at most 32 bits: toFloat64(x)"
-    ),
+    "avgWeighted(1.5, day)": ("`avgWeighted` needs two Float64 or two integers of at most 32 bits: toFloat64(x)"),
     "groupConcat(1.5)": "`groupConcat` needs a String or an integer: toString(x)",
     "min(map('a', 1))": "`min` needs a value that can be compared",
     "uniq(map('a', 1))": "`uniq` needs a value without a Map",
@@ -57,8 +55,12 @@ def test_a_name_is_read_in_one_way() -> None:
     read = {name: parse_aggregate_name(name) for name in names}
     assert all(read.values())
     assert [each.name for each in read.values() if each] == [
-        "groupArrayArrayIf", "count", "sumIfOrNull", "argMinIf", "sumIfArray",
-    ]  # fmt: skip
+        "groupArrayArrayIf",
+        "count",
+        "sumIfOrNull",
+        "argMinIf",
+        "sumIfArray",
+    ]
     assert read["sumIfOrNull"].on_condition  # type: ignore[union-attr]
     assert read["sumIfOrNull"].or_null  # type: ignore[union-attr]
     assert not read["sumIfArray"].on_condition  # type: ignore[union-attr]

@@ -12,8 +12,17 @@ from penstock.model.project import Project
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.engines.column_expression import compile_expression
 
-COLUMNS = {"s": "String", "n": "Nullable(String)", "i": "Int64", "u": "UInt32", "f": "Float64", "d": "Decimal(38, 2)",
-           "arr": "Array(String)", "nulls": "Array(Nullable(String))", "pair": "Tuple(Int32, String)"}  # fmt: skip
+COLUMNS = {
+    "s": "String",
+    "n": "Nullable(String)",
+    "i": "Int64",
+    "u": "UInt32",
+    "f": "Float64",
+    "d": "Decimal(38, 2)",
+    "arr": "Array(String)",
+    "nulls": "Array(Nullable(String))",
+    "pair": "Tuple(Int32, String)",
+}
 PROJECT = Project.of([datasource("t", COLUMNS)], [])
 
 
@@ -37,12 +46,17 @@ def test_a_null_fails_where_an_element_cannot_be_null() -> None:
 
 
 LENIENT = (
-    "accurateCastOrNull(i, 'Decimal(5, 2)')", "accurateCastOrDefault(i, 'Decimal(5, 2)')",
-    "accurateCastOrNull(i, 'DateTime')", "accurateCastOrDefault(f, 'DateTime')",
-    "accurateCastOrNull(i, 'DateTime64(3)')", "accurateCastOrNull(f, 'Decimal(9, 2)')",
-    "accurateCastOrDefault(d, 'Decimal(5, 1)')", "toDateTimeOrNull(i)",
-    "accurateCastOrNull(i, 'Date')", "accurateCastOrDefault(i, 'DateTime64(6)', toDateTime64('2020-01-01', 6))",
-)  # fmt: skip
+    "accurateCastOrNull(i, 'Decimal(5, 2)')",
+    "accurateCastOrDefault(i, 'Decimal(5, 2)')",
+    "accurateCastOrNull(i, 'DateTime')",
+    "accurateCastOrDefault(f, 'DateTime')",
+    "accurateCastOrNull(i, 'DateTime64(3)')",
+    "accurateCastOrNull(f, 'Decimal(9, 2)')",
+    "accurateCastOrDefault(d, 'Decimal(5, 1)')",
+    "toDateTimeOrNull(i)",
+    "accurateCastOrNull(i, 'Date')",
+    "accurateCastOrDefault(i, 'DateTime64(6)', toDateTime64('2020-01-01', 6))",
+)
 
 
 @pytest.mark.parametrize("call", LENIENT)
@@ -66,18 +80,22 @@ def test_what_fails_in_the_operand_still_does() -> None:
 
 HINT = "accurateCast is strict; arrayMap(e -> …) converts elements one by one"
 REFUSED = {
-    "accurateCastOrDefault(arr, 'Array(UInt8)')":
-        f"1:8: Array(String) cannot be converted to Array(UInt8) with a default ({HINT})",
-    "accurateCastOrNull(pair, 'Tuple(Int8, String)')":
-        f"1:8: Tuple(Int32, String) cannot be converted to Tuple(Int8, String) with a default ({HINT})",
-    "accurateCastOrNull(d, 'DateTime64(3)')":
-        f"1:8: Decimal(38, 2) cannot be converted to DateTime64(3) with a default ({HINT})",
+    "accurateCastOrDefault(arr, 'Array(UInt8)')": (
+        f"1:8: Array(String) cannot be converted to Array(UInt8) with a default ({HINT})"
+    ),
+    "accurateCastOrNull(pair, 'Tuple(Int8, String)')": (
+        f"1:8: Tuple(Int32, String) cannot be converted to Tuple(Int8, String) with a default ({HINT})"
+    ),
+    "accurateCastOrNull(d, 'DateTime64(3)')": (
+        f"1:8: Decimal(38, 2) cannot be converted to DateTime64(3) with a default ({HINT})"
+    ),
     "accurateCastOrNull(arr, 'Int32')": "1:8: Array(String) cannot be converted to Int32",
     "toDecimal64OrNull(i, 2)": "1:8: the argument must be a String, this is Int64",
-    "parseDateTime64BestEffort(s, i)":
-        "1:8: argument 2 of `parseDateTime64BestEffort` must be a constant, this is Int64",
+    "parseDateTime64BestEffort(s, i)": (
+        "1:8: argument 2 of `parseDateTime64BestEffort` must be a constant, this is Int64"
+    ),
     "parseDateTime64BestEffort(s, 7)": "1:8: the precision must be a literal from 0 to 6",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("call", REFUSED)

@@ -18,14 +18,27 @@ from penstock.sql.outputs.forward_query import compile_forward
 COLUMNS = {"a": "Int32", "f": "Float64", "arr": "Array(Int32)", "texts": "Array(String)", "doc": "String"}
 PROJECT = Project.of([datasource("t", COLUMNS)], [])
 CALLS = (
-    "has([1, 2], {0}.a)", "arrayMap(k -> k + {0}.a, {0}.arr)", "arrayMap((k, j) -> k + j + {0}.a, {0}.arr, {0}.arr)",
-    "arrayFilter((k, j) -> k > {0}.a, {0}.arr, {0}.arr)", "arraySort(k -> k * {0}.a, {0}.arr)", "arrayAvg({0}.arr)",
-    "arrayReverseSort({0}.arr)", "arraySum(k -> k + {0}.a, {0}.arr)", "CAST({0}.texts, 'Array(Int32)')",
-    "arrayCompact({0}.arr)", "arrayStringConcat({0}.arr, ',')", "cosineDistance({0}.arr, {0}.arr)",
-    "JSONExtractArrayRaw({0}.doc)", "JSONExtract({0}.doc, 'Array(Array(Int32))')", "splitByString('', {0}.doc)",
-    "multiSearchAny({0}.doc, {0}.texts)", "multiSearchFirstIndex({0}.doc, {0}.texts)", "arrayDistinct({0}.arr)",
-    "toString(toFloat64OrNull(toString({0}.f)))", "toFloat64(concat({0}.doc, '1')) / toFloat64(concat({0}.doc, '2'))",
-)  # fmt: skip
+    "has([1, 2], {0}.a)",
+    "arrayMap(k -> k + {0}.a, {0}.arr)",
+    "arrayMap((k, j) -> k + j + {0}.a, {0}.arr, {0}.arr)",
+    "arrayFilter((k, j) -> k > {0}.a, {0}.arr, {0}.arr)",
+    "arraySort(k -> k * {0}.a, {0}.arr)",
+    "arrayAvg({0}.arr)",
+    "arrayReverseSort({0}.arr)",
+    "arraySum(k -> k + {0}.a, {0}.arr)",
+    "CAST({0}.texts, 'Array(Int32)')",
+    "arrayCompact({0}.arr)",
+    "arrayStringConcat({0}.arr, ',')",
+    "cosineDistance({0}.arr, {0}.arr)",
+    "JSONExtractArrayRaw({0}.doc)",
+    "JSONExtract({0}.doc, 'Array(Array(Int32))')",
+    "splitByString('', {0}.doc)",
+    "multiSearchAny({0}.doc, {0}.texts)",
+    "multiSearchFirstIndex({0}.doc, {0}.texts)",
+    "arrayDistinct({0}.arr)",
+    "toString(toFloat64OrNull(toString({0}.f)))",
+    "toFloat64(concat({0}.doc, '1')) / toFloat64(concat({0}.doc, '2'))",
+)
 
 
 def parameters(sql: str) -> set[str]:

@@ -53,9 +53,7 @@ def test_what_may_overflow_wraps(expression: str, sql: str) -> None:
     assert spark(expression) == sql
 
 
-@pytest.mark.parametrize(
-    "expression", ["i * i * i", "a * b", "i + i + a", "(i + i) * a", "a + w", "i * i * u + i"]
-)
+@pytest.mark.parametrize("expression", ["i * i * i", "a * b", "i + i + a", "(i + i) * a", "a + w", "i * i * u + i"])
 def test_nothing_is_added_plainly_that_may_overflow(expression: str) -> None:
     sql = spark(expression)
     assert "coalesce(try_" in sql or "pmod(" in sql

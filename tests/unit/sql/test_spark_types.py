@@ -24,11 +24,12 @@ STORED = {
     "AggregateFunction(count, UInt16)": ("BIGINT", "0L"),
     "AggregateFunction(sum, UInt64)": ("DECIMAL(38,0)", "CAST(0 AS DECIMAL(38,0))"),
     "AggregateFunction(avg, Float64)": (
-        "STRUCT<`sum`: DOUBLE, `count`: BIGINT>", "named_struct('sum', CAST(0 AS DOUBLE), 'count', 0L)",
+        "STRUCT<`sum`: DOUBLE, `count`: BIGINT>",
+        "named_struct('sum', CAST(0 AS DOUBLE), 'count', 0L)",
     ),
     "AggregateFunction(uniq, String)": ("BINARY", "CAST(NULL AS BINARY)"),
     "AggregateFunction(sumIf, UInt8, UInt8)": ("BIGINT", "CAST(0 AS BIGINT)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -44,16 +45,26 @@ def test_a_state_of_an_unknown_function() -> None:
 
 
 LOSSLESS = {
-    ("UInt16", "UInt32"): "CAST(x AS BIGINT)", ("UInt8", "UInt16"): "x", ("Float32", "Float64"): "CAST(x AS DOUBLE)",
-    ("Int32", "Decimal(20, 2)"): "CAST(x AS DECIMAL(20,2))", ("DateTime", "DateTime64(3)"): "x",
-    ("String", "LowCardinality(String)"): "x", ("LowCardinality(String)", "Nullable(String)"): "x",
+    ("UInt16", "UInt32"): "CAST(x AS BIGINT)",
+    ("UInt8", "UInt16"): "x",
+    ("Float32", "Float64"): "CAST(x AS DOUBLE)",
+    ("Int32", "Decimal(20, 2)"): "CAST(x AS DECIMAL(20,2))",
+    ("DateTime", "DateTime64(3)"): "x",
+    ("String", "LowCardinality(String)"): "x",
+    ("LowCardinality(String)", "Nullable(String)"): "x",
     ("AggregateFunction(count, UInt16)", "AggregateFunction(count, UInt64)"): "x",
-    ("UInt32", "UInt16"): None, ("UInt64", "Int64"): None, ("Nullable(String)", "String"): None,
-    ("String", "UUID"): None, ("DateTime", "Date"): None, ("UInt8", "Bool"): None,
+    ("UInt32", "UInt16"): None,
+    ("UInt64", "Int64"): None,
+    ("Nullable(String)", "String"): None,
+    ("String", "UUID"): None,
+    ("DateTime", "Date"): None,
+    ("UInt8", "Bool"): None,
     ("AggregateFunction(count)", "AggregateFunction(sum, UInt64)"): None,
-    ("Array(UInt8)", "Array(UInt32)"): "CAST(x AS ARRAY<BIGINT>)", ("Array(Nullable(UInt8))", "Array(UInt8)"): None,
-    ("Enum8('a' = 1)", "Enum8('a' = 1, 'b' = 2)"): "x", ("Enum8('a' = 1)", "Enum8('b' = 1)"): None,
-}  # fmt: skip
+    ("Array(UInt8)", "Array(UInt32)"): "CAST(x AS ARRAY<BIGINT>)",
+    ("Array(Nullable(UInt8))", "Array(UInt8)"): None,
+    ("Enum8('a' = 1)", "Enum8('a' = 1, 'b' = 2)"): "x",
+    ("Enum8('a' = 1)", "Enum8('b' = 1)"): None,
+}
 
 
 @pytest.mark.parametrize(("have", "want"), LOSSLESS)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
 from penstock.deploy.queries.reader import QueryReader, SpooledRows
 from penstock.deploy.runtime.core import Core
@@ -114,7 +114,7 @@ class CopyJobs(PeriodicTask):
         try:
             self._context.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
             spooled = self._spool(job, path)
-            reached("copy.spooled")
+            crash_point("copy.spooled")
             known = {"deployment": spooled.deployment, "stream": spooled.stream, "rows": spooled.rows}
             return self._context.core.store.jobs.move(job.id, READING, "appending", **known)
         except Conflict as error:
@@ -173,7 +173,7 @@ class CopyJobs(PeriodicTask):
         batch = 0
         for number, lines in enumerate(_split_rows(path)):
             batch = self._append_part(job, f"{_idempotency_key(job)} part {number}", lines)
-            reached("copy.appended")
+            crash_point("copy.appended")
         self._wait_until_queryable(job, batch)
         self._log_operation(job, "ok", None)
         self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)

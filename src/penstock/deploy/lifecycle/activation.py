@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.promotion import SWITCH_SECONDS, describe_worst_lag
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
@@ -48,7 +48,7 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
         core.store.deployments.activate(
             id, _set_cutover_offsets(core.warehouse, manifest, [*shared, *(each.table.id for each in clones)])
         )
-        reached("activate.bound")
+        crash_point("activate.bound")
         core.board.refresh()
 
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from typing_extensions import assert_never
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.activation import activate_deployment
 from penstock.deploy.lifecycle.backfill import move_large_backfill
 from penstock.deploy.lifecycle.journal_steps import Promote, step_from_json
@@ -96,11 +96,11 @@ def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None
 def _run_journalled(core: Core, id: int, ordinal: int, step: Step) -> None:
     _wait_while_paused(core.store, core.flows, id)
     core.store.journal.mark(id, ordinal, "intended")
-    reached("step.intended")
+    crash_point("step.intended")
     _run_step(core, id, step)
-    reached("step.ran")
+    crash_point("step.ran")
     core.store.journal.mark(id, ordinal, "done")
-    reached("step.journalled")
+    crash_point("step.journalled")
 
 
 def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.drift import find_drift, refuse_drifted
 from penstock.deploy.lifecycle.states import only_state, states_before
 from penstock.deploy.runtime.core import Core
@@ -56,9 +56,9 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
         moves += (
             [StateMove(pointed.previous, only_state("previous"), "retired")] if pointed.previous is not None else []
         )
-        reached("promote.held")
+        crash_point("promote.held")
         core.store.pointer.swap(pointed.version, deployment.id, pointed.live, moves)
-        reached("promote.swapped")
+        crash_point("promote.swapped")
         core.board.refresh()
     return core.store.deployments.get(deployment.id)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from typing_extensions import assert_never
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_from_json
 from penstock.deploy.lifecycle.states import OVER
 from penstock.deploy.runtime.core import Core
@@ -58,7 +58,7 @@ def undo_steps(core: Core, deployment: Deployment) -> None:
     """Run the inverses of all steps that ran or may have run, last one first. The deployment's flows have stopped."""
     for entry in reversed(_entries_to_undo(core.store, deployment)):
         _run_inverse(core, deployment, step_from_json(entry.step))
-        reached("step.undone")
+        crash_point("step.undone")
         core.store.journal.mark(deployment.id, entry.ordinal, "undone")
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.deployment_board import DeploymentBoard
 from penstock.deploy.runtime.state_store import StateStore
@@ -96,7 +96,7 @@ def materialize_next(core: Core, most: SliceLimits) -> bool:
         found.after,
         upto,
     )
-    reached("settle.committed")
+    crash_point("settle.committed")
     core.warehouse.registry.refresh(found.table)
     _record_materialized(core.store, core.board, found, upto)
     return True

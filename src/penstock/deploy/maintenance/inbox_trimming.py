@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.deploy.maintenance.retention import Needs
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
@@ -32,7 +32,7 @@ def trim_inbox(core: Core, batches: BatchLog, folder: Path, needs: Needs) -> int
         # Nobody lands a stream without needs: its data source is gone, and its name is given to no other.
         upto = min(needs.batches.get(stream, head), head - 1)
         while lot := batches.trim(stream, upto, before, LOT):
-            reached("trim.logged")
+            crash_point("trim.logged")
             for each in lot:
                 (folder / each.segment).unlink(missing_ok=True)
             trimmed += len(lot)

@@ -103,8 +103,7 @@ def _count_expired(
     by_path = {file.path: file for file in files}
     lake = core.warehouse.lake
     rows = lake.bulk.sql(
-        f"SELECT _file, count(*) FROM {qualified_table(table)} VERSION AS OF {snapshot}"
-        f" WHERE {expired} GROUP BY _file"
+        f"SELECT _file, count(*) FROM {qualified_table(table)} VERSION AS OF {snapshot} WHERE {expired} GROUP BY _file"
     )
     with time_limit(lake.bulk, float(core.settings.flow.max_step_seconds)):
         found = rows.collect()

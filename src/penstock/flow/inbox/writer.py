@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.flow.inbox.segments import Segment, Segments
 from penstock.model.manifest import ROWS_PER_BATCH
@@ -149,9 +149,9 @@ class StreamWriter:
 
     def _commit(self, bodies: Sequence[RequestBody]) -> Batch:
         segment = self._segments.write(self._stream, [line for body in bodies for line in body.lines])
-        reached("inbox.written")
+        crash_point("inbox.written")
         batch = self._log(segment, bodies)
-        reached("inbox.logged")
+        crash_point("inbox.logged")
         try:
             self._arrived(batch)
         except Exception as error:  # the rows are stored, even if the announcement fails

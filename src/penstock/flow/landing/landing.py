@@ -20,7 +20,7 @@ from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.flow.landing.row_parser import ABSENT
 from penstock.flow.landing.spark_workers import (
     RECEIVED,
@@ -105,7 +105,7 @@ def land_batches(
     rows = _with_defaults(_accepted_rows(lake, target, split_into_tasks(batches, inbox), rejected), target)
     at = Progress(BatchCursor(upto), {target.stream: upto})
     added = registry.commit(rows, target.table, {target.flow: at})
-    reached("landing.committed")
+    crash_point("landing.committed")
     quarantined = 0
     if rejected.value or any(batch.damage for batch in batches):
         quarantined = _append_quarantine(lake, registry, target, split_into_tasks(batches, inbox), upto)
@@ -237,7 +237,7 @@ def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable
         rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
         at = Progress(BatchCursor(upto))
         added = registry.commit(rows, target.quarantine, {target.quarantine_flow: at})
-        reached("quarantine.committed")
+        crash_point("quarantine.committed")
         return added
 
 

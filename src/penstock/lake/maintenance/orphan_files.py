@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
@@ -72,7 +72,7 @@ def delete_files(lake: Lake, by: str, files: Collection[StoredFile]) -> None:
     """Delete the files; a file that is gone already is no error."""
     io = JavaTable(lake, by).table.io()
     for file in files:
-        reached("orphans.before")
+        crash_point("orphans.before")
         io.deleteFile(file.path)
 
 

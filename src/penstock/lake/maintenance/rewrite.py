@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.maintenance.data_files import DataFile
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
@@ -116,7 +116,7 @@ def _new_files(
     """New files with what `make` makes of the rows of these tasks, not in the table yet. They are deleted if the block
     raises RewriteConflict."""
     new = _write_files(lake, java, tasks, make, order)
-    reached("rewrite.written")
+    crash_point("rewrite.written")
     try:
         yield new
     except RewriteConflict:
@@ -178,7 +178,7 @@ def _commit_rewrite(
     update: Callable[[Sequence[JavaObject]], JavaObject],
 ) -> RewriteResult:
     java.commit(lambda: update(new))
-    reached("rewrite.committed")
+    crash_point("rewrite.committed")
     return RewriteResult(
         sum(file.rows for file in files),
         sum(file.bytes for file in files),
@@ -193,6 +193,6 @@ def materialize_columns(lake: Lake, table: str, values: Mapping[str, str], after
     """Write into the rows with after < `_seq` <= `upto` the value of each column's expression (Spark SQL over the
     table's physical columns). Doing it again changes nothing."""
     sets = ", ".join(f"{quote_identifier(column)} = {expression}" for column, expression in sorted(values.items()))
-    reached("lake.before")
+    crash_point("lake.before")
     lake.bulk.sql(f"UPDATE {qualified_table(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
-    reached("lake.after")
+    crash_point("lake.after")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.java_table import JavaTable
@@ -77,6 +77,6 @@ def set_properties(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:
     update = table_now.updateProperties()
     for key, value in sorted(missing.items()):
         update = update.set(key, value)
-    reached("lake.before")
+    crash_point("lake.before")
     update.commit()
-    reached("lake.after")
+    crash_point("lake.after")

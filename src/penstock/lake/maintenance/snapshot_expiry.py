@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.java_table import JavaTable
@@ -76,9 +76,9 @@ def expire_snapshots(lake: Lake, table: str, snapshots: Sequence[int]) -> bool:
     update = java.table.expireSnapshots().expireOlderThan(0)
     for snapshot in snapshots:
         update = update.expireSnapshotId(snapshot)
-    reached("lake.before")
+    crash_point("lake.before")
     update.commit()
-    reached("lake.after")
+    crash_point("lake.after")
     return True
 
 

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress, summary_options
@@ -39,14 +39,14 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
         writer = writer.option("validate-from-snapshot-id", str(follows))
     for key, value in summary_options(progress).items():
         writer = writer.option(key, value)
-    reached("lake.before")
+    crash_point("lake.before")
     try:
         writer.overwrite(lit(False))
     except Py4JJavaError as error:
         if "ValidationException" in str(error.java_exception.getClass().getName()):
             raise CommitConflict(f"{table}: {error.java_exception.getMessage()}") from error
         raise
-    reached("lake.after")
+    crash_point("lake.after")
 
 
 def commit_progress(lake: Lake, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:

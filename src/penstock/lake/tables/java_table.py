@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import CURSOR, FLOWS, WATERMARK
@@ -123,12 +123,12 @@ def java_list(jvm: JavaObject, values: Collection[object]) -> JavaObject:
 
 def _try_commit(operations: JavaObject, base: JavaObject, metadata: JavaObject) -> bool:
     """Commit new metadata on top of `base`. Returns False if another commit came first."""
-    reached("lake.before")
+    crash_point("lake.before")
     try:
         operations.commit(base, metadata)
     except Py4JJavaError as error:
         if "CommitFailedException" in str(error.java_exception.getClass().getName()):
             return False
         raise
-    reached("lake.after")
+    crash_point("lake.after")
     return True

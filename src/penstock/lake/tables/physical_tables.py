@@ -12,7 +12,7 @@ from typing import Literal
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
@@ -54,7 +54,7 @@ def create_table(lake: Lake, table: Table) -> None:
     _run_ddl(
         lake,
         f"CREATE TABLE IF NOT EXISTS {qualified_table(table.id)} ({', '.join(fields + hidden)})"
-        f" USING iceberg{partition} TBLPROPERTIES ({properties})"
+        f" USING iceberg{partition} TBLPROPERTIES ({properties})",
     )
     if table.sort:
         set_sort_order(lake, table.id, table.sort)
@@ -117,9 +117,9 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
         return
     shared = SHARED_FILES_PROPERTIES
     _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({_property_list(shared)})")
-    reached("lake.before")
+    crash_point("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
-    reached("lake.after")
+    crash_point("lake.after")
     own = _property_list({**shared, "penstock.clone-of": table})
     _run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({own})")
 
@@ -138,9 +138,9 @@ def drop_table(lake: Lake, table: str) -> None:
 
 
 def _run_ddl(lake: Lake, sql: str) -> None:
-    reached("lake.before")
+    crash_point("lake.before")
     lake.spark.sql(sql)
-    reached("lake.after")
+    crash_point("lake.after")
 
 
 def list_tables(lake: Lake) -> tuple[str, ...]:

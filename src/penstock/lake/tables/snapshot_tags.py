@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from py4j.protocol import Py4JJavaError
 
-from penstock.crash_points import reached
+from penstock.crash_points import crash_point
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
@@ -59,7 +59,7 @@ def _alter_tags(lake: Lake, sql: str) -> None:
     """Run the statement, again if an append came in between: Iceberg does not rebase changes of tags
     (apache/iceberg#8254)."""
     for attempt in range(MAX_TRIES):
-        reached("lake.before")
+        crash_point("lake.before")
         try:
             lake.spark.sql(sql)
         except Py4JJavaError as error:
@@ -67,5 +67,5 @@ def _alter_tags(lake: Lake, sql: str) -> None:
                 raise
             time.sleep(random.uniform(0.0, 0.2))
         else:
-            reached("lake.after")
+            crash_point("lake.after")
             return

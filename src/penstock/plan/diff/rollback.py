@@ -69,7 +69,7 @@ def _takes_every_value(now: Type, before: Type) -> bool:
     match unwrap_type(now), unwrap_type(before):
         case _, String():
             return True  # whatever is no text is kept as its JSON
-        case (Int() | Bool()), Decimal():
+        case ((Int() | Bool()), Decimal()):
             return False  # true and false are taken as whole numbers and not as decimals
         case Int() | Decimal() | Float(), Float(bits):
             return bits == FLOAT64 or unwrap_type(now) == unwrap_type(before)

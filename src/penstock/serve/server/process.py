@@ -60,9 +60,7 @@ class WebServer(uvicorn.Server):
 class ServerProcess:
     """One server. `database` is the state store, whose lease it holds."""
 
-    def __init__(
-        self, settings: Settings, home: Path, owner: FolderLock, listener: socket.socket, database: Database
-    ):
+    def __init__(self, settings: Settings, home: Path, owner: FolderLock, listener: socket.socket, database: Database):
         self._settings = settings
         self._home = home
         self._owner = owner

@@ -76,12 +76,14 @@ ALIASES = {
     "last_value_respect_nulls": "anyLast_respect_nulls",
     "lastValueRespectNulls": "anyLast_respect_nulls",
 }
-_ANY_CASE = frozenset({
-    *("count", "sum", "avg", "min", "max", "corr", "array_agg", "any_value", "first_value", "last_value"),
-    *("any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by"),
-    *("std", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp"),
-    *("bit_and", "bit_or", "bit_xor", "group_concat", "string_agg"),
-})
+_ANY_CASE = frozenset(
+    {
+        *("count", "sum", "avg", "min", "max", "corr", "array_agg", "any_value", "first_value", "last_value"),
+        *("any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by"),
+        *("std", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp"),
+        *("bit_and", "bit_or", "bit_xor", "group_concat", "string_agg"),
+    }
+)
 """Names that ClickHouse takes in any case."""
 
 AGGREGATES: Mapping[str, Aggregate] = {row.name: row for row in _ROWS}

@@ -52,7 +52,7 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
         where = {"filter": "in WHERE", "aggregate": "inside another aggregate"}.get(tr.place, "here")
         message = f"the aggregate `{call_name(node)}` is not allowed {where}"
         hint = "use HAVING" if tr.place == "filter" else None
-        raise tr.refused(node, "misplaced-aggregate", message, hint)
+        raise tr.refusal(node, "misplaced-aggregate", message, hint)
     if not over:
         tr.trace.aggregates += 1
     mark = len(tr.trace.free)
@@ -77,7 +77,7 @@ def _read_call(
     low, high = call.row.parameters
     if not (low <= len(given) or call.form in ("Merge", "MergeState")) or len(given) > high:
         message = f"`{call_name(node)}` takes {_count_text(low, high)} parameters, {len(given)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     parameters = tuple(_check_parameter(tr, node, _constant_value(tr, each)) for each in given)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         call, arguments = replace(call, distinct=True, name=f"{call.name}Distinct"), list(arguments[0].expressions)
@@ -100,7 +100,7 @@ def _constant_value(tr: Translator, node: exp.Expr) -> object:
 def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> AggregateParameter:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         message = f"the parameters of `{call_name(node)}` must be numbers or texts"
-        raise tr.refused(node, "wrong-argument-type", message)
+        raise tr.refusal(node, "wrong-argument-type", message)
     return value
 
 
@@ -110,14 +110,14 @@ def _merge_states(
     """-Merge and -MergeState: states to a value, or to a state."""
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
-        raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes one state")
+        raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` takes one state")
     of = unwrap_type(values[0].type)
     if not isinstance(of, t.AggregateFunction):
-        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
+        raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
     row = with_state_combinators(call)
     if row is None or not row.has_state or not _is_state_of(call, of):
         message = f"`{call_name(node)}` needs a state of `{call.name}`, this is {of}"
-        raise tr.refused(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
+        raise tr.refusal(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
     sql = f"if({as_condition(values[1])}, {values[0].sql}, NULL)" if call.on_condition else values[0].sql
     types = state_arguments(of)
     state = AggregateState(sql, types, parameters or state_parameters(of), over)
@@ -147,7 +147,7 @@ def _aggregate_values(
     call = _resolve_distinct(tr, node, call)
     if tests and call.row.name.endswith("_respect_nulls"):
         message = f"`{call_name(node)}` is not supported: the condition would make NULLs of the values that it excludes"
-        raise tr.refused(node, "unsupported-syntax", message, "use a WHERE")
+        raise tr.refusal(node, "unsupported-syntax", message, "use a WHERE")
     _check_arguments(tr, node, call, values)
     types = tuple(value.type for value in values)
     _check_needs(tr, node, call.row, types, parameters)
@@ -168,7 +168,7 @@ def _check_needs(
 ) -> None:
     needed = row.needs(types, parameters)
     if needed is not None:
-        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs {needed}")
+        raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs {needed}")
 
 
 def _argument_sql(value: Typed, spark: str, tests: list[Typed]) -> str:
@@ -189,7 +189,7 @@ def _combined_row(tr: Translator, node: exp.Anonymous, call: ParsedAggregate) ->
     row = with_state_combinators(call)
     if row is None:
         message = f"`{call_name(node)}` with DISTINCT is not supported"
-        raise tr.refused(node, "unsupported-syntax", message)
+        raise tr.refusal(node, "unsupported-syntax", message)
     return replace(call, row=row, distinct=False, or_null=False)
 
 
@@ -198,21 +198,21 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate,
     name = call_name(node)
     if not low <= len(values) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
-        raise tr.refused(node, "wrong-argument-count", f"`{name}` takes {expected} arguments, {len(values)} are given")
+        raise tr.refusal(node, "wrong-argument-count", f"`{name}` takes {expected} arguments, {len(values)} are given")
     for value in values:
         if isinstance(value.bare, t.AggregateFunction):
             message = f"`{name}` of a state is not supported, {value.type} is read by -Merge"
-            raise tr.refused(node, "wrong-argument-type", message, f"did you mean `{value.bare.function}Merge`?")
+            raise tr.refusal(node, "wrong-argument-type", message, f"did you mean `{value.bare.function}Merge`?")
         if is_null(value) or (call.row.takes == "number" and not isinstance(value.bare, _NUMBERS)):
             needed = "a number" if call.row.takes == "number" else "a value with a type"
-            raise tr.refused(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
+            raise tr.refusal(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
 
 
 def _state_of_values(
     tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput, tests: Types
 ) -> Typed:
     if not call.row.has_state:
-        raise tr.refused(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
+        raise tr.refusal(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
     of = state_type(call, (*given.types, *tests), given.parameters)
     return Typed(call.row.state(given), of, spark_type(of))
 
@@ -233,7 +233,7 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
     if call.form == "SimpleState":
         if call.name not in _SIMPLE_FUNCTIONS:
             message = f"states of `{call.name}` are not plain values"
-            raise tr.refused(node, "unsupported-state", message, f"use {call.name}State")
+            raise tr.refusal(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result
         return Typed(sql, t.SimpleAggregateFunction(call.name, plain), spark)
     return Typed(sql, result, spark)
@@ -243,7 +243,7 @@ def finalize_state(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
     """finalizeAggregation(state): the value of one state. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.AggregateFunction):
-        raise tr.refused(node, "wrong-argument-type", f"finalizeAggregation needs a state, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"finalizeAggregation needs a state, this is {value.type}")
     row, types = state_aggregate(of), state_arguments(of)
     sql = row.finish(AggregateState(value.sql, types, state_parameters(of)))
     return Typed(sql, row.result(types), row.result_spark(types))

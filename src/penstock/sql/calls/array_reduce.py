@@ -48,7 +48,7 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
     named, values = _read_call(tr, node)
     for value in values:
         if not isinstance(value.bare, t.Array):
-            raise tr.refused(node, "wrong-argument-type", f"`arrayReduce` needs arrays, this is {value.type}")
+            raise tr.refusal(node, "wrong-argument-type", f"`arrayReduce` needs arrays, this is {value.type}")
     types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
     _check_arguments(tr, node, named, types)
     arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
@@ -69,10 +69,10 @@ def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, li
     name = call_name(node)
     _, arguments = call_parts(node)
     if len(arguments) < 2:
-        raise tr.refused(node, "wrong-argument-count", f"`{name}` takes the name of a function and its arguments")
+        raise tr.refusal(node, "wrong-argument-count", f"`{name}` takes the name of a function and its arguments")
     text = tr.translate(arguments[0]).constant
     if not isinstance(text, str):
-        raise tr.refused(arguments[0], "wrong-argument-type", f"the first argument of `{name}` must be a text")
+        raise tr.refusal(arguments[0], "wrong-argument-type", f"the first argument of `{name}` must be a text")
     return _find_aggregate(tr, arguments[0], text), tr.translate_all(arguments[1:])
 
 
@@ -81,14 +81,14 @@ def _find_aggregate(tr: Translator, node: exp.Expr, text: str) -> _NamedAggregat
     call = parse_aggregate_name(matched[1]) if matched is not None else None
     if matched is None or call is None or call.form not in ("plain", "State"):
         hint = did_you_mean(matched[1] if matched else text, names_for_hints())
-        raise tr.refused(node, "unknown-function", f"unknown aggregate function `{text}`", hint)
+        raise tr.refusal(node, "unknown-function", f"unknown aggregate function `{text}`", hint)
     row = with_state_combinators(call)
     row = array_row(row) if row is not None else None
     if row is not None and call.on_condition:
         row = combine_if(row)
     if row is None or row.gather is None:
         message = f"`{text}` is not supported over an array"
-        raise tr.refused(node, "unsupported-syntax", message, "use it over rows, after arrayJoin")
+        raise tr.refusal(node, "unsupported-syntax", message, "use it over rows, after arrayJoin")
     return _NamedAggregate(
         call, row, tuple(parse_parameter(each.strip()) for each in _PARAMETER.findall(matched[2] or ""))
     )
@@ -98,14 +98,14 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, named: _NamedAggregate
     low, high = named.row.arity
     if not max(low, 1) <= len(types) <= max(high, 1):
         message = f"`{named.call.name}` takes {low} arguments, {len(types)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     fewest, most = named.row.parameters
     if not fewest <= len(named.parameters) <= most:
         message = f"`{named.call.name}` takes {fewest} to {most} parameters, {len(named.parameters)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     needed = _unmet_need(named, types)
     if needed is not None:
-        raise tr.refused(node, "wrong-argument-type", f"`{named.call.name}` needs {needed}")
+        raise tr.refusal(node, "wrong-argument-type", f"`{named.call.name}` needs {needed}")
 
 
 def _unmet_need(named: _NamedAggregate, types: Types) -> str | None:
@@ -128,7 +128,7 @@ def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate
     if named.call.form == "State":
         if with_state_combinators(named.call) is not named.row and not named.call.on_condition:
             message = f"states of `{named.call.name}` are not supported over an array"
-            raise tr.refused(node, "unsupported-state", message)
+            raise tr.refusal(node, "unsupported-state", message)
         of = state_type(named.call, rows.types, rows.parameters)
         return Typed(state, of, spark_type(of))
     sql = named.row.finish(AggregateState(state, rows.types, rows.parameters))

@@ -54,7 +54,7 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
     """`array[index]`. sqlglot has subtracted 1 from a literal index (unless `offset` is 1), so 1 is added again."""
     value = tr.translate(node.this)
     if len(node.expressions) != 1:
-        raise tr.refused(node, "unsupported-syntax", "expected one index in `[…]`")
+        raise tr.refusal(node, "unsupported-syntax", "expected one index in `[…]`")
     key = tr.translate(node.expressions[0])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
@@ -71,14 +71,14 @@ def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed])
     try:
         return build()
     except BadArguments as error:
-        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+        raise tr.refusal(node, "wrong-argument-type", error.message, error.hint) from error
 
 
 def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
     """EXTRACT(part FROM time). `extract(text, pattern)` is a function of the table and does not come here."""
     name = _EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
-        raise tr.refused(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_EXTRACT_FUNCTIONS))
+        raise tr.refusal(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_EXTRACT_FUNCTIONS))
     return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
 
 
@@ -96,7 +96,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     """A function call by its name. Raises Refused, with the nearest known name, for an unknown function."""
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
-        raise tr.refused(node, "unsupported-syntax", "this call is not supported")
+        raise tr.refusal(node, "unsupported-syntax", "this call is not supported")
     special = SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(name.lower())
     if special is not None:
         return special(tr, node)
@@ -107,10 +107,10 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
     if name in WINDOW_FUNCTIONS:
-        raise tr.refused(node, "misplaced-window", f"`{name}` needs OVER (…)")
+        raise tr.refusal(node, "misplaced-window", f"`{name}` needs OVER (…)")
     known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
     hint = missing_function_hint(name) or did_you_mean(name, known)
-    raise tr.refused(node, "unknown-function", f"unknown function `{name}`", hint)
+    raise tr.refusal(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
 def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
@@ -118,19 +118,19 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
     arguments."""
     parameters, arguments = call_parts(node)
     if parameters:
-        raise tr.refused(node, "wrong-argument-count", f"`{function.name}` takes no parameters")
+        raise tr.refusal(node, "wrong-argument-count", f"`{function.name}` takes no parameters")
     low, high = function.arity
     if not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     values = tr.translate_all(arguments)
     refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
             message = f"argument {place + 1} of `{function.name}` must be a {kind_name(kind)}, this is {value.type}"
-            raise tr.refused(arguments[place], "wrong-argument-type", message)
+            raise tr.refusal(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
     return _build_or_refuse(tr, node, lambda: function.build(values))
@@ -140,7 +140,7 @@ def _call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     """`f(x) FILTER (WHERE c)` as the call `fIf(x, c)`."""
     renamed = filter_as_if(node)
     if renamed is None:
-        raise tr.refused(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
+        raise tr.refusal(node, "unsupported-syntax", "only a call of an aggregate function can have FILTER")
     return translate_call(tr, renamed)
 
 
@@ -149,7 +149,7 @@ def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
     inner = node.this
     name = _RESPECT_NULLS_FUNCTIONS.get(call_name(inner) or "")
     if name is None:
-        raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have RESPECT NULLS")
+        raise tr.refusal(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have RESPECT NULLS")
     renamed = exp.Anonymous(this=name + CALL_MARK, expressions=[each.copy() for each in inner.expressions])
     return translate_call(tr, renamed)
 
@@ -157,7 +157,7 @@ def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
 def _call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
     """`any(x) IGNORE NULLS` as `any(x)`: these functions ignore NULLs anyway."""
     if call_name(node.this) not in _RESPECT_NULLS_FUNCTIONS:
-        raise tr.refused(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
+        raise tr.refusal(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")
     return translate_call(tr, node.this)
 
 

@@ -15,7 +15,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
-from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
+from penstock.sql.expr.typed import Typed, as_condition, is_null, typed_sql
 from penstock.sql.functions.arguments import zip_arrays
 from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.spark_text import quote_identifier
@@ -28,9 +28,9 @@ def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) 
     for value, each in zip(values, nodes, strict=True):
         if not isinstance(value.bare, t.Array):
             message = f"`{call_name(node)}` needs an Array, this is {value.type}"
-            raise tr.refused(each, "wrong-argument-type", message)
+            raise tr.refusal(each, "wrong-argument-type", message)
     if not values:
-        raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` needs an Array")
+        raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` needs an Array")
     return values
 
 
@@ -39,7 +39,7 @@ def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
     _, arguments = call_parts(node)
     if len(arguments) > 1:
         message = f"`{call_name(node)}` of several arrays needs a lambda"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     return array_arguments(tr, node, arguments)[0]
 
 
@@ -54,7 +54,7 @@ def lambda_argument(tr: Translator, node: exp.Anonymous) -> exp.Lambda:
     _, arguments = call_parts(node)
     function = arguments[0] if arguments else None
     if not isinstance(function, exp.Lambda):
-        raise tr.refused(node, "wrong-argument-type", f"the first argument of `{call_name(node)}` must be a lambda")
+        raise tr.refusal(node, "wrong-argument-type", f"the first argument of `{call_name(node)}` must be a lambda")
     return function
 
 
@@ -69,7 +69,7 @@ def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) 
     try:
         return build()
     except BadArguments as error:
-        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+        raise tr.refusal(node, "wrong-argument-type", error.message, error.hint) from error
 
 
 class ArrayLambda:
@@ -90,16 +90,16 @@ class ArrayLambda:
         """The lambda's parameters as values: elements of the arrays, or the fields of an array of tuples."""
         of = element_type(self.arrays[0])
         if len(names) == len(self.arrays) == 1:
-            return {names[0]: typed(self.parameter, of)}
+            return {names[0]: typed_sql(self.parameter, of)}
         if len(self.arrays) == 1 and isinstance(of, t.Tuple) and len(of.fields) == len(names):
             fields = ((name or f"_{place}", inner) for place, (name, inner) in enumerate(of.fields, 1))
-            parts = [typed(f"{self.parameter}.{quote_identifier(field)}", inner) for field, inner in fields]
+            parts = [typed_sql(f"{self.parameter}.{quote_identifier(field)}", inner) for field, inner in fields]
             return dict(zip(names, parts, strict=True))
         if len(names) != len(self.arrays):
             message = f"the lambda takes {len(names)} values, {len(self.arrays)} arrays are given"
-            raise tr.refused(function, "wrong-argument-count", message)
+            raise tr.refusal(function, "wrong-argument-count", message)
         return {
-            name: typed(f"{self.parameter}.{quote_identifier(str(place))}", element_type(array))
+            name: typed_sql(f"{self.parameter}.{quote_identifier(str(place))}", element_type(array))
             for place, (name, array) in enumerate(zip(names, self.arrays, strict=True))
         }
 
@@ -109,7 +109,7 @@ class ArrayLambda:
         if not is_null(self.body) and self.body.bare not in (UINT8, t.Bool()):
             tr, function = self._blame
             message = f"the lambda must give UInt8, this is {self.body.type}"
-            raise tr.refused(function, "wrong-argument-type", message, "compare it: x -> x != 0")
+            raise tr.refusal(function, "wrong-argument-type", message, "compare it: x -> x != 0")
         return f"coalesce({as_condition(self.body)}, false)"
 
     @property

@@ -26,7 +26,7 @@ from penstock.sql.calls.lambda_arguments import (
 from penstock.sql.compiler.translator import SpecialForm, Translator
 from penstock.sql.expr.bind_once import fresh_name
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed
+from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import check_order, zip_arrays
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
@@ -39,7 +39,7 @@ def _array_map(tr: Translator, node: exp.Anonymous) -> Typed:
     walk = ArrayLambda(tr, node)
     of = walk.body.type
     body = as_spark(walk.body, value_type(of))
-    return typed(f"transform({walk.zipped}, {walk.parameter} -> {body})", t.Array(of))
+    return typed_sql(f"transform({walk.zipped}, {walk.parameter} -> {body})", t.Array(of))
 
 
 def _array_filter(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -73,11 +73,11 @@ def _find_form(place: int, or_null: str) -> SpecialForm:
         of = element_type(walk.arrays[0])
         found = f"try_element_at({walk.first_elements(f'filter({walk.zipped}, {walk.predicate})')}, {place})"
         if not or_null:
-            return typed(f"coalesce({found}, {value_default(of)})", of)
+            return typed_sql(f"coalesce({found}, {value_default(of)})", of)
         if isinstance(t.unwrap_type(of), (t.Array, t.Map, t.Tuple)):
             message = f"`{call_name(node)}` of {walk.arrays[0].type} is not supported"
-            raise tr.refused(node, "wrong-argument-type", message, "arrayFirst, arrayLast")
-        return typed(found, of if t.is_nullable(of) else t.Nullable(of))
+            raise tr.refusal(node, "wrong-argument-type", message, "arrayFirst, arrayLast")
+        return typed_sql(found, of if t.is_nullable(of) else t.Nullable(of))
 
     return form
 
@@ -112,7 +112,7 @@ def _check_sortable(tr: Translator, node: exp.Anonymous, of: Type) -> None:
     try:
         check_order(of)
     except BadArguments as error:
-        raise tr.refused(node, "wrong-argument-type", error.message, error.hint) from error
+        raise tr.refusal(node, "wrong-argument-type", error.message, error.hint) from error
 
 
 def _sort_sql(array: str, sides: tuple[str, str], descending: str, of: Type) -> str:
@@ -154,7 +154,7 @@ def _accumulate_form(
         rows = f"reverse({walk.zipped})" if reverse else walk.zipped
         start = f"CAST(array() AS {value_type(made)})"
         sql = f"aggregate({rows}, {start}, (` a`, {walk.parameter}) -> {build(walk, walk.first_element)})"
-        return typed(f"reverse({sql})" if reverse else sql, made)
+        return typed_sql(f"reverse({sql})" if reverse else sql, made)
 
     return form
 
@@ -184,21 +184,23 @@ def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
     names = [each.name for each in function.expressions]
     if len(arguments) < 3 or len(names) != len(arguments) - 1:
         message = f"`{call_name(node)}` takes a lambda of a total and a value of each array, the arrays, and a start"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     arrays, start = array_arguments(tr, node, arguments[1:-1]), tr.translate(arguments[-1])
     taken = " ".join(each.sql for each in tr.locals.values())
     total, row = fresh_name("f", taken), fresh_name("x", taken)
-    known = {names[0]: typed(total, start.type)}
+    known = {names[0]: typed_sql(total, start.type)}
     for place, (name, array) in enumerate(zip(names[1:], arrays, strict=True)):
-        known[name] = typed(row if len(arrays) == 1 else f"{row}.{quote_identifier(str(place))}", element_type(array))
+        known[name] = typed_sql(
+            row if len(arrays) == 1 else f"{row}.{quote_identifier(str(place))}", element_type(array)
+        )
     body = tr.with_locals(known).translate(function.this)
     if body.type != start.type:
         message = f"the lambda of `arrayFold` gives {body.type}, its start is {start.type}"
-        raise tr.refused(node, "wrong-argument-type", message, "cast the start")
+        raise tr.refusal(node, "wrong-argument-type", message, "cast the start")
     spark = value_type(start.type)
     rows = arrays[0].sql if len(arrays) == 1 else zip_arrays([array.sql for array in arrays])
     folded = f"({total}, {row}) -> {as_spark(body, spark)}"
-    return typed(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
+    return typed_sql(f"aggregate({rows}, {as_spark(start, spark)}, {folded})", start.type)
 
 
 _ORDERED_FORMS: Mapping[str, SpecialForm] = {
@@ -238,13 +240,13 @@ def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
     names = [each.name for each in function.expressions]
     if len(arguments) != 2 or len(names) != 2:
         message = f"`{call_name(node)}` takes a lambda of a key and a value, and a Map"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     value = tr.translate(arguments[1])
     if not isinstance(value.bare, t.Map):
-        raise tr.refused(arguments[1], "wrong-argument-type", f"`{call_name(node)}` needs a Map, this is {value.type}")
+        raise tr.refusal(arguments[1], "wrong-argument-type", f"`{call_name(node)}` needs a Map, this is {value.type}")
     taken = " ".join(each.sql for each in tr.locals.values())
     key, item = fresh_name("k", taken), fresh_name("w", taken)
-    known = {names[0]: typed(key, value.bare.key), names[1]: typed(item, value.bare.value)}
+    known = {names[0]: typed_sql(key, value.bare.key), names[1]: typed_sql(item, value.bare.value)}
     return _MapLambda(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
 
 
@@ -257,7 +259,7 @@ def _map_form(build: Callable[[_MapLambda], Typed]) -> SpecialForm:
 
 
 def _map_filter(pairs: _MapLambda) -> Typed:
-    return typed(f"map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})", pairs.of)
+    return typed_sql(f"map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})", pairs.of)
 
 
 def _map_exists(pairs: _MapLambda) -> Typed:
@@ -273,7 +275,7 @@ def _map_apply(pairs: _MapLambda) -> Typed:
     if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.is_nullable(of.fields[0][1]):
         raise BadArguments(f"the lambda of `mapApply` must give a tuple of two values, this is {pairs.body.type}")
     made = f"map_values(transform_values({pairs.value.sql}, {pairs.parameters} -> {pairs.body.sql}))"
-    return typed(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))
+    return typed_sql(f"map_from_entries({made})", t.Map(of.fields[0][1], of.fields[1][1]))
 
 
 def _map_sort_form(descending: str) -> SpecialForm:
@@ -288,14 +290,14 @@ def _map_sort_form(descending: str) -> SpecialForm:
         a, b = ("` r`.o", "` l`.o") if descending else ("` l`.o", "` r`.o")
         order = f"(` l`, ` r`) -> CASE WHEN {a} < {b} THEN -1 WHEN {a} > {b} THEN 1 ELSE 0 END"
         pairs_sql = f"transform(array_sort({keyed}, {order}), ` s` -> struct(` s`.k AS k, {m}[` s`.k] AS v))"
-        return typed(f"map_from_entries({pairs_sql})", pairs.of)
+        return typed_sql(f"map_from_entries({pairs_sql})", pairs.of)
 
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         if has_lambda(node):
             return _map_form(by_lambda)(tr, node)
         values = tr.translate_all(call_parts(node)[1])
         if len(values) != 1:
-            raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
+            raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` takes a Map")
         return build_or_refuse(tr, node, lambda: MAP_SORTS[call_name(node) or ""](values))
 
     return form

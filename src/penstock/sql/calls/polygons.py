@@ -30,7 +30,7 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
     fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
     if len(fields) != 2 or not all(isinstance(of, _NUMBERS) for _, of in fields):
         message = f"the point of `pointInPolygon` must be a pair of numbers, this is {value.type}"
-        raise tr.refused(point, "wrong-argument-type", message, "(x, y) of numbers that are not Nullable")
+        raise tr.refusal(point, "wrong-argument-type", message, "(x, y) of numbers that are not Nullable")
     ring = [_read_corner(tr, corners, each) for each in (corners.expressions if isinstance(corners, exp.Array) else ())]
     ring = ring[:-1] if len(ring) > 1 and ring[0] == ring[-1] else ring
     if not 3 <= len(ring) <= _MOST_CORNERS:
@@ -44,7 +44,7 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
 
 
 def _refused_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:
-    return tr.refused(node, "wrong-argument-type", f"the polygon of `pointInPolygon` {what}", "[(x, y), …]")
+    return tr.refusal(node, "wrong-argument-type", f"the polygon of `pointInPolygon` {what}", "[(x, y), …]")
 
 
 def _read_corner(tr: Translator, corners: exp.Expr, node: exp.Expr) -> _Point:

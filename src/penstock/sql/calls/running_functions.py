@@ -20,7 +20,7 @@ from penstock.sql.compiler.translator import SpecialForm, Translator, call_argum
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.syntax.tree import call_name
 
 _SETTING = "allow_deprecated_error_prone_window_functions"
@@ -40,16 +40,16 @@ def _check_row_order(tr: Translator, node: exp.Anonymous, instead: str) -> None:
     from_ = select.args.get("from_") if select is not None else None
     if tr.place != "select" or tr.locals or select is None or from_ is None or not _is_ordered(from_.this):
         message = f"`{name}` needs rows in an order: a FROM with a subquery that ends with ORDER BY"
-        raise tr.refused(node, "misplaced-window", message, instead)
+        raise tr.refusal(node, "misplaced-window", message, instead)
     if any(value for key, value in select.args.items() if key not in _ALLOWED_CLAUSES) or _changes_rows(select):
         message = f"`{name}` is supported in a SELECT with FROM and WHERE only"
-        raise tr.refused(node, "misplaced-window", message, instead)
+        raise tr.refusal(node, "misplaced-window", message, instead)
     if _is_limited_outside(select.parent):
         message = f"`{name}` is not supported where a SELECT around has ORDER BY or LIMIT"
-        raise tr.refused(node, "misplaced-window", message, instead)
+        raise tr.refusal(node, "misplaced-window", message, instead)
     if not _has_setting(node):
         message = f"`{name}` is deprecated: ClickHouse refuses it without SETTINGS {_SETTING} = 1"
-        raise tr.refused(node, "misplaced-window", message, instead)
+        raise tr.refusal(node, "misplaced-window", message, instead)
 
 
 def _is_ordered(source: object) -> bool:
@@ -103,7 +103,7 @@ def _row_value(tr: Translator, node: exp.Expr) -> Typed:
     value = tr.at("window").translate(node)
     if tr.trace.aggregates != before or value.unit:
         message = "expected a value of each row, not an aggregate or an interval"
-        raise tr.refused(node, "misplaced-window", message, "a subquery")
+        raise tr.refusal(node, "misplaced-window", message, "a subquery")
     return value
 
 
@@ -120,7 +120,7 @@ def _difference_form(first: str) -> SpecialForm:
         wide = _numeric_value(value)
         if wide is None:
             message = f"`{call_name(node)}` of {value.type} is not supported"
-            raise tr.refused(node, "wrong-argument-type", message, "numbers, Date and DateTime are")
+            raise tr.refusal(node, "wrong-argument-type", message, "numbers, Date and DateTime are")
         number, spark, of = wide
         last = f"lag({number}) IGNORE NULLS OVER {_ROW_ORDER}"
         missing = "CAST(0 AS {0})" if not first else "{1}"
@@ -129,7 +129,7 @@ def _difference_form(first: str) -> SpecialForm:
         if spark == "DECIMAL(20,0)":
             difference, missing = lowest_64_bits(difference), lowest_64_bits(missing)
         sql = f"CASE WHEN {last} IS NOT NULL THEN {difference} WHEN {number} IS NOT NULL THEN {missing} END"
-        return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [value]))
+        return typed_sql(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [value]))
 
     return form
 
@@ -163,20 +163,20 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     value, distance = _row_value(tr, arguments[0]), tr.translate(arguments[1]).constant
     if not isinstance(distance, int) or isinstance(distance, bool) or abs(distance) > _FARTHEST:
         message = "the distance of `neighbor` must be a literal whole number"
-        raise tr.refused(arguments[1], "wrong-argument-type", message, "leadInFrame")
+        raise tr.refusal(arguments[1], "wrong-argument-type", message, "leadInFrame")
     of, default = value.type, value_default(value.type)
     if len(arguments) == 3:
         other = _row_value(tr, arguments[2])
         joint = supertype([value.type, other.type])
         if joint is None or isinstance(unwrap_type(joint), (t.Array, t.Map, t.Tuple)):
             message = f"`neighbor` of {value.type} with a default of {other.type} is not supported"
-            raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
+            raise tr.refusal(node, "wrong-argument-type", message, "cast one of them")
         of, default = joint, as_spark(other, value_type(joint))
     here = as_spark(value, value_type(of))
     if distance == 0:
-        return replace(typed(here, of), constant=None)
+        return replace(typed_sql(here, of), constant=None)
     function = "lead" if distance > 0 else "lag"
-    return typed(f"{function}({here}, {abs(distance)}, {default}) OVER {_ROW_ORDER}", of)
+    return typed_sql(f"{function}({here}, {abs(distance)}, {default}) OVER {_ROW_ORDER}", of)
 
 
 def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -190,12 +190,12 @@ def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
         else None
     )
     if merge is None or not isinstance(of, t.AggregateFunction):
-        raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
+        raise tr.refusal(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
     call = exp.Anonymous(this=f"{of.function}Merge", expressions=[argument])
     call.parent = node.parent
     value = aggregate_call(tr, call, merge, _SO_FAR)
     if _SO_FAR not in value.sql:
-        raise tr.refused(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
+        raise tr.refusal(node, "wrong-argument-type", f"`runningAccumulate` of {of} is not supported", "sumState(…)")
     return value
 
 

@@ -23,7 +23,7 @@ from penstock.sql.expr.dates import (
     wall_clock,
     zone_of,
 )
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
@@ -59,7 +59,7 @@ def _read_unit(tr: Translator, node: exp.Expr) -> str:
     }
     unit = short.get(name, name.removesuffix("S"))
     if unit not in INTERVAL_UNITS:
-        raise tr.refused(
+        raise tr.refusal(
             node, "wrong-argument-type", f"unknown unit `{name.lower()}`", did_you_mean(unit, INTERVAL_UNITS)
         )
     return unit
@@ -72,9 +72,9 @@ def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
     first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
-            raise tr.refused(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
+            raise tr.refusal(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
     a, b = (_unit_number(value, unit) for value in (first, last))
-    return typed(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
+    return typed_sql(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
 
 
 def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
@@ -85,7 +85,7 @@ def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: lis
     try:
         return apply_zone_argument(value, [value, tr.translate(zone[0])], 1)
     except BadArguments as error:
-        raise tr.refused(node, "wrong-argument-type", error.message) from error
+        raise tr.refusal(node, "wrong-argument-type", error.message) from error
 
 
 def _unit_number(value: Typed, unit: str) -> str:
@@ -115,7 +115,7 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
     arguments = call_arguments(tr, node, 2, 3)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
-        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
     return _start_of_unit(tr, node, value, step.unit, step.constant)
 
 
@@ -124,12 +124,12 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
     arguments = call_arguments(tr, node, 2, 3)
     value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
-        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
+        raise tr.refusal(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
     if isinstance(value.bare, t.DateTime64) and (unit in MONTHS_PER_UNIT or unit == "WEEK"):
-        return typed(first_day_of_unit(value, unit), nullable_if_any(t.Date(wide=True), [value]))
+        return typed_sql(first_day_of_unit(value, unit), nullable_if_any(t.Date(wide=True), [value]))
     found = _start_of_unit(tr, node, value, unit, 1)
     if value.bare == t.Date(wide=True):
-        raise tr.refused(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
+        raise tr.refusal(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
     if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
         return replace(found, type=nullable_if_any(t.DateTime64(0, value.bare.zone), [value]))
     return found
@@ -137,22 +137,22 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
 
 def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
     if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
-        raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
     if unit in _SUBSECOND_DIGITS:
         return _start_of_subsecond(tr, node, value, unit, step)
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
-        raise tr.refused(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
+        raise tr.refusal(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
     return start_of_unit(value, unit, step)
 
 
 def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
     """The start of a number of milliseconds or microseconds; only a DateTime64 has them."""
     if not isinstance(value.bare, t.DateTime64):
-        raise tr.refused(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
+        raise tr.refusal(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
     micros = step * 10 ** (6 - _SUBSECOND_DIGITS[unit])
     sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
     of = t.DateTime64(max(value.bare.precision, _SUBSECOND_DIGITS[unit]), value.bare.zone)
-    return typed(sql, nullable_if_any(of, [value]))
+    return typed_sql(sql, nullable_if_any(of, [value]))
 
 
 def _age(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -161,17 +161,17 @@ def _age(tr: Translator, node: exp.Anonymous) -> Typed:
     unit, (first, last) = _read_unit(tr, arguments[0]), tr.translate_all(arguments[1:])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
-            raise tr.refused(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
+            raise tr.refusal(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
         if zone_of(value.bare):
-            raise tr.refused(argument, "wrong-argument-type", "`age` in a time zone is not supported", "dateDiff")
+            raise tr.refusal(argument, "wrong-argument-type", "`age` in a time zone is not supported", "dateDiff")
     if unit == "WEEK":
-        raise tr.refused(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
+        raise tr.refusal(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
     a, b = (f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql for value in (first, last))
     if unit in MONTHS_PER_UNIT:
         sql = bind_if_long(a, lambda x: bind_if_long(b, lambda y: _whole_months(x, y, MONTHS_PER_UNIT[unit])))
     else:
         sql = f"(unix_micros({b}) - unix_micros({a})) DIV {_UNIT_MICROSECONDS[unit]}"
-    return typed(f"CAST({sql} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
+    return typed_sql(f"CAST({sql} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
 
 
 def _whole_months(a: str, b: str, months: int) -> str:
@@ -204,7 +204,7 @@ def _add_interval_form(sign: int) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         time, step = tr.translate_all(call_arguments(tr, node, 2, 2))
         if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
-            raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
+            raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
         return arithmetic.apply_operator(tr, node, "+" if sign > 0 else "-", (time, step))
 
     return form
@@ -216,12 +216,12 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
     time, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if not isinstance(time.bare, t.DateTime) or time.nullable or zone_of(time.bare):
         message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
-        raise tr.refused(arguments[0], "wrong-argument-type", message)
+        raise tr.refusal(arguments[0], "wrong-argument-type", message)
     if step.unit in (None, *_SUBSECOND_DIGITS) or not isinstance(step.constant, int) or step.constant < 1:
-        raise tr.refused(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
     if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
         message = "only windows of seconds and minutes may be longer than one unit"
-        raise tr.refused(arguments[1], "wrong-argument-type", message)
+        raise tr.refusal(arguments[1], "wrong-argument-type", message)
     start = _start_of_unit(tr, node, time, str(step.unit), step.constant)
     return start, arithmetic.apply_operator(tr, node, "+", (start, step))
 

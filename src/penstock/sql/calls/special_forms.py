@@ -27,7 +27,7 @@ from penstock.sql.calls.tuples import TUPLE_FORMS
 from penstock.sql.column_types import column_default
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
-from penstock.sql.expr.typed import Typed, is_null, text, typed
+from penstock.sql.expr.typed import Typed, is_null, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.syntax.tree import call_parts
@@ -91,7 +91,7 @@ def _if(tr: Translator, node: exp.Anonymous) -> Typed:
 def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.translate_all(call_arguments(tr, node, 3, 255))
     if len(values) % 2 == 0:
-        raise tr.refused(
+        raise tr.refusal(
             node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and then a default"
         )
     return logic.choose_value(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
@@ -110,14 +110,14 @@ def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
     try:
         return parse_type(name)
     except InvalidSyntax as error:
-        raise tr.refused(node, "unknown-type", str(error), error.hint) from error
+        raise tr.refusal(node, "unknown-type", str(error), error.hint) from error
 
 
 def _convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
     """A value explicitly converted to a type, in a conversion mode. Raises Refused if ClickHouse has no such
     conversion."""
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
-        raise tr.refused(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
+        raise tr.refusal(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):
         mode = replace(mode, default=column_default(want))
     result = convert(value, want, mode)
@@ -125,7 +125,7 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, m
         lenient = mode.failure != "error" and convert(value, want) is not None
         hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
         default = " with a default" if lenient else ""
-        raise tr.refused(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
+        raise tr.refusal(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
     return require_not_null(result, want) if mode.failure == "error" and not is_nullable(want) else result
 
 
@@ -146,15 +146,15 @@ def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
 def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
     (argument,) = call_arguments(tr, node, 1, 1)
     of = _parse_type_name(tr, argument, literal_text(tr, argument))
-    return typed(column_default(of), of)
+    return typed_sql(column_default(of), of)
 
 
 def _square(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
-        raise tr.refused(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
     if "rand()" in value.sql:
-        raise tr.refused(node, "wrong-argument-type", "`sqr` of a random number is not supported", "pow")
+        raise tr.refusal(node, "wrong-argument-type", "`sqr` of a random number is not supported", "pow")
     return arithmetic.apply_operator(tr, node, "*", (value, value))
 
 
@@ -187,11 +187,11 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
     before = tr.trace.aggregates
     value = tr.translate(argument)
     if tr.trace.aggregates != before or tr.locals:
-        raise tr.refused(node, "unsupported-syntax", "arrayJoin of an aggregate or inside a lambda is not supported")
+        raise tr.refusal(node, "unsupported-syntax", "arrayJoin of an aggregate or inside a lambda is not supported")
     if not isinstance(value.bare, t.Array):
-        raise tr.refused(argument, "wrong-argument-type", f"arrayJoin needs an Array, this is {value.type}")
+        raise tr.refusal(argument, "wrong-argument-type", f"arrayJoin needs an Array, this is {value.type}")
     name = tr.trace.spread.setdefault(value.sql, f"__spread{len(tr.trace.spread)}")
-    return typed(f"`{name}`.`value`", value.bare.of)
+    return typed_sql(f"`{name}`.`value`", value.bare.of)
 
 
 def lacks_key(bit: int) -> str:
@@ -206,13 +206,13 @@ def _grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
     """
     _, arguments = call_parts(node)
     if tr.place != "select" or not arguments:
-        raise tr.refused(node, "misplaced-aggregate", "`grouping` takes keys of GROUP BY, outside of aggregates")
+        raise tr.refusal(node, "misplaced-aggregate", "`grouping` takes keys of GROUP BY, outside of aggregates")
     plain = replace(tr, absent={})
     bits = []
     for place, argument in enumerate(reversed(arguments)):
         sql = plain.with_new_trace().translate(argument).sql
         if sql not in tr.keys:
-            raise tr.refused(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
+            raise tr.refusal(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
         if sql in tr.absent:
             bit = len(tr.absent) - 1 - list(tr.absent).index(sql)
             bits.append(f"if({lacks_key(bit)}, {2**place}L, 0L)")

@@ -45,7 +45,7 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
     names = [name for name, _ in columns]
     if not _has_one_row(query) or len(set(names)) != len(names):
         message = f"a subquery as a value needs one column, this has {len(columns)}"
-        raise tr.refused(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
+        raise tr.refusal(node, "wrong-column-count", message, "(SELECT tuple(…) FROM …)")
     of = t.Tuple(tuple((name, value.type) for name, value in columns))
     spark = ", ".join(f"{quote_identifier(name)}: {value.spark}" for name, value in columns)
     fields = ", ".join(f"{string_literal(name)}, {quote_identifier(name)}" for name in names)
@@ -65,13 +65,13 @@ def _has_one_row(query: exp.Query) -> bool:
 def _refuse_in_lambda(tr: Translator, node: exp.Expr) -> None:
     if tr.locals:
         message = "a SELECT inside of a lambda is not supported"
-        raise tr.refused(node, "unsupported-syntax", message, "join it instead")
+        raise tr.refusal(node, "unsupported-syntax", message, "join it instead")
 
 
 def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
     inner = node.this if isinstance(node, exp.Subquery) else node
     if not isinstance(inner, exp.Query):
-        raise tr.refused(node, "unsupported-syntax", "expected a SELECT in these parentheses")
+        raise tr.refusal(node, "unsupported-syntax", "expected a SELECT in these parentheses")
     return inner
 
 
@@ -110,7 +110,7 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
     """in(x, set) and notIn(x, set) as functions."""
     _, arguments = call_parts(node)
     if len(arguments) != 2:
-        raise tr.refused(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
+        raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
     found = membership(tr, exp.In(this=arguments[0], field=arguments[1]))
     return found if call_name(node) == "in" or is_null(found) else Typed(f"(NOT {found.sql})", found.type, found.spark)
 
@@ -128,7 +128,7 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Literal):
         return [node]
     hint = "a list in parentheses, or `IN (SELECT … FROM …)`"
-    raise tr.refused(node, "unsupported-syntax", "expected a list or a SELECT after IN", hint)
+    raise tr.refusal(node, "unsupported-syntax", "expected a list or a SELECT after IN", hint)
 
 
 def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Expr]) -> Typed:
@@ -158,7 +158,7 @@ def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed)
     """
     if _loses_precision(cut.type, to.type):
         message = f"IN of {cut.type} and {to.type} is not supported"
-        raise tr.refused(node, "no-common-type", message, "cast one of them")
+        raise tr.refusal(node, "no-common-type", message, "cast one of them")
 
 
 def _loses_precision(cut: t.Type, to: t.Type) -> bool:
@@ -175,7 +175,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     lefts = _compared_values(value)
     if len(columns) != len(lefts) or is_null(value):
         message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
-        raise tr.refused(query, "wrong-column-count", message, "select one column for each value")
+        raise tr.refusal(query, "wrong-column-count", message, "select one column for each value")
     if len(lefts) > 1:
         return _in_rows(tr, node, lefts, (sql, columns))
     name, column = columns[0]

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
-from penstock.sql.expr.typed import Typed, text, typed
+from penstock.sql.expr.typed import Typed, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons
 from penstock.sql.operators.literals import make_tuple, negate
 from penstock.sql.operators.names import tuple_element
@@ -25,15 +25,15 @@ def _tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]
     """The elements of a tuple as values. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
-        raise tr.refused(node, "wrong-argument-type", f"expected a Tuple, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"expected a Tuple, this is {value.type}")
     named = ((name or f"_{place}", inner) for place, (name, inner) in enumerate(of.fields, 1))
-    return [typed(f"{value.sql}.{quote_identifier(name)}", inner) for name, inner in named]
+    return [typed_sql(f"{value.sql}.{quote_identifier(name)}", inner) for name, inner in named]
 
 
 def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
     left, right = (_tuple_elements(tr, node, value) for value in values)
     if len(left) != len(right):
-        raise tr.refused(node, "wrong-argument-type", "the tuples must have the same number of elements")
+        raise tr.refusal(node, "wrong-argument-type", "the tuples must have the same number of elements")
     return list(zip(left, right, strict=True))
 
 
@@ -50,7 +50,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> Typed:
         value, number = tr.translate_all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
-            raise tr.refused(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
+            raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
         fields = _tuple_elements(tr, node, value)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, (field, number)) for field in fields])
 
@@ -62,7 +62,7 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
     found = [negate(field) for field in _tuple_elements(tr, node, value)]
     elements = [element for element in found if element is not None]
     if len(elements) < len(found):
-        raise tr.refused(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
+        raise tr.refusal(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
     return make_tuple(elements)
 
 
@@ -86,7 +86,7 @@ def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
     values = tr.translate_all(call_arguments(tr, node, 2, 2))
     if not all(isinstance(value.bare, t.Tuple) for value in values):
         message = f"`{call_name(node)}` takes two tuples"
-        raise tr.refused(node, "wrong-argument-type", message, "arrayDotProduct")
+        raise tr.refusal(node, "wrong-argument-type", message, "arrayDotProduct")
     return _sum_values(
         tr, node, [arithmetic.apply_operator(tr, node, "*", pair) for pair in _element_pairs(tr, node, values)]
     )
@@ -95,7 +95,7 @@ def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
 def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     names = ", ".join(string_literal(name) for name in _field_names(tr, node, value))
-    return typed(f"array({names})", t.Array(t.String()))
+    return typed_sql(f"array({names})", t.Array(t.String()))
 
 
 def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
@@ -108,10 +108,10 @@ def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     fields = _tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
-        raise tr.refused(node, "wrong-argument-type", "all elements of the tuple must be of one type")
+        raise tr.refusal(node, "wrong-argument-type", "all elements of the tuple must be of one type")
     pairs = (make_tuple([text(name), field]) for name, field in zip(_field_names(tr, node, value), fields, strict=True))
     of = t.Array(t.Tuple(((None, t.String()), (None, fields[0].type))))
-    return typed(f"array({', '.join(pair.sql for pair in pairs)})", of)
+    return typed_sql(f"array({', '.join(pair.sql for pair in pairs)})", of)
 
 
 def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
@@ -120,7 +120,7 @@ def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
     value_node, place, *others = call_arguments(tr, node, 2, 3)
     value, step = tr.translate(value_node), tr.translate(place).constant
     if not isinstance(step, (int, str)) or isinstance(step, bool):
-        raise tr.refused(place, "wrong-argument-type", "expected a literal name or index here")
+        raise tr.refusal(place, "wrong-argument-type", "expected a literal name or index here")
     of = value.bare
     if isinstance(step, int) and step < 0 and isinstance(of, t.Tuple) and -step <= len(of.fields):
         step += len(of.fields) + 1

@@ -98,13 +98,13 @@ def _resolve_window(tr: Translator, node: exp.Expr, inside: tuple[str, ...]) -> 
         return own
     known: Mapping[str, exp.Window] = tr.scope.windows
     if alias.name not in known or alias.name in inside:
-        raise tr.refused(alias, "unknown-window", f"unknown window `{alias.name}`", did_you_mean(alias.name, known))
+        raise tr.refusal(alias, "unknown-window", f"unknown window `{alias.name}`", did_you_mean(alias.name, known))
     parent = _resolve_window(tr, known[alias.name], (*inside, alias.name))
     if not own.partition and own.order is None and own.spec is None:
         return parent
     if own.partition or (own.order is not None and parent.order is not None) or parent.spec is not None:
         message = f"a window based on `{alias.name}` may only add an ORDER BY or a frame if `{alias.name}` has none"
-        raise tr.refused(node, "unsupported-frame", message)
+        raise tr.refusal(node, "unsupported-frame", message)
     return _WindowParts(parent.partition, own.order or parent.order, own.spec)
 
 
@@ -123,12 +123,12 @@ def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
     of = value.bare
     if value.nullable or not isinstance(of, (t.Int, t.Float, t.Date, t.DateTime, t.Bool)):
         message = f"RANGE with a number needs a number, Date or DateTime without NULL, this is {value.type}"
-        raise tr.refused(key, "unsupported-frame", message, "cast the key, or use assumeNotNull(…)")
+        raise tr.refusal(key, "unsupported-frame", message, "cast the key, or use assumeNotNull(…)")
     if isinstance(of, t.Float) and key.args.get("desc"):
-        raise tr.refused(key, "unsupported-frame", "RANGE with a number over a Float in descending order")
+        raise tr.refusal(key, "unsupported-frame", "RANGE with a number over a Float in descending order")
     largest = of.high if isinstance(of, t.Int) else 2 ** _UNSIGNED.get(type(of), 31) - 1
     if any(offset > largest for offset in frame.offsets):
-        raise tr.refused(key, "unsupported-frame", f"the frame's number is out of the range of {of}")
+        raise tr.refusal(key, "unsupported-frame", f"the frame's number is out of the range of {of}")
     return _numeric_key(value)
 
 
@@ -144,7 +144,7 @@ def _numeric_key(value: Typed) -> str:
 
 
 def _refused_range(tr: Translator, node: exp.Expr) -> Exception:
-    return tr.refused(node, "unsupported-frame", "RANGE with a number needs exactly one ORDER BY key")
+    return tr.refusal(node, "unsupported-frame", "RANGE with a number needs exactly one ORDER BY key")
 
 
 def _read_frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> WindowFrame | None:
@@ -152,13 +152,13 @@ def _read_frame(tr: Translator, node: exp.Expr, spec: exp.Expr | None) -> Window
         return None
     kind = str(spec.args.get("kind", "")).upper()
     if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
-        raise tr.refused(node, "unsupported-syntax", "only frames in ROWS or RANGE are supported")
+        raise tr.refusal(node, "unsupported-syntax", "only frames in ROWS or RANGE are supported")
     start = _read_bound(tr, spec.args.get("start"), spec.args.get("start_side"))
     given = spec.args.get("end")
     end = _read_bound(tr, given, spec.args.get("end_side")) if given else 0
     backwards = start > end or start == UNBOUNDED or end == -UNBOUNDED
     if backwards or (start == 0 and spec.args.get("end_side") == "PRECEDING"):
-        raise tr.refused(node, "unsupported-frame", "the frame starts after its end")
+        raise tr.refusal(node, "unsupported-frame", "the frame starts after its end")
     return WindowFrame(kind, start, end)
 
 
@@ -168,7 +168,7 @@ def _read_bound(tr: Translator, bound: object, side: object) -> int:
         return 0 if str(bound).upper() == "CURRENT ROW" else sign * UNBOUNDED
     number = known_integer(tr, bound)
     if number is None or not 0 <= number <= _LARGEST_OFFSET:
-        raise tr.refused(bound, "unsupported-frame", "a frame's bound must be a literal whole number from 0 on")
+        raise tr.refusal(bound, "unsupported-frame", "a frame's bound must be a literal whole number from 0 on")
     return sign * number
 
 

@@ -42,11 +42,11 @@ def translate_window(tr: Translator, node: exp.Expr) -> Typed:
     call = wrapper.this if isinstance(wrapper, (exp.IgnoreNulls, exp.RespectNulls)) else wrapper
     name = call_name(call)
     if name is None:
-        raise tr.refused(node, "unsupported-syntax", "only a function can have OVER")
+        raise tr.refusal(node, "unsupported-syntax", "only a function can have OVER")
     if tr.place != "select":
-        raise tr.refused(node, "misplaced-window", f"the window function `{name}` is not allowed here")
+        raise tr.refusal(node, "misplaced-window", f"the window function `{name}` is not allowed here")
     if isinstance(wrapper, exp.IgnoreNulls) and name not in _SKIP_NULLS[:4]:
-        raise tr.refused(node, "unsupported-syntax", f"IGNORE NULLS of `{name}` is not supported")
+        raise tr.refusal(node, "unsupported-syntax", f"IGNORE NULLS of `{name}` is not supported")
     tr.trace.windows += 1
     over = read_over_clause(tr.at("window"), node)
     if isinstance(wrapper, exp.RespectNulls):
@@ -61,10 +61,10 @@ def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
     aggregate = parse_aggregate_name(name)
     if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
         known = list(WINDOW_FUNCTIONS)
-        raise tr.refused(call, "unknown-function", f"`{name}` is not a window function", did_you_mean(name, known))
+        raise tr.refusal(call, "unknown-function", f"`{name}` is not a window function", did_you_mean(name, known))
     value = aggregate_call(tr, call, aggregate, over.sql)
     if over.sql not in value.sql or "(DISTINCT " in value.sql:
-        raise tr.refused(call, "unsupported-frame", f"`{name}` is not supported with OVER")
+        raise tr.refusal(call, "unsupported-frame", f"`{name}` is not supported with OVER")
     return value
 
 
@@ -161,7 +161,7 @@ def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
     plain = of.of if isinstance(of, t.LowCardinality) else of
     if supertype([plain, value.type]) != plain:
         message = f"the default must be {plain}, this is {value.type}"
-        raise tr.refused(node, "wrong-argument-type", message, "cast it to the type of the first argument")
+        raise tr.refusal(node, "wrong-argument-type", message, "cast it to the type of the first argument")
     return f"CAST({value.sql} AS {value_type(of)})"
 
 
@@ -179,7 +179,7 @@ def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) ->
     """first_value and last_value with RESPECT NULLS."""
     name = {"any": "first_value", "anyLast": "last_value"}.get(call_name(node) or "", call_name(node))
     if name not in ("first_value", "last_value"):
-        raise tr.refused(node, "unsupported-syntax", f"RESPECT NULLS of `{name}` is not supported")
+        raise tr.refusal(node, "unsupported-syntax", f"RESPECT NULLS of `{name}` is not supported")
     (given,) = _read_arguments(tr, node, 1, 1)
     value = tr.translate(given)
     spark = value_type(value.bare)
@@ -192,7 +192,7 @@ def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list
     if parameters or not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{call_name(node)}` takes {expected} arguments, {len(arguments)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     return arguments
 
 
@@ -200,18 +200,18 @@ def _literal_number(tr: Translator, node: exp.Expr, given: exp.Expr, least: int)
     number = known_integer(tr, given)
     if number is None or not least <= number < 2**31:
         message = f"`{call_name(node)}` needs a literal number from {least} here"
-        raise tr.refused(given, "wrong-argument-type", message)
+        raise tr.refusal(given, "wrong-argument-type", message)
     return number
 
 
 def _check_ordered(tr: Translator, node: exp.Expr, over: OverClause) -> None:
     if not over.ordered:
         message = f"`{call_name(node)}` has no defined result without ORDER BY"
-        raise tr.refused(node, "unsupported-frame", message, "add ORDER BY to the OVER clause")
+        raise tr.refusal(node, "unsupported-frame", message, "add ORDER BY to the OVER clause")
 
 
 def _refused_frame(tr: Translator, node: exp.Expr, hint: str) -> Exception:
-    return tr.refused(node, "unsupported-frame", f"`{call_name(node)}` is not supported with this frame", hint)
+    return tr.refusal(node, "unsupported-frame", f"`{call_name(node)}` is not supported with this frame", hint)
 
 
 WINDOW_FUNCTIONS: Mapping[str, WindowFunction] = {

@@ -19,7 +19,7 @@ from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_hashable
-from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.problems import Refused, refusal
 
 _MOST_KEYS = 8
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -61,11 +61,11 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
     keys: dict[str, Typed] = {}
     lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
-        raise _refused(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
+        raise _refusal(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
     sets = _expand_sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
     if shape.kind == "SETS" and (() in sets or len({frozenset(each) for each in sets}) < len(sets)):
         hint = "use WITH ROLLUP or WITH CUBE, or UNION ALL"
-        raise _refused(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "an empty or repeated set", hint)
+        raise _refusal(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "an empty or repeated set", hint)
     shown = ", ".join(f"({', '.join(each)})" for each in sets)
     absent = {sql: _default_if_absent(value, len(keys) - 1 - place) for place, (sql, value) in enumerate(keys.items())}
     translator = replace(block.translator, keys=frozenset(keys), absent=absent)
@@ -74,19 +74,19 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
 
 def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, Typed]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
-        raise _refused(block, node, "a nested list of keys")
+        raise _refusal(block, node, "a nested list of keys")
     tr = block.translator.at("filter").with_new_trace()
     value = tr.translate(resolve_position(block, node))
     check_hashable(block.translator, node, value)
     if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
-        raise _refused(block, node, f"a constant, or a key of {value.type}")
+        raise _refusal(block, node, f"a constant, or a key of {value.type}")
     keys.setdefault(value.sql, value)
     return value.sql
 
 
-def _refused(block: SelectBlock, node: exp.Expr, what: str, hint: str | None = None) -> Refused:
+def _refusal(block: SelectBlock, node: exp.Expr, what: str, hint: str | None = None) -> Refused:
     message = f"ROLLUP, CUBE and GROUPING SETS do not support {what}"
-    return refused(block.environment.text, node, "unsupported-clause", message, hint)
+    return refusal(block.environment.text, node, "unsupported-clause", message, hint)
 
 
 def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

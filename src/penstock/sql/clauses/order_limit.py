@@ -15,7 +15,7 @@ from penstock.sql.compiler.block import LimitBy, OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.ordering import check_hashable, sort_keys, sort_values
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 
 def translate_order_by(block: SelectBlock) -> SelectBlock:
@@ -58,7 +58,7 @@ def _check_distinct(block: SelectBlock, node: exp.Expr, value: Typed, tr: Transl
     made_of = {block.translator.with_new_trace().translate(each).sql for each in tr.trace.free}
     if block.grouped or tr.trace.windows or not made_of <= shown:
         message = "a SELECT DISTINCT can be ordered by what it selects only"
-        raise refused(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
+        raise refusal(block.environment.text, node, "unsupported-clause", message, "select the key, or use GROUP BY")
 
 
 def translate_limit_by(block: SelectBlock) -> SelectBlock:
@@ -92,7 +92,7 @@ def _distinct_on(block: SelectBlock, on: exp.Expr) -> SelectBlock:
     if block.tree.args.get("distribute") is not None:
         with block.environment.report.collecting():
             message = "DISTINCT ON and LIMIT BY cannot be used together"
-            raise refused(block.environment.text, on, "unsupported-clause", message)
+            raise refusal(block.environment.text, on, "unsupported-clause", message)
     return replace(block, limit_by=LimitBy(1, 0, _limit_by_keys(block, on.expressions)))
 
 
@@ -106,7 +106,7 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
         if count is not None and options is not None and options.args.get("with_ties"):
             if not block.keys:
                 message = "WITH TIES needs ORDER BY"
-                raise refused(block.environment.text, limit, "unsupported-clause", message)
+                raise refusal(block.environment.text, limit, "unsupported-clause", message)
             return replace(block, ties=(skip or 0, count))
         shown = (("LIMIT", count), ("OFFSET", skip))
         return replace(block, limit="".join(f" {word} {number}" for word, number in shown if number is not None))
@@ -116,5 +116,5 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
 def _literal_limit(block: SelectBlock, node: exp.Expr) -> int:
     value = known_integer(block.translator.with_new_trace(), node)
     if value is None or value < 0:
-        raise refused(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
+        raise refusal(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
     return value

@@ -12,7 +12,7 @@ from sqlglot import exp
 from penstock.integer_parsing import parse_whole_number
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.expr.typed import Typed
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
 
@@ -24,7 +24,7 @@ def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
         return node
     if not 1 <= place <= len(block.selected):
         message = f"position {place} is not in the select list of {len(block.selected)} columns"
-        raise refused(block.environment.text, node, "unknown-column", message)
+        raise refusal(block.environment.text, node, "unknown-column", message)
     return block.selected[place - 1].node
 
 

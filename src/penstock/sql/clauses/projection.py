@@ -18,7 +18,7 @@ from penstock.sql.expr.common_type import is_same_clickhouse_type
 from penstock.sql.expr.typed import NOTHING, Typed, as_condition, integer, is_null
 from penstock.sql.operators.logic import join_conditions
 from penstock.sql.operators.ordering import check_hashable
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name
 
 
@@ -102,7 +102,7 @@ def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: 
     tr, node = block.translator, selected.node
     refuse_intervals(tr, node, [value])
     if value.type == NOTHING:
-        raise tr.refused(node, "wrong-argument-type", f"`{selected.name}` has no type", "CAST([], 'Array(String)')")
+        raise tr.refusal(node, "wrong-argument-type", f"`{selected.name}` has no type", "CAST([], 'Array(String)')")
     distinct = block.tree.args.get("distinct")
     if isinstance(distinct, exp.Distinct) and not distinct.args.get("on"):
         check_hashable(tr, node, value)
@@ -110,7 +110,7 @@ def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: 
     other = next((each for each in same if not is_same_clickhouse_type(each.value.type, value.type)), None)
     if other is not None:
         message = f"two columns are called `{selected.name}`, of {other.value.type} and {value.type}"
-        raise tr.refused(node, "duplicate-column", message, "give one of them another alias")
+        raise tr.refusal(node, "duplicate-column", message, "give one of them another alias")
 
 
 def select_item_value(tr: Translator, selected: SelectedColumn) -> Typed:
@@ -141,7 +141,7 @@ def _having_as_qualify(block: SelectBlock, node: exp.Expr, test: str) -> SelectB
     found = block.tree.find(exp.Window) or block.tree.args.get("qualify")
     if found is not None:
         message = "HAVING beside window functions and grouping sets is not supported"
-        raise refused(block.environment.text, found, "unsupported-clause", message, "use a subquery")
+        raise refusal(block.environment.text, found, "unsupported-clause", message, "use a subquery")
     return replace(block, qualify=test)
 
 
@@ -168,4 +168,4 @@ def _check_grouped(block: SelectBlock, free: list[exp.Expr]) -> None:
         node = free[0]
         name = node.name or call_name(node)
         message = f"`{name}` is neither grouped by nor aggregated"
-        raise refused(block.environment.text, node, "not-grouped", message, "add it to GROUP BY, or use any(…)")
+        raise refusal(block.environment.text, node, "not-grouped", message, "add it to GROUP BY, or use any(…)")

@@ -18,7 +18,7 @@ from penstock.sql.compiler.block import SelectBlock, SelectedColumn
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.operators.names import READING_KEY
 from penstock.sql.syntax.column_names import column_name
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
 
 _MatchedColumns = list[tuple[ScopeTable, str, str]]
@@ -34,7 +34,7 @@ def expand_stars(block: SelectBlock) -> SelectBlock:
     if not selected and block.tree.expressions and not block.environment.report.problems:
         message = "the select list matches no column"
         with block.environment.report.collecting():
-            raise refused(block.environment.text, block.tree.expressions[0], "unknown-column", message)
+            raise refusal(block.environment.text, block.tree.expressions[0], "unknown-column", message)
     return replace(block, selected=tuple(selected))
 
 
@@ -57,7 +57,7 @@ def _check_single_alias(block: SelectBlock, node: exp.Alias, found: Mapping[str,
     other = found.get(node.alias)
     if other is not None and node.alias not in block.environment.constants and other != node.this:
         message = f"`{node.alias}` is the alias of two expressions"
-        raise refused(block.environment.text, node, "duplicate-column", message, "give one of them another alias")
+        raise refusal(block.environment.text, node, "duplicate-column", message, "give one of them another alias")
 
 
 def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
@@ -90,7 +90,7 @@ def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] |
         return _match_pattern(block, node.this, _all_columns(block))
     if isinstance(node, exp.Dot) and node.expression.name == "COLUMNS":
         if len(node.expression.expressions) != 1:
-            raise _unsupported(block, node, "a list in COLUMNS")
+            raise _unsupported_error(block, node, "a list in COLUMNS")
         return _match_pattern(block, node.expression.expressions[0], _table_columns(block, node, node.this.name))
     return None
 
@@ -146,13 +146,13 @@ def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> _MatchedCo
     if relation is None:
         known = [each.name for each in block.translator.scope.relations]
         message = f"unknown table `{table}`"
-        raise refused(block.environment.text, node, "unknown-table", message, did_you_mean(table, known))
+        raise refusal(block.environment.text, node, "unknown-table", message, did_you_mean(table, known))
     return [(relation, name, "whole") for name in relation.columns]
 
 
 def _expand_star(block: SelectBlock, star: exp.Star, found: _MatchedColumns) -> list[SelectedColumn]:
     if star.args.get("ilike") or star.args.get("rename"):
-        raise _unsupported(block, star, "this form of `*`")
+        raise _unsupported_error(block, star, "this form of `*`")
     left_out = [each.name for each in star.args.get("except_") or []]
     replaced = {each.alias: each.this for each in star.args.get("replace") or []}
     _check_names(block, star, [*left_out, *replaced], {name for _, name, _ in found})
@@ -183,18 +183,18 @@ def _check_names(block: SelectBlock, star: exp.Star, names: Iterable[str], known
         if name not in known:
             hint = did_you_mean(name, known)
             node = next((each for each in star.find_all(exp.Identifier) if each.name == name), star)
-            raise refused(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
+            raise refusal(block.environment.text, node, "unknown-column", f"unknown column `{name}`", hint)
 
 
 def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: _MatchedColumns) -> list[SelectedColumn]:
     """COLUMNS('regular expression')."""
     if not (isinstance(pattern, exp.Literal) and pattern.args.get("is_string")):
-        raise _unsupported(block, pattern, "a list in COLUMNS")
+        raise _unsupported_error(block, pattern, "a list in COLUMNS")
     try:
         test = re.compile(pattern.name)
     except re.error as error:
         message = f"invalid regular expression: {error}"
-        raise refused(block.environment.text, pattern, "invalid-literal", message) from error
+        raise refusal(block.environment.text, pattern, "invalid-literal", message) from error
     return _select_columns(block, [each for each in found if test.search(each[1])], {})
 
 
@@ -202,12 +202,12 @@ def _apply_function(block: SelectBlock, node: exp.Apply, selected: SelectedColum
     """APPLY(f): the function applied to each column."""
     function = node.expression
     if not isinstance(function, exp.Var):
-        raise _unsupported(block, node, "APPLY of anything but the name of a function")
+        raise _unsupported_error(block, node, "APPLY of anything but the name of a function")
     call = exp.Anonymous(this=function.name + CALL_MARK, expressions=[selected.node])
     call.meta.update(node.this.meta)
     return SelectedColumn(f"{function.name}({selected.name})", call)
 
 
-def _unsupported(block: SelectBlock, node: exp.Expr, what: str) -> Exception:
+def _unsupported_error(block: SelectBlock, node: exp.Expr, what: str) -> Exception:
     message, hint = f"{what} is not supported", "name the columns, or COLUMNS('regular expression')"
-    return refused(block.environment.text, node, "unsupported-syntax", message, hint)
+    return refusal(block.environment.text, node, "unsupported-syntax", message, hint)

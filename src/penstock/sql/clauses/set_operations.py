@@ -20,7 +20,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import Typed
 from penstock.sql.operators.literals import cast_all
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 _WORDS: dict[type[exp.SetOperation], str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _ENDINGS = ("order", "limit", "offset", "distribute")
@@ -33,12 +33,12 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
     environment = add_with_names(environment, tree.args.get("with_"))
     first, second = tree.this, tree.expression
     if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
-        raise refused(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")
+        raise refusal(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")
     left = environment.compile(environment, first)
     right = environment.compile(environment.without_trigger(), second)
     if len(left.columns) != len(right.columns):
         message = f"{word} needs as many columns on both sides, these are {len(left.columns)} and {len(right.columns)}"
-        raise refused(environment.text, second, "wrong-column-count", message)
+        raise refusal(environment.text, second, "wrong-column-count", message)
     columns = tuple(
         (name, _common_column(environment, tree, (value, other)))
         for (name, value), (_, other) in zip(left.columns, right.columns, strict=True)
@@ -62,7 +62,7 @@ def _join_filters_of_both(left: SelectOutput, right: SelectOutput) -> AnyJoinRow
 def _refused_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
     """Totals that are refused where they are shown: ClickHouse shows those of the first part that has some."""
     message = f"WITH TOTALS in a part of {_WORDS[type(tree)]} is not supported"
-    return Totals(refusal=refused(environment.text, tree, "unsupported-clause", message, "leave WITH TOTALS out"))
+    return Totals(refusal=refusal(environment.text, tree, "unsupported-clause", message, "leave WITH TOTALS out"))
 
 
 def refuse_ending(environment: Environment, tree: exp.Query) -> None:
@@ -72,14 +72,14 @@ def refuse_ending(environment: Environment, tree: exp.Query) -> None:
         if isinstance(ending, exp.Expr):
             message = "ORDER BY and LIMIT are not allowed after a SELECT in parentheses"
             hint = "SELECT * FROM (… UNION ALL …) ORDER BY …"
-            raise refused(environment.text, ending, "unsupported-clause", message, hint)
+            raise refusal(environment.text, ending, "unsupported-clause", message, hint)
 
 
 def _check_comparable(environment: Environment, tree: exp.SetOperation, columns: tuple[tuple[str, Typed], ...]) -> None:
     for name, value in columns:
         if _is_incomparable(value.type):
             message = f"{_WORDS[type(tree)]} cannot compare the rows by `{name}`: it is {value.type}"
-            raise refused(environment.text, tree.expression, "wrong-argument-type", message, "toString(…) of it can be")
+            raise refusal(environment.text, tree.expression, "wrong-argument-type", message, "toString(…) of it can be")
 
 
 def _is_incomparable(of: Type) -> bool:
@@ -99,7 +99,7 @@ def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple
     of = supertype([value.type for value in pair])
     if of is None or _has_own_common_type(*(value.bare for value in pair)):
         message = f"{_WORDS[type(tree)]} of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise refused(environment.text, tree.expression, "no-common-type", message, "cast one of them")
+        raise refusal(environment.text, tree.expression, "no-common-type", message, "cast one of them")
     sparks = {value.spark for value in pair}
     return Typed("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
 

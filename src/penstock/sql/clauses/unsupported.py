@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.sql.compiler.block import SelectBlock
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 _CLAUSES = {
     "connect": "CONNECT BY",
@@ -81,7 +81,7 @@ def refuse_unsupported(block: SelectBlock) -> SelectBlock:
     for node, clause in _unsupported_clauses(block.tree):
         with block.environment.report.collecting():
             message = f"{clause} is not supported"
-            raise refused(block.environment.text, node, "unsupported-clause", message)
+            raise refusal(block.environment.text, node, "unsupported-clause", message)
     return block
 
 

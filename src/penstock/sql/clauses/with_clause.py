@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.environment import Cte, Environment
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 
 def add_with_names(environment: Environment, clause: exp.Expr | None) -> Environment:
@@ -30,9 +30,9 @@ def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:
     if isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive"):
         message = "WITH RECURSIVE is not supported"
         hint = "for a series of numbers or dates, numbers(n)"
-        raise refused(environment.text, cte, "unsupported-clause", message, hint)
+        raise refusal(environment.text, cte, "unsupported-clause", message, hint)
     if not isinstance(cte.this, exp.Query):
-        raise refused(environment.text, cte, "unsupported-clause", "this WITH is not supported")
+        raise refusal(environment.text, cte, "unsupported-clause", "this WITH is not supported")
     return replace(environment, ctes={**environment.ctes, cte.alias: Cte(cte.this, environment)})
 
 

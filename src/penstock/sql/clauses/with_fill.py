@@ -21,7 +21,7 @@ from penstock.sql.conversions.explicit import convert
 from penstock.sql.expr.dates import add_interval, zone_of
 from penstock.sql.expr.typed import Typed, as_spark
 from penstock.sql.spark_text import replace_columns
-from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.problems import Refused, refusal
 
 _UNIT_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 _SHORTEST_UNIT = {"DAY": 82800, "WEEK": 601200, "MONTH": 2415600, "QUARTER": 7689600, "YEAR": 31532400}
@@ -42,7 +42,7 @@ def translate_with_fill(block: SelectBlock) -> SelectBlock:
         for later, place in zip(fills[1:], filled[1:], strict=True):
             if later.start is None or later.stop is None:
                 message = "WITH FILL of a second column needs FROM and TO"
-                raise _refused(block, block.keys[place].node, message)
+                raise _refusal(block, block.keys[place].node, message)
         block = replace(block, fills=fills)
         return replace(block, interpolated=_interpolations(block, filled))
     return block
@@ -51,11 +51,11 @@ def translate_with_fill(block: SelectBlock) -> SelectBlock:
 def _check_items(block: SelectBlock) -> None:
     for item, selected in zip(block.items, block.selected, strict=True):
         if isinstance(item.value.bare, (t.AggregateFunction, t.Enum)):
-            raise _refused(block, selected.node, f"WITH FILL beside a column of {item.value.type} is not supported")
+            raise _refusal(block, selected.node, f"WITH FILL beside a column of {item.value.type} is not supported")
         for key in block.keys:
             if item.value.sql == key.value.sql and not _is_same_expression(block, selected.node, key):
                 message = f"WITH FILL: it is not certain that `{item.name}` is the sort key"
-                raise _refused(block, selected.node, message, "write both in the same way")
+                raise _refusal(block, selected.node, message, "write both in the same way")
 
 
 def _is_same_expression(block: SelectBlock, node: exp.Expr, key: OrderKey) -> bool:
@@ -85,11 +85,11 @@ def _check_adjacent(block: SelectBlock, filled: list[int]) -> None:
     for place in range(filled[0], filled[-1]):
         if place not in filled:
             message = "a key between two keys WITH FILL is not supported"
-            raise _refused(block, block.keys[place].node, message, "put it first or last")
+            raise _refusal(block, block.keys[place].node, message, "put it first or last")
 
 
-def _refused(block: SelectBlock, node: exp.Expr, message: str, hint: str | None = None) -> Refused:
-    return refused(block.environment.text, node, "unsupported-fill", message, hint)
+def _refusal(block: SelectBlock, node: exp.Expr, message: str, hint: str | None = None) -> Refused:
+    return refusal(block.environment.text, node, "unsupported-fill", message, hint)
 
 
 def _fill_column(block: SelectBlock, place: int) -> FillColumn:
@@ -97,11 +97,11 @@ def _fill_column(block: SelectBlock, place: int) -> FillColumn:
     clause = key.node.args["with_fill"]
     if key.value.nullable or key.node.args.get("nulls_first"):
         message = f"WITH FILL needs a key without NULL, this is {key.value.type}"
-        raise _refused(block, key.node, message, "assumeNotNull(…)")
+        raise _refusal(block, key.node, message, "assumeNotNull(…)")
     scale = _FillScale(key.value, bool(key.node.args.get("desc")))
     if not scale.supported:
         message = f"WITH FILL needs an integer, Float64, Date or DateTime, this is {key.value.type}"
-        raise _refused(block, key.node, message)
+        raise _refusal(block, key.node, message)
     step = _read_step(block.translator.with_new_trace(), key.node, scale, clause.args.get("step") or None)
     start, stop = (_translate_bound(block, scale, clause.args.get(each) or None) for each in ("from_", "to"))
     _check_literal_bounds(block, key, clause)
@@ -122,7 +122,7 @@ def _check_literal_bounds(block: SelectBlock, key: OrderKey, clause: exp.Expr) -
     if len(pair) == 2 and pair[0] is not None and pair[1] is not None:
         first, last = reversed(pair) if key.node.args.get("desc") else pair
         if first is not None and last is not None and last < first:
-            raise _refused(block, key.node, "WITH FILL: TO is before FROM")
+            raise _refusal(block, key.node, "WITH FILL: TO is before FROM")
 
 
 def _literal_number(block: SelectBlock, node: exp.Expr) -> int | None:
@@ -135,12 +135,12 @@ def _translate_bound(block: SelectBlock, scale: _FillScale, node: exp.Expr | Non
     tr = block.translator.with_new_trace()
     value = tr.translate(node)
     if tr.trace.free or tr.trace.aggregates or tr.trace.windows:
-        raise _refused(block, node, "WITH FILL takes constants")
+        raise _refusal(block, node, "WITH FILL takes constants")
     number = _literal_number(block, node)
     found = scale.literal_bound(number) if number is not None else scale.expression_bound(value)
     if found is None:
         hint = f"cast it to {scale.key.bare}"
-        raise _refused(block, node, f"a bound of WITH FILL over {scale.key.type} must be of that type", hint)
+        raise _refusal(block, node, f"a bound of WITH FILL over {scale.key.type} must be of that type", hint)
     return found
 
 
@@ -151,7 +151,7 @@ def _interpolations(block: SelectBlock, filled: list[int]) -> dict[int, Callable
     for node in given or []:
         first = block.fills[0]
         if len(block.fills) > 1 or (filled[0] > 0 and first.start is not None):
-            raise _refused(block, node, "INTERPOLATE with several columns or groups to fill is not supported")
+            raise _refusal(block, node, "INTERPOLATE with several columns or groups to fill is not supported")
         place = _interpolated_place(block, node)
         found[place] = _interpolation_formula(block, node, place)
     return found
@@ -163,7 +163,7 @@ def _interpolated_place(block: SelectBlock, node: exp.Expr) -> int:
     keys = {key.value.sql for key in block.keys}
     if len(places) != 1 or block.items[places[0]].value.sql in keys:
         message = f"INTERPOLATE needs a column of the select list that is not sorted by, not `{name}`"
-        raise _refused(block, node, message)
+        raise _refusal(block, node, message)
     return places[0]
 
 
@@ -179,10 +179,10 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
     value = tr.translate(node.this)
     if tr.trace.free:
         message = f"INTERPOLATE of `{item.name}` may use `{item.name}` only"
-        raise _refused(block, node, message)
+        raise _refusal(block, node, message)
     result = value if value.type == item.value.type else convert(value, item.value.type)
     if result is None or (result.nullable and not item.value.nullable):
-        raise _refused(block, node, f"INTERPOLATE gives {value.type} for {item.value.type}", "cast it")
+        raise _refusal(block, node, f"INTERPOLATE gives {value.type} for {item.value.type}", "cast it")
     cast = as_spark(result, spark)
     return lambda before: replace_columns(cast, {" filled": before})
 
@@ -282,7 +282,7 @@ def _read_step(tr: Translator, key: exp.Expr, scale: _FillScale, node: exp.Expr 
 
 
 def _refused_step(tr: Translator, node: exp.Expr, message: str) -> Exception:
-    return tr.refused(node, "unsupported-fill", message)
+    return tr.refusal(node, "unsupported-fill", message)
 
 
 def _check_step(tr: Translator, node: exp.Expr, scale: _FillScale, number: float) -> None:

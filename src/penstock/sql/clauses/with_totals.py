@@ -23,7 +23,7 @@ from penstock.sql.compiler.environment import SelectOutput, Totals
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name
 
 _POSITION_COLUMN = " at"
@@ -78,7 +78,7 @@ def _totals_of_subquery(block: SelectBlock) -> str:
     if block.where or block.qualify or block.tree.args.get("joins") or windows or block.translator.trace.spread:
         message = "a subquery WITH TOTALS is read here with more than a select list, ORDER BY and LIMIT"
         hint = "WITH TOTALS in the outer SELECT only"
-        raise refused(block.environment.text, block.tree, "unsupported-clause", message, hint)
+        raise refusal(block.environment.text, block.tree, "unsupported-clause", message, hint)
     return f"SELECT {_select_list(block.items)} FROM {block.below.sql}"
 
 
@@ -98,7 +98,7 @@ def _own_totals(block: SelectBlock) -> str:
         inner = tr.with_new_trace()
         value = select_item_value(inner, selected)
         if inner.trace.free:
-            raise _refused(block, selected.node, f"`{selected.name}` beside its key")
+            raise _refusal(block, selected.node, f"`{selected.name}` beside its key")
         items.append(TranslatedColumn(selected.name, value))
         aggregates += inner.trace.aggregates
     if not aggregates:
@@ -118,7 +118,7 @@ def _kept_group_test(block: SelectBlock, keys: list[Typed]) -> str:
 def _check_limit(block: SelectBlock) -> None:
     """Raises Refused for LIMIT 0: ClickHouse may then read no row at all, not even for the totals."""
     if f"{block.limit} ".startswith(" LIMIT 0 ") or (block.ties is not None and block.ties[1] == 0):
-        raise _refused(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
+        raise _refusal(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
 
 
 def _check_totals_defined(block: SelectBlock) -> None:
@@ -128,18 +128,18 @@ def _check_totals_defined(block: SelectBlock) -> None:
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
             found = parse_aggregate_name(call_name(each) or "")
             if isinstance(each, exp.Window) or call_name(each) == "grouping":
-                raise _refused(block, each, "window functions and `grouping`")
+                raise _refusal(block, each, "window functions and `grouping`")
             if found is not None and _depends_on_merge_order(found):
                 what = f"`{call_name(each)}`: its total depends on the order in which groups are merged"
-                raise _refused(block, each, what)
+                raise _refusal(block, each, what)
     if block.translator.trace.spread or block.qualify:
-        raise _refused(block, block.tree, "arrayJoin, QUALIFY, or HAVING of ROLLUP and CUBE")
+        raise _refusal(block, block.tree, "arrayJoin, QUALIFY, or HAVING of ROLLUP and CUBE")
     items = (each.value.sql for each in block.items)
     read_twice = " ".join((block.source, *block.where, *(block.group or ()), block.having, *items))
     for match in _NONDETERMINISTIC.finditer(read_twice):
         if match.group(1):
             what = f"rows that may differ when they are read again (`{match.group(1)}`)"
-            raise _refused(block, block.tree, what, "let a copy pipe keep those rows")
+            raise _refusal(block, block.tree, what, "let a copy pipe keep those rows")
 
 
 def _selected_expressions(block: SelectBlock) -> list[exp.Expr]:
@@ -161,7 +161,7 @@ def _grouping_nodes(block: SelectBlock) -> list[exp.Expr]:
     if shape is None:
         return [part for node in clause.expressions for part in _tuple_parts(node)]
     if shape.kind not in ("ROLLUP", "CUBE"):
-        raise _refused(block, clause, "GROUPING SETS", "WITH ROLLUP and WITH CUBE may have totals")
+        raise _refusal(block, clause, "GROUPING SETS", "WITH ROLLUP and WITH CUBE may have totals")
     return list(shape.lists[0])
 
 
@@ -182,9 +182,9 @@ def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
     if is_literal_key(value):
         return None
     if not tr.trace.free or "SELECT" in value.sql:
-        raise _refused(block, node, "a key without columns, or with a SELECT")
+        raise _refusal(block, node, "a key without columns, or with a SELECT")
     if _has_own_zero(value.type):
-        raise _refused(block, node, f"a key of {value.type}", "toString(…) of it can be one")
+        raise _refusal(block, node, f"a key of {value.type}", "toString(…) of it can be one")
     return value
 
 
@@ -201,5 +201,5 @@ def _has_own_zero(of: Type) -> bool:
             return False
 
 
-def _refused(block: SelectBlock, node: exp.Expr, what: str, hint: str = _HINT) -> Refused:
-    return refused(block.environment.text, node, "unsupported-clause", f"WITH TOTALS does not support {what}", hint)
+def _refusal(block: SelectBlock, node: exp.Expr, what: str, hint: str = _HINT) -> Refused:
+    return refusal(block.environment.text, node, "unsupported-clause", f"WITH TOTALS does not support {what}", hint)

@@ -18,7 +18,7 @@ from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import Text
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import Typed
-from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 LONGEST_SQL = 1_000_000
@@ -58,11 +58,11 @@ class Translator:
         """The node as Spark SQL. Raises Refused if it is not supported, or if there is no node where the parser
         should have found one."""
         if not isinstance(node, exp.Expr):
-            raise refused(self.text, None, "invalid-sql", "an expression is missing")
+            raise refusal(self.text, None, "invalid-sql", "an expression is missing")
         handler = self.handlers.get(type(node))
         if handler is None:
             shown = node.sql(dialect="clickhouse").replace("@", "")
-            raise self.refused(node, "unsupported-syntax", f"`{shown}` is not supported")
+            raise self.refusal(node, "unsupported-syntax", f"`{shown}` is not supported")
         if self.absent and self.place != "aggregate":
             key = self.absent.get(replace(self, absent={}, trace=ExpressionTrace()).translate(node).sql)
             if key is not None:
@@ -114,9 +114,9 @@ class Translator:
     def with_locals(self, names: Mapping[str, Typed]) -> Translator:
         return replace(self, locals={**self.locals, **names})
 
-    def refused(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
+    def refusal(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
         """The error for a node, to be raised: its code, message and hint."""
-        return refused(self.text, node, code, message, hint)
+        return refusal(self.text, node, code, message, hint)
 
 
 SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
@@ -125,14 +125,14 @@ SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
 
 def too_deep_error(text: Text) -> Refused:
     """The error for a text that nests deeper than Python's stack allows."""
-    return refused(text, None, "too-deep", "the SQL nests too deeply", "move parts of it into nodes of their own")
+    return refusal(text, None, "too-deep", "the SQL nests too deeply", "move parts of it into nodes of their own")
 
 
 def check_length(text: Text, node: exp.Expr, sql: str) -> None:
     """Raises Refused if the Spark SQL of a node is too long."""
     if len(sql) > LONGEST_SQL:
         message = f"this compiles to more than {LONGEST_SQL:,} characters of Spark SQL"
-        raise refused(text, node, "too-deep", message, "nest fewer calls, or split the query into nodes")
+        raise refusal(text, node, "too-deep", message, "nest fewer calls, or split the query into nodes")
 
 
 def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> list[exp.Expr]:
@@ -141,7 +141,7 @@ def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> 
     if parameters or not low <= len(arguments) <= high:
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{call_name(node)}` takes {expected} arguments, {len(arguments)} are given"
-        raise tr.refused(node, "wrong-argument-count", message)
+        raise tr.refusal(node, "wrong-argument-count", message)
     return arguments
 
 
@@ -149,7 +149,7 @@ def literal_text(tr: Translator, node: exp.Expr) -> str:
     """The text of a string literal. Raises Refused if the node is none."""
     value = tr.translate(node).constant
     if not isinstance(value, str):
-        raise tr.refused(node, "wrong-argument-type", "expected a string literal here")
+        raise tr.refusal(node, "wrong-argument-type", "expected a string literal here")
     return value
 
 
@@ -158,7 +158,7 @@ def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[Typed]) ->
     found = next((value.unit for value in values if value.unit is not None), None)
     if found is not None:
         message = f"an interval ({found}) is not supported here"
-        raise tr.refused(node, "wrong-argument-type", message, "add it to a time, or write the number alone")
+        raise tr.refusal(node, "wrong-argument-type", message, "add it to a time, or write the number alone")
 
 
 def known_integer(tr: Translator, node: exp.Expr) -> int | None:

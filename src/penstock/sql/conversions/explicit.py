@@ -22,7 +22,7 @@ from penstock.sql.conversions.implicit import cast_column, is_same_state
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed
+from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
 
 OnFailure: TypeAlias = Literal["error", "zero", "null"]
@@ -48,7 +48,7 @@ def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed
     if isinstance(unwrap_type(want), t.AggregateFunction):
         return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if is_null(value):
-        return typed(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
+        return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
     known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(unwrap_type(want), (t.Date, t.DateTime, t.DateTime64)):
         return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, constant=None)
@@ -62,7 +62,7 @@ def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed
     if default is not None:
         sql = f"coalesce({sql}, {default})"
     stays_null = value.nullable and not isinstance(unwrap_type(want), _CONTAINERS) and default is None
-    return typed(sql, t.Nullable(unwrap_type(want)) if mode.failure == "null" or stays_null else want)
+    return typed_sql(sql, t.Nullable(unwrap_type(want)) if mode.failure == "null" or stays_null else want)
 
 
 _OPERAND = "` operand`"
@@ -158,7 +158,7 @@ def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -
     parts = []
     for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
         field = convert(
-            typed(f"{sql}.{quote_identifier(name or f'_{place}')}", old), new, ConversionMode("error", overflow)
+            typed_sql(f"{sql}.{quote_identifier(name or f'_{place}')}", old), new, ConversionMode("error", overflow)
         )
         if field is None:
             return None
@@ -168,7 +168,7 @@ def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -
 
 def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     """An element of an array; NULL is an error where the new element type has none."""
-    element = convert(typed("` e`", old), new, ConversionMode("error", overflow))
+    element = convert(typed_sql("` e`", old), new, ConversionMode("error", overflow))
     if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None
     return f"if(` e` IS NULL, raise_error({string_literal(f'cannot convert NULL to {new}')}), {element.sql})"
@@ -184,4 +184,4 @@ def require_not_null(value: Typed, want: Type) -> Typed:
     if not value.nullable:
         return value
     message = string_literal("Cannot convert NULL value to non-Nullable type")
-    return typed(f"coalesce({value.sql}, raise_error({message}))", want)
+    return typed_sql(f"coalesce({value.sql}, raise_error({message}))", want)

@@ -19,7 +19,7 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.dates import from_wall_clock, from_written_clock, zone_of
 from penstock.sql.expr.ip_addresses import ip_literal_digits, ipv6_text, normalize_ipv4
-from penstock.sql.expr.typed import Typed, integer, typed
+from penstock.sql.expr.typed import Typed, integer, typed_sql
 from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
@@ -40,7 +40,7 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typ
         return value
     found = parse_literal(value.constant, t.unwrap_type(of))
     if found is None:
-        raise tr.refused(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")
+        raise tr.refusal(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")
     return found
 
 
@@ -60,7 +60,7 @@ def _parse_date(text: str, of: Type) -> Typed:
     day = date.fromisoformat(text.strip()[:10])
     if isinstance(of, t.Date) and not of.wide:
         day = min(max(day, date(1970, 1, 1)), date(2149, 6, 6))
-    return typed(f"DATE'{day.isoformat()}'", t.Date())
+    return typed_sql(f"DATE'{day.isoformat()}'", t.Date())
 
 
 def _parse_time(text: str, of: Type) -> Typed:
@@ -76,7 +76,9 @@ def _parse_time(text: str, of: Type) -> Typed:
     elif isinstance(of, t.DateTime) and not date(1970, 1, 2) < moment.date() < date(2106, 2, 7):
         raise ValueError(text)
     sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
-    return typed((from_written_clock if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of)
+    return typed_sql(
+        (from_written_clock if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of
+    )
 
 
 def _is_skipped(moment: datetime, zone: str | None) -> bool:
@@ -88,21 +90,21 @@ def _is_skipped(moment: datetime, zone: str | None) -> bool:
 
 
 def _parse_uuid(text: str, of: Type) -> Typed:
-    return typed(f"'{uuid.UUID(text)}'", t.UUID())
+    return typed_sql(f"'{uuid.UUID(text)}'", t.UUID())
 
 
 def _parse_ipv4(text: str, of: Type) -> Typed:
-    return typed(f"'{normalize_ipv4(text)}'", t.IPv4())
+    return typed_sql(f"'{normalize_ipv4(text)}'", t.IPv4())
 
 
 def _parse_ipv6(text: str, of: Type) -> Typed:
-    return typed(ipv6_text(f"'{ip_literal_digits(text)}'"), t.IPv6())
+    return typed_sql(ipv6_text(f"'{ip_literal_digits(text)}'"), t.IPv6())
 
 
 def _parse_enum(text: str, of: Type) -> Typed:
     if not isinstance(of, t.Enum) or text not in dict(of.values):
         raise ValueError(text)
-    return typed(string_literal(text), of)
+    return typed_sql(string_literal(text), of)
 
 
 def _parse_integer(text: str, of: Type) -> Typed:

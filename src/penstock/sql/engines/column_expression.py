@@ -18,7 +18,7 @@ from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import Report, refused
+from penstock.sql.syntax.problems import Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
 
 OWN_TABLE = "__own"
@@ -45,7 +45,7 @@ def column_value(column: Column) -> Typed:
 def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
     used = [key for key, value in tree.args.items() if value and key not in ("expressions", "kind")]
     if len(tree.expressions) != 1 or used:
-        raise refused(text, tree, "invalid-expression", "expected one expression")
+        raise refusal(text, tree, "invalid-expression", "expected one expression")
     only: exp.Expr = tree.expressions[0]
     return only
 
@@ -57,6 +57,6 @@ def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
     scope = SelectScope((ScopeTable(OWN_TABLE, columns, OWN_TABLE),))
 
     def no_subquery(tree: exp.Query) -> tuple[str, OutputColumns]:
-        raise refused(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
+        raise refusal(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
 
     return Translator(text, scope, uses, HANDLERS, no_subquery, place="row")

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
@@ -90,7 +90,7 @@ def add_interval(value: Typed, amount: Typed, unit: str, sign: int) -> Typed:
     if not _is_surely_in_range(value, amount, unit):
         nulls = value.nullable or amount.nullable
         moved = wrap_to_range(_clamp_to_1970(moved, bare, nullable=nulls) if unit in MONTHS_PER_UNIT else moved, bare)
-    return typed(moved, nullable_if_any(bare, [value, amount]))
+    return typed_sql(moved, nullable_if_any(bare, [value, amount]))
 
 
 def clamp_below(sql: str, low: str, *, nullable: bool) -> str:
@@ -164,11 +164,11 @@ def start_of_unit(value: Typed, unit: str, step: int = 1) -> Typed:
         first = first_day_of_unit(value, unit, step)
         early = _may_precede(value) or unit == "WEEK"
         first = _clamp_to_1970(first, t.Date(), nullable=value.nullable) if early else first
-        return typed(first, nullable_if_any(t.Date(), [value]))
+        return typed_sql(first, nullable_if_any(t.Date(), [value]))
     named = t.DateTime(value.bare.zone if isinstance(value.bare, (t.DateTime, t.DateTime64)) else None)
     sql = _start_of_days(value, step) if unit == "DAY" else _start_of_clock_unit(value, unit, step)
     shown = _clamp_to_1970(sql, named, nullable=value.nullable) if _may_precede(value) else sql
-    return typed(shown, nullable_if_any(named, [value]))
+    return typed_sql(shown, nullable_if_any(named, [value]))
 
 
 def first_day_of_unit(value: Typed, unit: str, step: int = 1) -> str:

@@ -53,7 +53,7 @@ class Typed:
         return is_nullable(self.type)
 
 
-def typed(sql: str, of: Type) -> Typed:
+def typed_sql(sql: str, of: Type) -> Typed:
     """SQL whose Spark type is the one in which values of the ClickHouse type are stored."""
     return Typed(sql, of, value_type(of))
 

@@ -54,7 +54,7 @@ def any_join(
         return _join_on_parts(block, form, right, split_condition(on, node, kind))
     if block.environment.triggers:
         message = f"{kind.words} keeps one of the rows that trigger a view, and which one depends on how they arrive"
-        raise block.translator.refused(node, "unsupported-view", message, "ANY LEFT JOIN, which keeps them all")
+        raise block.translator.refusal(node, "unsupported-view", message, "ANY LEFT JOIN, which keeps them all")
     rows = subquery_of_from(block)
     block = replace_from(block, rows)
     parts = split_condition(JoinCondition.over(block, right.relation), node, kind)
@@ -74,12 +74,12 @@ def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind) -> None:
     tree = block.tree
     if LEFT in kind.picks and tree.args.get("prewhere") is not None:
         hint = "the condition in ON, or on the left side in a SELECT of its own"
-        raise block.translator.refused(node, "unsupported-clause", f"PREWHERE with {kind.words} is not supported", hint)
+        raise block.translator.refusal(node, "unsupported-clause", f"PREWHERE with {kind.words} is not supported", hint)
     if kind.picks != {LEFT, RIGHT}:
         return
     if any(each.args.get("kind") != "ARRAY" for each in _joins_after(tree, node)):
         message = f"a JOIN after {kind.words} is not supported: it may change which row is taken"
-        raise block.translator.refused(node, "unsupported-clause", message, "make it the last join")
+        raise block.translator.refusal(node, "unsupported-clause", message, "make it the last join")
 
 
 def _joins_after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
@@ -154,7 +154,7 @@ def asof_join(
     if len(parts.nearest) != 1:
         found = "none" if not parts.nearest else "more than one"
         message = f"{kind.words} needs one inequality (<, <=, > or >=) of both sides in ON, there is {found}"
-        raise tr.refused(node.args.get("on") or node, "invalid-join", message, "a.key = b.key AND a.time >= b.time")
+        raise tr.refusal(node.args.get("on") or node, "invalid-join", message, "a.key = b.key AND a.time >= b.time")
     read = columns_read(block, right.relation)
     named = [value for name, value in right.relation.columns.items() if name in read]
     sides = _AsofSides(right, {f"r{place}": value for place, value in enumerate(named)}, parts)
@@ -181,7 +181,7 @@ def _asof_join_of_view(block: SelectBlock, form: tuple[exp.Join, JoinKind], side
     (node, kind), relations = form, block.translator.scope.relations
     if len(relations) != 1 or relations[0].placeholder is None:
         message = f"{kind.words} in a view needs the data source that triggers it, itself, on the left"
-        raise block.translator.refused(node, "unsupported-view", message, "make it the first join of the view")
+        raise block.translator.refusal(node, "unsupported-view", message, "make it the first join of the view")
     alias = sides.right.relation.name
     rows = FromSubquery(alias, {}, {})
     shown = ", ".join([*sides.keys, _NEAR, *_row_fields(sides.columns)])

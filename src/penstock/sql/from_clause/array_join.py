@@ -17,7 +17,7 @@ from penstock.sql.column_types import column_default
 from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Typed, typed
+from penstock.sql.expr.typed import Typed, typed_sql
 from penstock.sql.spark_text import quote_identifier
 
 
@@ -34,7 +34,7 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     view = f"LATERAL VIEW {'OUTER ' if outer else ''}inline({_zip_arrays(arrays)}) {quote_identifier(alias)} AS {shown}"
     columns = {}
     for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
-        element = typed(f"{quote_identifier(alias)}.{quote_identifier(f'e{place}')}", _element_type(array))
+        element = typed_sql(f"{quote_identifier(alias)}.{quote_identifier(f'e{place}')}", _element_type(array))
         columns[name] = _zero_if_missing(element) if outer else element
     given = frozenset(part.alias for part in parts if isinstance(part, exp.Alias))
     scope = block.translator.scope
@@ -62,7 +62,7 @@ def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) ->
                 continue
             if not any(inner.name in (*names, each.name) for inner in found.find_all(exp.Column)):
                 message = f"`{each.name}` is both a column and an alias of this SELECT"
-                raise tr.refused(each, "duplicate-column", message, "give the alias another name")
+                raise tr.refusal(each, "duplicate-column", message, "give the alias another name")
             del aliases[each.name]
     return replace(tr.scope, aliases=aliases)
 
@@ -114,14 +114,14 @@ def _array_value(tr: Translator, node: exp.Expr) -> Typed:
             sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, 'values', ` e`.value))",
         )
     if not isinstance(value.bare, t.Array):
-        raise tr.refused(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
     return value
 
 
 def _array_name(tr: Translator, node: exp.Expr) -> str:
     if isinstance(node, (exp.Alias, exp.Column)):
         return node.alias_or_name
-    raise tr.refused(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
+    raise tr.refusal(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
 
 
 def _zip_arrays(arrays: list[Typed]) -> str:

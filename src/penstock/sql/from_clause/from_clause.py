@@ -16,7 +16,7 @@ from penstock.sql.from_clause.array_join import array_join
 from penstock.sql.from_clause.from_subquery import wrap_in_subquery
 from penstock.sql.from_clause.joins import join_table
 from penstock.sql.from_clause.tables import TableReference, read_table, system_one
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 _FILTERS = ("prewhere", "where", "having", "qualify")
 
@@ -55,7 +55,7 @@ def _check_aliases(block: SelectBlock, nodes: list[exp.Expr]) -> None:
         is_function = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
         if (is_function or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
             message = "a SELECT or table function that is joined needs an alias"
-            raise refused(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
+            raise refusal(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
 
 
 def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
@@ -81,7 +81,7 @@ def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None)
         return
     message = f"{what} beside or around {any_join.words}: ClickHouse may filter before or after it takes a row"
     hint = f"the condition in ON of {any_join.words}, or a SELECT with a LIMIT between them"
-    raise refused(block.environment.text, node, "unsupported-clause", message, hint)
+    raise refusal(block.environment.text, node, "unsupported-clause", message, hint)
 
 
 def _with_table(block: SelectBlock, found: TableReference) -> SelectBlock:

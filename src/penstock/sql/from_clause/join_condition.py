@@ -229,9 +229,9 @@ def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None
     """Raises Refused unless ON or USING is there, or, of a CROSS JOIN, if one is there."""
     given = bool(node.args.get("on") is not None or node.args.get("using"))
     if kind.spark == "CROSS JOIN" and given:
-        raise tr.refused(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
+        raise tr.refusal(node, "invalid-join", "CROSS JOIN takes no ON or USING", "JOIN … ON does")
     if kind.spark != "CROSS JOIN" and not given:
-        raise tr.refused(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
+        raise tr.refusal(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
 
 
 def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[Typed, Typed]:
@@ -241,7 +241,7 @@ def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tu
     left = next((relation for relation in lefts if name in relation.columns), None)
     if left is None or name not in right.columns:
         known = right.columns if left is not None else [column for relation in lefts for column in relation.columns]
-        raise tr.refused(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
+        raise tr.refusal(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
     for relation in (left, right):
         if relation.placeholder is not None:
             tr.uses.add_column(relation.placeholder, name)
@@ -255,14 +255,14 @@ def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typ
     kinds = {type(value.bare) for value in pair}
     if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
         message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"
-        raise tr.refused(node, "no-common-type", message, "ON … = …")
+        raise tr.refusal(node, "no-common-type", message, "ON … = …")
 
 
 def check_common_type(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
     """Raises Refused if ClickHouse has no common type for both operands."""
     if supertype([value.type for value in pair]) is None:
         message = f"{pair[0].type} and {pair[1].type} have no common type"
-        raise tr.refused(node, "no-common-type", message, "cast one of them")
+        raise tr.refusal(node, "no-common-type", message, "cast one of them")
 
 
 def split_condition(condition: JoinCondition, node: exp.Join, kind: JoinKind) -> ConditionParts:
@@ -276,10 +276,10 @@ def split_condition(condition: JoinCondition, node: exp.Join, kind: JoinKind) ->
     keys = tuple(part for part in parts if isinstance(part, EqualityKey))
     if not keys:
         message = f"{kind.words} needs an equality of both sides in ON"
-        raise tr.refused(on or node, "invalid-join", message, "a.x = b.y AND …")
+        raise tr.refusal(on or node, "invalid-join", message, "a.x = b.y AND …")
     if len(tr.trace.spread) > spread:
         message = f"arrayJoin in the condition of {kind.words} is not supported"
-        raise tr.refused(node, "unsupported-clause", message, "ARRAY JOIN before the JOIN")
+        raise tr.refusal(node, "unsupported-clause", message, "ARRAY JOIN before the JOIN")
     nearest = tuple(part for part in parts if isinstance(part, AsofInequality))
     return ConditionParts(keys, nearest, tuple(part for part in parts if isinstance(part, SideFilter)))
 
@@ -316,18 +316,18 @@ def _key_texts(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> tup
     kinds = {type(value.bare) for value in pair}
     if kinds & {t.Array, t.Tuple, t.Map} or (t.Enum in kinds and pair[0].bare != pair[1].bare):
         message = f"a key of {pair[0].type} and {pair[1].type} is not supported for ANY and ASOF"
-        raise tr.refused(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
+        raise tr.refusal(node, "unsupported-clause", message, "an equality of each of its parts, or of texts")
     return as_comparable_pair(tr, node, *pair)
 
 
 def _read_inequality(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> AsofInequality:
     if any(isinstance(value.bare, t.Float) for value in pair):
         message = "ASOF by floats is not supported: what ClickHouse finds beside NaN is not deterministic"
-        raise tr.refused(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")
+        raise tr.refusal(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")
     wrong = next((value for value in pair if not isinstance(value.bare, _ORDERED)), None)
     if wrong is not None:
         message = f"ASOF needs numbers, dates or times in its inequality, this is {wrong.type}"
-        raise tr.refused(node, "wrong-argument-type", message)
+        raise tr.refusal(node, "wrong-argument-type", message)
     check_common_type(tr, node, pair)
     left, right = as_comparable_pair(tr, node, *pair)
     return AsofInequality(left, right, operator)
@@ -340,7 +340,7 @@ def _read_filter(condition: JoinCondition, node: exp.Expr, kind: JoinKind) -> Si
     side = RIGHT if RIGHT in sides else LEFT
     if kind.asof and side == LEFT and node.find(exp.Query):
         message = f"a SELECT in a condition on the left side of {kind.words} is not supported"
-        raise tr.refused(node, "unsupported-clause", message, "filter it in a SELECT of its own")
+        raise tr.refusal(node, "unsupported-clause", message, "filter it in a SELECT of its own")
     value = condition.value(node)
     join_conditions(tr, node, "ON", [value])
     return SideFilter(side, as_condition(value))
@@ -350,4 +350,4 @@ def _refused_part(tr: Translator, node: exp.Expr, kind: JoinKind) -> Exception:
     """ClickHouse refuses such a part as well, or takes the first row of the key, which may not fulfil it."""
     message = f"{kind.words} takes equalities{' and one inequality' if kind.asof else ''} of both sides, not this"
     hint = "conditions of one side may stand beside them, others in WHERE"
-    return tr.refused(node, "unsupported-clause", message, hint)
+    return tr.refusal(node, "unsupported-clause", message, hint)

@@ -18,7 +18,7 @@ from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.expr.typed import Typed, as_spark, typed_sql
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
 _FULL_NAMES = {
@@ -89,7 +89,7 @@ def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
     if found is None:
         shown = " ".join(words)
         hint = next((text for word, text in _HINTS.items() if word in words), None)
-        raise tr.refused(node, "unsupported-clause", f"{shown} JOIN is not supported", hint)
+        raise tr.refusal(node, "unsupported-clause", f"{shown} JOIN is not supported", hint)
     return found
 
 
@@ -141,7 +141,7 @@ def _cast_using_columns(right: ScopeTable, lefts: tuple[ScopeTable, ...], using:
 
 
 def _cast_value(value: Typed, of: Type) -> Typed:
-    return value if is_same_clickhouse_type(value.type, of) else typed(as_spark(value, value_type(of)), of)
+    return value if is_same_clickhouse_type(value.type, of) else typed_sql(as_spark(value, value_type(of)), of)
 
 
 def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
@@ -156,7 +156,7 @@ def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
         return left
     first = b if "left" in kind.misses or kind.matches == "right" else a
     sql = f"coalesce({a}, {b})" if kind.spark == "FULL JOIN" else first
-    return typed(sql, of) if left.type != right.type else replace(left, sql=sql)
+    return typed_sql(sql, of) if left.type != right.type else replace(left, sql=sql)
 
 
 def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:

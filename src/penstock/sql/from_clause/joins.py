@@ -35,7 +35,7 @@ def join_table(block: SelectBlock, node: exp.Join, right: TableReference) -> Joi
     before = tr.scope.relations
     if any(each.name == right.relation.name for each in before):
         message = f"two tables are called `{right.relation.name}`"
-        raise tr.refused(node.this, "duplicate-table", message, "give one of them an alias")
+        raise tr.refusal(node.this, "duplicate-table", message, "give one of them an alias")
     condition = JoinCondition.over(block, right.relation)
     check_condition_form(condition.tr, node, kind)
     if kind.asof:
@@ -71,13 +71,13 @@ def _on_test(condition: JoinCondition, on: exp.Expr, kind: JoinKind) -> str:
     tr = condition.tr
     value = _on_value(condition, on)
     if isinstance(on.unnest(), (exp.Column, exp.Identifier)):
-        raise tr.refused(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
+        raise tr.refusal(on, "invalid-join", "ON needs a comparison, this is a column", "compare it, as in a.x = b.y")
     join_conditions(tr, on, "ON", [value])
     if kind.keyed and condition.sides(on) and not condition.has_keys(on):
         filtered = kind.filters is not None and condition.reads_only(on, kind.filters)
         if not filtered:
             message = f"{kind.words} needs an equality of both sides in ON"
-            raise tr.refused(on, "invalid-join", message, "a.x = b.y AND …, or filter with WHERE")
+            raise tr.refusal(on, "invalid-join", message, "a.x = b.y AND …, or filter with WHERE")
     return "CAST(NULL AS BOOLEAN)" if is_null(value) else as_condition(value)
 
 

@@ -19,7 +19,7 @@ from penstock.sql.compiler.environment import Environment
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.typed import NEVER, integer
 from penstock.sql.query import CompiledExpression
-from penstock.sql.syntax.problems import Refused, refused
+from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tokens import SAMPLE_PARTS
 
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?")
@@ -30,14 +30,14 @@ def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, 
     """The sampled rows as a table. Raises Refused."""
     if environment.triggers:
         message = "a materialized node cannot sample the rows that trigger it"
-        raise refused(environment.text, node, "unsupported-view", message, "use a filter")
+        raise refusal(environment.text, node, "unsupported-view", message, "use a filter")
     key, bits = _sampling_key(environment, node, source)
     for name in key.uses:
         environment.uses.add_column(placeholder, name)
     size, offset = _read_ratios(environment, node)
     if size in (0, 1):
         if offset:
-            raise _refused(environment, node, f"SAMPLE {size} has no OFFSET", _HINT)
+            raise _refusal(environment, node, f"SAMPLE {size} has no OFFSET", _HINT)
         return placeholder  # SAMPLE 0 and SAMPLE 1 both mean all rows
     lower, upper = int(offset * 2**bits), int((offset + size) * 2**bits)
     tests = [f"{key.sql} >= {integer(lower).sql}"] if 0 < lower < 2**bits else []
@@ -51,7 +51,7 @@ def sampled_rows(environment: Environment, node: exp.Table, source: DataSource, 
 def refuse_sample(environment: Environment, node: exp.Expr, what: str) -> None:
     """Raises Refused for SAMPLE of anything but a data source."""
     if node.args.get("sample"):
-        raise _refused(environment, node, f"SAMPLE of {what} is not supported", "sample the data source itself")
+        raise _refusal(environment, node, f"SAMPLE of {what} is not supported", "sample the data source itself")
 
 
 def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) -> tuple[CompiledExpression, int]:
@@ -59,15 +59,15 @@ def _sampling_key(environment: Environment, node: exp.Expr, source: DataSource) 
     text, name = source.engine.sampling_key, source.name
     if text is None:
         message = f"SAMPLE is not possible on `{name}`: it has no ENGINE_SAMPLING_KEY"
-        raise _refused(environment, node, message, "a filter such as id % 10 = 0")
+        raise _refusal(environment, node, message, "a filter such as id % 10 = 0")
     try:
         key = compile_expression(Text(text, environment.text.location), source.columns)
     except InvalidQuery as error:
         message = f"SAMPLE is not possible on `{name}`: its sampling key does not compile"
-        raise _refused(environment, node, message, error.problems[0].message) from error
+        raise _refusal(environment, node, message, error.problems[0].message) from error
     if not is_unsigned(key.type):
         message = f"SAMPLE is not possible on `{name}`: its sampling key is {key.type}, not an unsigned integer"
-        raise _refused(environment, node, message, "ENGINE_SAMPLING_KEY cityHash64(…)")
+        raise _refusal(environment, node, message, "ENGINE_SAMPLING_KEY cityHash64(…)")
     return key, key.type.bits
 
 
@@ -76,16 +76,16 @@ def _read_ratios(environment: Environment, node: exp.Table) -> tuple[Fraction, F
     given = node.args["sample"].args.get("size")
     texts = [each.name for each in given.expressions] if isinstance(given, exp.Tuple) else []
     if len(texts) != SAMPLE_PARTS or not all(map(_NUMBER.fullmatch, texts)):
-        raise _refused(environment, node, "SAMPLE needs a literal ratio, with or without OFFSET", _HINT)
+        raise _refusal(environment, node, "SAMPLE needs a literal ratio, with or without OFFSET", _HINT)
     numbers = [Fraction(each) for each in texts]
     if not numbers[1] or not numbers[3]:
-        raise _refused(environment, node, "SAMPLE divides by zero", _HINT)
+        raise _refusal(environment, node, "SAMPLE divides by zero", _HINT)
     size, offset = numbers[0] / numbers[1], numbers[2] / numbers[3]
     if size > 1 or offset > 1:
         message = "SAMPLE of a number of rows is not supported: which rows it takes depends on ClickHouse's storage"
-        raise _refused(environment, node, message, _HINT)
+        raise _refusal(environment, node, message, _HINT)
     return size, offset
 
 
-def _refused(environment: Environment, node: exp.Expr, message: str, hint: str) -> Refused:
-    return refused(environment.text, node, "unsupported-clause", message, hint)
+def _refusal(environment: Environment, node: exp.Expr, message: str, hint: str) -> Refused:
+    return refusal(environment.text, node, "unsupported-clause", message, hint)

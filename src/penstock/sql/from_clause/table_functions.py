@@ -16,7 +16,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
@@ -74,10 +74,10 @@ def rows_of_function(environment: Environment, call: exp.Expr) -> GeneratedRows:
     low, high = (2, 3) if name in _SERIES else (1, 1 if name.startswith("zeros") else 3)
     if not low <= len(arguments) <= high:
         message = f"`{name}` takes {low} to {high} arguments, {len(arguments)} are given"
-        raise refused(environment.text, call, "wrong-argument-count", message)
+        raise refusal(environment.text, call, "wrong-argument-count", message)
     bounds = _read_bounds(name, [_count_sql(environment, call, each) for each in arguments])
     if bounds.step == "0":
-        raise refused(environment.text, arguments[-1], "invalid-literal", f"the step of `{name}` must not be 0")
+        raise refusal(environment.text, arguments[-1], "invalid-literal", f"the step of `{name}` must not be 0")
     column = "generate_series" if name in _SERIES else _NUMBERS[name]
     if name.startswith("zeros"):
         return GeneratedRows(f"SELECT 0 AS `zero` FROM ({bounds.rows('id')})", "zero", UINT8)
@@ -126,7 +126,7 @@ def _count_sql(environment: Environment, call: exp.Expr, node: exp.Expr) -> str:
         sql = f"CAST(({output.sql}) AS BIGINT)"
         return f"if({sql} < 0, {wrong}, {sql})"
     message = f"`{call_name(call)}` needs a whole number from 0, this is {value.type}"
-    raise refused(environment.text, node, "wrong-argument-type", message, "assumeNotNull(…) or toUInt64(…) of it")
+    raise refusal(environment.text, node, "wrong-argument-type", message, "assumeNotNull(…) or toUInt64(…) of it")
 
 
 def _literal_count(node: exp.Expr) -> int | None:
@@ -144,7 +144,7 @@ def _literal_count(node: exp.Expr) -> int | None:
 def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Exception:
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
-        return refused(environment.text, call, "unknown-table", message, "load it into a data source")
+        return refusal(environment.text, call, "unknown-table", message, "load it into a data source")
     known = [*_NUMBERS, *_SERIES, "view"]
     message = f"the table function `{name}` is not supported"
-    return refused(environment.text, call, "unknown-table", message, did_you_mean(name, known))
+    return refusal(environment.text, call, "unknown-table", message, did_you_mean(name, known))

@@ -29,7 +29,7 @@ from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_func
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 
@@ -53,7 +53,7 @@ def read_table(environment: Environment, node: exp.Expr, place: int) -> TableRef
     """The table of a node; `place` numbers the tables of FROM. Raises Refused."""
     if is_generated_name(node.alias_or_name):
         message = f"a table cannot be called `{node.alias_or_name}`"
-        raise refused(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
+        raise refusal(environment.text, node, "invalid-name", message, "give it an alias that begins with a letter")
     found = _table_of_node(environment, node, place)
     check_length(environment.text, node, found.sql)
     return found
@@ -66,11 +66,11 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
         refuse_sample(environment, node, "a SELECT")
         return _table_of_subquery(environment, node, place)
     if not isinstance(node, exp.Table):
-        raise refused(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
+        raise refusal(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
     _check_alias(environment, node)
     if node.args.get("version") or node.args.get("when"):
         message = "time travel (an older version of a table) is not supported"
-        raise refused(environment.text, node, "unsupported-clause", message)
+        raise refusal(environment.text, node, "unsupported-clause", message)
     if isinstance(node.this, exp.Anonymous):
         refuse_sample(environment, node, "a table function")
         return _table_of_function(environment, node)
@@ -79,7 +79,7 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
         return system_one(node.alias or "one")
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
-        raise refused(
+        raise refusal(
             environment.text, node, "unknown-table", f"unknown table `{name}`", nearest_name(environment, node.name)
         )
     return _table_by_name(environment, node, node.alias or node.name)
@@ -90,7 +90,7 @@ def _check_alias(environment: Environment, node: exp.Expr) -> None:
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
         message = "column names after the alias of a table are not supported"
-        raise refused(environment.text, node, "unsupported-clause", message)
+        raise refusal(environment.text, node, "unsupported-clause", message)
 
 
 def nearest_name(environment: Environment, name: str) -> str | None:
@@ -106,7 +106,7 @@ def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         message = f"this SELECT gives the column `{twice}` twice"
-        raise refused(environment.text, node, "duplicate-column", message, "give one of them an alias")
+        raise refusal(environment.text, node, "duplicate-column", message, "give one of them an alias")
     _check_alias(environment, node)
     found = _table_of_output(output, node.alias or f"__t{place}")
     return replace(found, unique=_unique_columns(node.this))
@@ -140,7 +140,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
     source = environment.project.datasource(name)
     if source is None:
         hint = nearest_name(environment, name)
-        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
+        raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
     stored = _table_of_datasource(environment, source, alias)
     if not node.args.get("sample"):
         return stored
@@ -163,7 +163,7 @@ def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, No
     pipe, node = found
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
-        raise refused(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
+        raise refusal(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
     inner = environment.for_node(pipe, node)
     return inner.compile_text(inner)
 
@@ -190,15 +190,15 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
     if source is None:
         message = "FINAL needs a data source whose engine merges rows"
-        raise refused(environment.text, node, "unsupported-clause", message, "leave FINAL out")
+        raise refusal(environment.text, node, "unsupported-clause", message, "leave FINAL out")
     refuse_sample(environment, of, "rows that FINAL merges")
     ruling = _merge_rule_of(environment, node, source)
     if ruling.rule is None:
-        raise refused(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
+        raise refusal(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
     _check_prewhere(environment, node)
     if environment.triggers:
         message = "a materialized node cannot read the rows that trigger it with FINAL"
-        raise refused(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
+        raise refusal(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
     environment.record_name(source.name)
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.add_datasource(placeholder, source.name)
@@ -210,7 +210,7 @@ def _check_prewhere(environment: Environment, node: exp.Final) -> None:
     around = node.find_ancestor(exp.Select)
     if around is not None and around.args.get("prewhere"):
         message = "PREWHERE with FINAL filters rows before they are merged: it is not supported"
-        raise refused(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
+        raise refusal(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
 
 
 def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource) -> MergeRuleResult:
@@ -218,7 +218,7 @@ def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource
         return merge_rule(source)
     except InvalidQuery as error:
         message = f"FINAL is not possible on `{source.name}`: its keys do not compile"
-        raise refused(environment.text, node, "unsupported-clause", message, error.hint) from error
+        raise refusal(environment.text, node, "unsupported-clause", message, error.hint) from error
 
 
 def register_placeholder(environment: Environment, source: DataSource) -> str:

@@ -14,7 +14,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed
+from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -39,8 +39,8 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     of = require_common_type(given)
     result = of if t.is_nullable(given[-1].type) or not t.is_nullable(of) else t.unwrap_type(of)
     if len(given) == 1:
-        return typed(_cast_to(given[0], result), result)
-    return typed(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
+        return typed_sql(_cast_to(given[0], result), result)
+    return typed_sql(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
 
 
 def _cast_to(value: Typed, of: Type) -> str:
@@ -62,7 +62,7 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if not value.nullable:
         return value
-    return typed(f"coalesce({as_spark(value, value_type(value.bare))}, {value_default(value.bare)})", value.bare)
+    return typed_sql(f"coalesce({as_spark(value, value_type(value.bare))}, {value_default(value.bare)})", value.bare)
 
 
 def _extreme_function(name: str) -> Function:
@@ -77,8 +77,8 @@ def _extreme_function(name: str) -> Function:
         if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.unwrap_type(of), t.Float):
-            return typed(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
-        return typed(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
+            return typed_sql(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
+        return typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
 
@@ -108,29 +108,29 @@ def _transform(values: Sequence[Typed]) -> Typed:
     if key is None or (key != value.bare and not isinstance(key, t.Int)):
         raise BadArguments(f"{value.type} is not looked up among {source.bare.of}", "cast it first")
     other = values[3] if len(values) > 3 else value
-    result = target.bare.of if len(values) == 3 else require_common_type([typed("", target.bare.of), other])
+    result = target.bare.of if len(values) == 3 else require_common_type([typed_sql("", target.bare.of), other])
     if len(values) == 3 and value.bare != result and not isinstance(value.bare, t.Int):
         raise BadArguments("without a default the values of `transform` must be of the argument's type")
     spark = value_type(key)
     place = f"array_position(CAST({source.sql} AS ARRAY<{spark}>), {as_spark(value, spark)})"
     shown = f"CAST({target.sql} AS ARRAY<{value_type(result)}>)"
     found = f"try_element_at({shown}, CAST(nullif({place}, 0) AS INT))"
-    return typed(f"coalesce({found}, {as_spark(other, value_type(result))})", result)
+    return typed_sql(f"coalesce({found}, {as_spark(other, value_type(result))})", result)
 
 
 def _throw_if(values: Sequence[Typed]) -> Typed:
     message = literal_string(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
     if values[0].nullable:
         raise BadArguments("`throwIf` of a Nullable is not supported", "ifNull")
-    return typed(f"if({as_condition(values[0])}, raise_error({string_literal(message)}), 0)", UINT8)
+    return typed_sql(f"if({as_condition(values[0])}, raise_error({string_literal(message)}), 0)", UINT8)
 
 
 def _is_nullable(values: Sequence[Typed]) -> Typed:
-    return typed("1" if values[0].nullable else "0", UINT8)
+    return typed_sql("1" if values[0].nullable else "0", UINT8)
 
 
 def _default_of_type(values: Sequence[Typed]) -> Typed:
-    return typed(value_default(values[0].type), values[0].type)
+    return typed_sql(value_default(values[0].type), values[0].type)
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -154,7 +154,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("transform", (3, 4), ("any",), _transform),
     Function("throwIf", (1, 2), ("number", "constant"), _throw_if),
     Function("isNullable", (1, 1), ("any",), _is_nullable, strict=False),
-    Function("ignore", (0, MAX_ARGUMENTS), ("any",), lambda values: typed("0", UINT8), strict=False),
+    Function("ignore", (0, MAX_ARGUMENTS), ("any",), lambda values: typed_sql("0", UINT8), strict=False),
     Function("defaultValueOfArgumentType", (1, 1), ("any",), _default_of_type),
 )
 ALIASES: dict[str, str] = {}

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed_sql
 
 Kind = Literal["any", "number", "integer", "float", "string", "time", "array", "map", "constant", "text", "bytes"]
 """What an argument must be. "constant" is a literal. "text" is a String, "bytes" a String or FixedString, "string" any
@@ -66,7 +66,7 @@ def template_function(name: str, takes: str, template: str, result: ResultType, 
         of = result(values) if callable(result) else nullable_if_any(result, list(values))
         sql = template.format(*(value.sql for value in values))
         if spark is None:
-            return typed(sql, of)
+            return typed_sql(sql, of)
         return Typed(sql, of, spark)
 
     return Function(name, (least, len(kinds)), tuple(kinds), build)  # type: ignore[arg-type]

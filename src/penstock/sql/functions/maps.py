@@ -15,7 +15,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed
+from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import check_equality, check_order, element_type, literal_integer
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
@@ -37,10 +37,10 @@ def map_element(value: Typed, key: Typed) -> Typed:
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
     sql = found if t.is_nullable(of.value) else f"coalesce({found}, {value_default(of.value)})"
     if not key.nullable:
-        return typed(sql, of.value)
+        return typed_sql(sql, of.value)
     if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):
         raise BadArguments(f"a key that may be NULL in {value.type} is not supported", "assumeNotNull")
-    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
+    return typed_sql(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
 
 
 def map_contains(values: Sequence[Typed]) -> Typed:
@@ -67,7 +67,7 @@ def _make_map(values: Sequence[Typed]) -> Typed:
         for a, b in zip(keys, items, strict=True)
         for part in (as_spark(a, value_type(key)), as_spark(b, value_type(item)))
     )
-    return typed(f"map({', '.join(shown)})", t.Map(key, item))
+    return typed_sql(f"map({', '.join(shown)})", t.Map(key, item))
 
 
 def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
@@ -84,13 +84,13 @@ def _map_from_arrays(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"a Map cannot have a key of type {key}", "assumeNotNull")
     a, b = (value.sql for value in values)
     wrong = "raise_error('the arrays of mapFromArrays have different sizes')"
-    return typed(f"if(size({a}) <> size({b}), {wrong}, map_from_arrays({a}, {b}))", t.Map(key, item))
+    return typed_sql(f"if(size({a}) <> size({b}), {wrong}, map_from_arrays({a}, {b}))", t.Map(key, item))
 
 
 def _map_parts_function(name: str, spark: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         of = map_type(values[0])
-        return typed(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
+        return typed_sql(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
 
     return Function(name, (1, 1), ("map",), build)
 
@@ -115,7 +115,7 @@ def _like_function(name: str, part: str) -> Function:
             raise BadArguments(f"`{name}` takes a Map of strings and a literal pattern")
         test = f"coalesce(` {part}` LIKE {values[1].sql}, false)"
         if name.startswith("mapExtract"):
-            return typed(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)
+            return typed_sql(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)
         items = "map_keys" if part == "k" else "map_values"
         return Typed(f"exists({items}({values[0].sql}), ` {part}` -> {test})", UINT8, "BOOLEAN")
 
@@ -131,13 +131,13 @@ def _common_map_type(name: str, values: Sequence[Typed]) -> t.Map:
 
 def _map_concat(values: Sequence[Typed]) -> Typed:
     of = _common_map_type("mapConcat", values)
-    return typed(f"map_concat({', '.join(value.sql for value in values)})", of)
+    return typed_sql(f"map_concat({', '.join(value.sql for value in values)})", of)
 
 
 def _map_update(values: Sequence[Typed]) -> Typed:
     """The second map's pairs replace those of the first and come last."""
     of, (a, b) = _common_map_type("mapUpdate", values), (value.sql for value in values)
-    return typed(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
+    return typed_sql(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
 
 
 def _summed_map_type(name: str, values: Sequence[Typed]) -> t.Map:
@@ -173,7 +173,7 @@ def _add_function(name: str, sign: str) -> Function:
             total = f"pmod({total}, {TWO_64})"
         keys = f"array_sort(array_distinct(concat({', '.join(f'map_keys({v.sql})' for v in values)})))"
         pairs = f"transform({keys}, ` k` -> struct(` k` AS k, CAST({total} AS {spark}) AS v))"
-        return typed(f"map_from_entries({pairs})", of)
+        return typed_sql(f"map_from_entries({pairs})", of)
 
     return Function(name, (2, MAX_ARGUMENTS), ("map",), build)
 
@@ -188,7 +188,7 @@ def _sort_function(name: str, reverse: str) -> Function:
         check_order(of.key)
         m = values[0].sql
         keys = f"{reverse}(array_sort(map_keys({m})))" if reverse else f"array_sort(map_keys({m}))"
-        return typed(f"map_from_entries(transform({keys}, ` k` -> struct(` k` AS k, {m}[` k`] AS v)))", of)
+        return typed_sql(f"map_from_entries(transform({keys}, ` k` -> struct(` k` AS k, {m}[` k`] AS v)))", of)
 
     return Function(name, (1, 1), ("map",), build)
 
@@ -226,7 +226,7 @@ def _populate_series(values: Sequence[Typed]) -> Typed:
         empty = f"size({m}) = 0 OR {last} < {first}"
         return f"if({empty}, {nothing}, map_from_entries({entries}))"
 
-    return typed(bind_if_long(values[0].sql, formula), of)
+    return typed_sql(bind_if_long(values[0].sql, formula), of)
 
 
 MAP_SORTS = {

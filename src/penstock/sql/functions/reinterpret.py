@@ -11,7 +11,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters
 from penstock.sql.functions.function import STRING, BadArguments, Function
 
@@ -52,7 +52,7 @@ def _integer_function(of: t.Int) -> Function:
         else:
             bits, _ = _unsigned_bits(value, name)
         sql = bind_if_long(bits, lambda n: wrap_integer(n, "DECIMAL(20,0)", of))
-        return typed(sql, nullable_if_any(of, [value]))
+        return typed_sql(sql, nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("any",), build)
 
@@ -72,13 +72,15 @@ def _to_string(values: Sequence[Typed]) -> Typed:
     digits, _ = _hex_digits(value, "reinterpretAsString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
     shown = f"regexp_replace({turned}, '\\\\x00+\\\\z', '')"
-    return typed(binary_to_string(f"encode({shown}, 'ISO-8859-1')"), nullable_if_any(STRING, [value]))
+    return typed_sql(binary_to_string(f"encode({shown}, 'ISO-8859-1')"), nullable_if_any(STRING, [value]))
 
 
 def _to_fixed_string(values: Sequence[Typed]) -> Typed:
     digits, size = _hex_digits(values[0], "reinterpretAsFixedString")
     turned = f"reverse(decode(unhex({digits}), 'ISO-8859-1'))"
-    return typed(binary_to_string(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]]))
+    return typed_sql(
+        binary_to_string(f"encode({turned}, 'ISO-8859-1')"), nullable_if_any(t.FixedString(size), [values[0]])
+    )
 
 
 FUNCTIONS: tuple[Function, ...] = (

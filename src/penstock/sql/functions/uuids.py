@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import binary_to_string, zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -22,7 +22,7 @@ _UUID = string_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
 def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
     known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_ZERO_UUID})"
-    return typed(
+    return typed_sql(
         binary_to_string(f"unhex(if({value} IS NULL, NULL, {known}))"), nullable_if_any(_SIXTEEN_BYTES, list(values))
     )
 
@@ -32,13 +32,13 @@ def _uuid_to_string(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
     digits = f"lower(hex({values[0].sql}))"
     sql = f"regexp_replace({digits}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})$', '$1-$2-$3-$4-$5')"
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 def _uuid_to_number(values: Sequence[Typed]) -> Typed:
     if not isinstance(values[0].bare, t.UUID):
         raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
-    return typed(
+    return typed_sql(
         binary_to_string(f"unhex(replace({values[0].sql}, '-', ''))"), nullable_if_any(t.FixedString(16), [values[0]])
     )
 
@@ -51,7 +51,7 @@ def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
     of = t.DateTime64(3, zone_argument(values, 1))
     digits = f"replace(left({value.sql}, 13), '-', '')"
     millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
-    return typed(
+    return typed_sql(
         f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", nullable_if_any(of, [value])
     )
 
@@ -59,7 +59,7 @@ def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
 FUNCTIONS: tuple[Function, ...] = (
     Function("UUIDStringToNum", (1, 1), ("text",), _uuid_to_bytes),
     Function("UUIDNumToString", (1, 1), ("bytes",), _uuid_to_string),
-    Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed("uuid()", t.UUID())),
+    Function("generateUUIDv4", (0, 1), ("any",), lambda values: typed_sql("uuid()", t.UUID())),
     Function("UUIDToNum", (1, 1), ("any",), _uuid_to_number),
     Function("UUIDv7ToDateTime", (1, 2), ("any", "constant"), _uuid_timestamp),
 )

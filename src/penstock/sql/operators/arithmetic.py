@@ -17,7 +17,7 @@ from penstock.sql.expr.dates import add_interval
 from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, is_null, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, is_null, nullable_if_any, typed_sql
 
 ARITHMETIC_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -45,13 +45,13 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
         return moved
     if left.unit or right.unit:
         message = f"`{operator}` of an interval needs a date or time as the other operand"
-        raise tr.refused(node, "wrong-argument-type", message, "add the intervals one by one")
+        raise tr.refusal(node, "wrong-argument-type", message, "add the intervals one by one")
     if is_null(left) or is_null(right):
         return Typed("NULL", left.type if is_null(left) else right.type, "VOID")
     of = arithmetic_type(operator, left.bare, right.bare)
     if of is None:
         message = f"`{operator}` is not defined for {left.type} and {right.type}"
-        raise tr.refused(node, "wrong-argument-type", message, "cast one of them")
+        raise tr.refusal(node, "wrong-argument-type", message, "cast one of them")
     if is_64_bit_integer(of) and any(value.spark == _WIDE for value in pair) and operator in "+-*":
         return _uint64_arithmetic(operator, pair, of)
     if of == _UINT64 and _fits_bigint(operator, pair):
@@ -62,7 +62,7 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
     result = nullable_if_any(of, pair)
     if isinstance(of, t.Decimal):
         return _decimal_arithmetic(operator, pair, of, result)
-    return typed(_plain_arithmetic(operator, left, right, of), result)
+    return typed_sql(_plain_arithmetic(operator, left, right, of), result)
 
 
 def is_64_bit_integer(of: t.Type) -> bool:
@@ -77,8 +77,8 @@ def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> 
     if operator == "*" and not any(_keeps_product_in_decimal(value) for value in pair):
         sql = _uint64_product(left, right)
     if of == _UINT64:
-        return typed(f"CAST(pmod({sql}, {TWO_64}) AS {_WIDE})", nullable_if_any(of, pair))
-    return typed(lowest_64_bits(sql), nullable_if_any(of, pair))
+        return typed_sql(f"CAST(pmod({sql}, {TWO_64}) AS {_WIDE})", nullable_if_any(of, pair))
+    return typed_sql(lowest_64_bits(sql), nullable_if_any(of, pair))
 
 
 def _keeps_product_in_decimal(value: Typed) -> bool:
@@ -158,7 +158,7 @@ def _as_signed(value: Typed, have: t.Int, bits: int) -> Typed:
     if have.signed or have.bits < bits or known:
         return value
     number = as_spark(value, "BIGINT") if value.spark == "BOOLEAN" else value.sql
-    return typed(bind_if_long(number, lambda v: wrap_integer(v, value.spark, of)), nullable_if_any(of, [value]))
+    return typed_sql(bind_if_long(number, lambda v: wrap_integer(v, value.spark, of)), nullable_if_any(of, [value]))
 
 
 def _float_remainder(left: str, right: str) -> str:
@@ -230,4 +230,4 @@ def _datetime64_difference(left: Typed, right: Typed) -> Typed:
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"
     of = t.Decimal(18, scale)
-    return typed(f"CAST({micros} * {_decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))
+    return typed_sql(f"CAST({micros} * {_decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))

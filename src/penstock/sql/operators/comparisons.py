@@ -118,7 +118,7 @@ def _as_ordered_pair(
     if left.bare == right.bare and is_stored_as_text(left.type):
         return order_key(left.bare, shown[0]), order_key(right.bare, shown[1])
     message = f"{left.type} {operator} {right.type} is not supported: {kept[0].type} is ordered by its numbers"
-    raise tr.refused(node, "no-common-type", message, ORDER_HINT)
+    raise tr.refusal(node, "no-common-type", message, ORDER_HINT)
 
 
 def _are_different_enums(left: Type, right: Type) -> bool:
@@ -146,7 +146,7 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed
     """The SQL of two values as one Spark type. Raises Refused if there is none."""
     refuse_intervals(tr, node, (left, right))
     if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
-        raise tr.refused(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
+        raise tr.refusal(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
     if t.FixedString in (type(left.bare), type(right.bare)) and left.bare != right.bare:
         return _without_end_zeros(left), _without_end_zeros(right)
     if left.spark == right.spark and type(left.bare) is type(right.bare):
@@ -161,7 +161,7 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed
         return left.sql, _midnight(right, left)
     if of is None:
         message = f"{left.type} and {right.type} cannot be compared"
-        raise tr.refused(node, "no-common-type", message, "cast one of them")
+        raise tr.refusal(node, "no-common-type", message, "cast one of them")
     spark = value_type(of)
     return as_spark(left, spark), as_spark(right, spark)
 
@@ -222,7 +222,7 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: 
     types."""
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
-            raise tr.refused(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
+            raise tr.refusal(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
     text = None if pair[1].constant is None else str(pair[1].constant)
     known = pair[1].sql if text is None else _literal_pattern(tr, node, text)
     if "ILIKE" not in word:
@@ -232,7 +232,7 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: 
         message = (
             f"{word} {pair[1].sql} is not supported: ClickHouse folds the case of its letters by two different rules"
         )
-        raise tr.refused(node, "unsupported-syntax", message, "use lowerUTF8(…) LIKE …")
+        raise tr.refusal(node, "unsupported-syntax", message, "use lowerUTF8(…) LIKE …")
     folded, like = (f"translate({sql}, {', '.join(map(string_literal, letters))})" for sql in (pair[0].sql, known))
     return boolean(f"({folded} {word} {like})", *pair)
 
@@ -240,7 +240,7 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: 
 def _literal_pattern(tr: Translator, node: exp.Expr, text: str) -> str:
     pattern = spark_like_pattern(text)
     if pattern is None:
-        raise tr.refused(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
+        raise tr.refusal(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
     return string_literal(pattern)
 
 

@@ -16,7 +16,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed
+from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed_sql
 
 INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND", "MICROSECOND")
 
@@ -29,7 +29,7 @@ def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
     try:
         return integer(whole) if whole is not None and whole < 2**64 else float_literal(float(node.name))
     except ValueError:
-        raise tr.refused(node, "invalid-literal", f"`{node.name}` is not a number") from None
+        raise tr.refusal(node, "invalid-literal", f"`{node.name}` is not a number") from None
 
 
 def float_literal(value: float) -> Typed:
@@ -63,10 +63,10 @@ def translate_minus(tr: Translator, node: exp.Expr) -> Typed:
         and not _has_negative_values(value.bare)
     ):
         message = f"-1 is not a value of {value.bare}: in `-1::T` the sign belongs to the number"
-        raise tr.refused(node, "wrong-argument-type", message, "cast to a signed type")
+        raise tr.refusal(node, "wrong-argument-type", message, "cast to a signed type")
     found = negate(value)
     if found is None:
-        raise tr.refused(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
     return found
 
 
@@ -117,7 +117,7 @@ def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
     if not values:
         return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
     of = common_type(tr, node, values)
-    return typed(f"array({', '.join(cast_all(values, of))})", t.Array(of))
+    return typed_sql(f"array({', '.join(cast_all(values, of))})", t.Array(of))
 
 
 def translate_tuple(tr: Translator, node: exp.Expr) -> Typed:
@@ -131,7 +131,7 @@ def make_tuple(values: list[Typed]) -> Typed:
     """A tuple of the values, without names."""
     fields: tuple[tuple[str | None, Type], ...] = tuple((None, value.type) for value in values)
     parts = (f"'_{place}', {as_spark(value, value_type(value.type))}" for place, value in enumerate(values, 1))
-    return typed(f"named_struct({', '.join(parts)})", t.Tuple(fields))
+    return typed_sql(f"named_struct({', '.join(parts)})", t.Tuple(fields))
 
 
 def translate_parentheses(tr: Translator, node: exp.Expr) -> Typed:
@@ -148,14 +148,14 @@ def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
     """INTERVAL: a number with a unit. What it means is up to the operator beside it. Raises Refused."""
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") else ""
     if unit not in INTERVAL_UNITS:
-        raise tr.refused(
+        raise tr.refusal(
             node, "unsupported-syntax", f"unknown interval unit `{unit}`", f"use one of {', '.join(INTERVAL_UNITS)}"
         )
     value = tr.translate(node.this)
     if isinstance(value.constant, str):
         value = _integer_of_text(value)
     if not isinstance(value.bare, t.Int):
-        raise tr.refused(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
     return Typed(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
 
 
@@ -172,7 +172,7 @@ def common_type(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
     of = supertype([value.type for value in values])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
-        raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
+        raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
     return of
 
 

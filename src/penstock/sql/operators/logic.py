@@ -37,7 +37,7 @@ def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
         return NULL
     check_conditions(tr, node, "xor", values)
     if any(isinstance(value.bare, t.Decimal) for value in values):
-        raise tr.refused(node, "wrong-argument-type", "xor needs integers or floats, this is a Decimal")
+        raise tr.refusal(node, "wrong-argument-type", "xor needs integers or floats, this is a Decimal")
     return _logical_value(reduce("({} <> {})".format, map(as_condition, values)), values)
 
 
@@ -45,7 +45,7 @@ def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typ
     """Raises Refused if a value is no number."""
     for value in values:
         if not isinstance(value.bare, _NUMBERS) and not is_null(value):
-            raise tr.refused(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
+            raise tr.refusal(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
 
 
 def _logical_value(sql: str, values: list[Typed]) -> Typed:
@@ -67,7 +67,7 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
     """`x IS NULL`. Raises Refused for IS with anything but NULL."""
     value = tr.translate(node.this)
     if not isinstance(node.expression, exp.Null):
-        raise tr.refused(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
+        raise tr.refusal(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
     return null_test(value)
 
 
@@ -96,7 +96,7 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: lis
     of = supertype([*chosen, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
-        raise tr.refused(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
+        raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
     spark = value_type(of)
     shown = [
         f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values

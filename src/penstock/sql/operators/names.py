@@ -13,7 +13,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.operators.literals import float_literal
 from penstock.sql.spark_text import quote_identifier
 
@@ -56,7 +56,7 @@ def resolve_name(tr: Translator, node: exp.Expr, name: str) -> Typed:
         return float_literal(float(name))
     if relation is None:
         known = (*tr.scope.column_names, *tr.scope.aliases)
-        raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
+        raise tr.refusal(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
     return read_column(tr, node, relation, name)
 
 
@@ -68,7 +68,7 @@ def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str,
     """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
     if name in relation.unreadable:
         message = f"`{relation.name}.{name}` has no single value: several rows may match"
-        raise tr.refused(node, "unsupported-clause", message, relation.unreadable[name])
+        raise tr.refusal(node, "unsupported-clause", message, relation.unreadable[name])
     if relation.placeholder is not None:
         tr.uses.add_column(relation.placeholder, name)
     tr.trace.free.append(node)
@@ -90,11 +90,11 @@ def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple
         if names[0] not in tr.scope.aliases and tr.scope.find(names[0]) is None:
             known = [each.name for each in tr.scope.relations]
             message = f"unknown table or column `{names[0]}`"
-            raise tr.refused(node, "unknown-column", message, did_you_mean(names[0], known))
+            raise tr.refusal(node, "unknown-column", message, did_you_mean(names[0], known))
         return None
     if names[1] not in relation.columns:
         message = f"unknown column `{names[1]}` of `{names[0]}`"
-        raise tr.refused(node, "unknown-column", message, did_you_mean(names[1], relation.columns))
+        raise tr.refusal(node, "unknown-column", message, did_you_mean(names[1], relation.columns))
     return read_column(tr, node, relation, names[1], node.meta.get(READING_KEY, "own")), names[2:]
 
 
@@ -102,13 +102,13 @@ def tuple_element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Ty
     """One element of a tuple, by name or by number from 1. Raises Refused if there is none."""
     of = value.bare
     if isinstance(of, t.Array) and isinstance(of.of, t.Tuple):
-        each = tuple_element(tr, node, typed("` e`", of.of), step)
-        return typed(f"transform({value.sql}, ` e` -> {each.sql})", t.Array(each.type))
+        each = tuple_element(tr, node, typed_sql("` e`", of.of), step)
+        return typed_sql(f"transform({value.sql}, ` e` -> {each.sql})", t.Array(each.type))
     if not isinstance(of, t.Tuple):
-        raise tr.refused(node, "wrong-argument-type", f"`.{step}` needs a Tuple, this is {value.type}")
+        raise tr.refusal(node, "wrong-argument-type", f"`.{step}` needs a Tuple, this is {value.type}")
     for place, (name, inner) in enumerate(of.fields, 1):
         if step in (name, str(place)):
             result = nullable_if_any(inner, [value])
             return Typed(f"{value.sql}.{quote_identifier(name or f'_{place}')}", result, value_type(inner))
     known = [name or str(place) for place, (name, _) in enumerate(of.fields, 1)]
-    raise tr.refused(node, "unknown-column", f"{of} has no element `{step}`", did_you_mean(step, known))
+    raise tr.refusal(node, "unknown-column", f"{of} has no element `{step}`", did_you_mean(step, known))

@@ -27,7 +27,7 @@ def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed
     if isinstance(node, exp.Tuple):
         return [value for part in node.expressions for value in sort_values(tr, ordered, part)]
     if isinstance(node, exp.Collate):
-        raise tr.refused(node, "unsupported-clause", "COLLATE is not supported", "ORDER BY sorts by bytes")
+        raise tr.refusal(node, "unsupported-clause", "COLLATE is not supported", "ORDER BY sorts by bytes")
     value = tr.translate(node)
     check_orderable(tr, node, value)
     _check_nested_order(tr, ordered, value)
@@ -38,7 +38,7 @@ def check_orderable(tr: Translator, node: exp.Expr, value: Typed) -> None:
     """Raises Refused for types that Spark cannot order."""
     if any(isinstance(part, (t.Map, t.AggregateFunction)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"{value.type} cannot be ordered or partitioned by"
-        raise tr.refused(node, "wrong-argument-type", message, "use mapKeys(…), mapValues(…) or toString(…) of it")
+        raise tr.refusal(node, "wrong-argument-type", message, "use mapKeys(…), mapValues(…) or toString(…) of it")
 
 
 def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
@@ -47,7 +47,7 @@ def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
     if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"rows cannot be compared by {value.type}"
         hint = "use mapKeys(…), mapValues(…) or toString(…) of it"
-        raise tr.refused(node, "wrong-argument-type", message, hint)
+        raise tr.refusal(node, "wrong-argument-type", message, hint)
 
 
 def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None:
@@ -56,11 +56,11 @@ def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None
     descending = bool(ordered.args.get("desc"))
     if contains_stored_as_text(value.type):
         message = f"the order of {value.type} is not supported"
-        raise tr.refused(ordered, "wrong-argument-type", message, ORDER_HINT)
+        raise tr.refusal(ordered, "wrong-argument-type", message, ORDER_HINT)
     for part in _nested_types(value.bare):
         if (is_nullable(part) and not descending) or (isinstance(unwrap_type(part), t.Float) and descending):
             message = f"the order of {value.type} differs where it holds NULL or NaN"
-            raise tr.refused(ordered, "wrong-argument-type", message, "sort by its elements")
+            raise tr.refusal(ordered, "wrong-argument-type", message, "sort by its elements")
 
 
 def _nested_types(of: Type) -> Iterator[Type]:

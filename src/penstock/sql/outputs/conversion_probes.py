@@ -26,7 +26,7 @@ from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.conversions.implicit import cast_column, implicit_cast
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_condition, is_null, typed
+from penstock.sql.expr.typed import Typed, as_condition, is_null, typed_sql
 from penstock.sql.functions import conversions
 from penstock.sql.functions.dates import parse_best_effort
 from penstock.sql.functions.table import find_function
@@ -417,7 +417,7 @@ def _parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> _Fault
 
 def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) -> _Faults | None:
     """The faults of converting an array: it fails with any of its elements."""
-    inner = _conversion_faults(typed("` e`", old), new, mode)
+    inner = _conversion_faults(typed_sql("` e`", old), new, mode)
     if inner is None:
         return None
     bads = [bad for _, bad in inner] + (["` e` IS NULL"] if is_nullable(old) and not is_nullable(new) else [])

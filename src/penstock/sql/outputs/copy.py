@@ -21,7 +21,7 @@ from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import Typed, typed
+from penstock.sql.expr.typed import Typed, typed_sql
 from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
 from penstock.sql.spark_text import quote_identifier, string_literal
 
@@ -60,7 +60,7 @@ def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> Sel
     inner = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in values.items())
     row = _json_sql(whole, pieces) if pieces else "'{}'"
     return SelectOutput(
-        f"SELECT {row} AS {_ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((_ROW, typed(_ROW, t.String())),)
+        f"SELECT {row} AS {_ROW} FROM (SELECT {inner} FROM ({output.sql}) AS q)", ((_ROW, typed_sql(_ROW, t.String())),)
     )
 
 
@@ -94,16 +94,16 @@ def _arrange_columns(environment: Environment, target: DataSource, columns: Sequ
             path = target.path_of(column)
             if path is None:
                 hint = "give it a `json:$.…`, or give none to any column"
-                raise _refused(
+                raise _refusal(
                     environment, column, f"has no path, so nothing but its DEFAULT fills it in `{target.name}`", hint
                 )
             if not _place_column(whole, parse_json_path(path), column):
                 hint = "a copy can write `$.a`, `$.a.b` and `$.a[:]`, each of them once"
-                raise _refused(environment, column, f"a copy cannot write `{path}`", hint)
+                raise _refusal(environment, column, f"a copy cannot write `{path}`", hint)
     return whole
 
 
-def _refused(environment: Environment, column: Column, message: str, hint: str) -> Exception:
+def _refusal(environment: Environment, column: Column, message: str, hint: str) -> Exception:
     whole = f"column `{column.name}`: {message}"
     return refused_column(environment, column.name, "unsupported-copy", whole, hint)
 
@@ -191,7 +191,7 @@ def _json_ready_map(sql: str, key: Type, of: Type, depth: int) -> str:
     each = f"` c{depth}`"
     if isinstance(unwrap_type(key), (t.DateTime, t.DateTime64)):
         raise _UnsupportedJson("a Map whose keys are times cannot be copied", "use keys of text, numbers or dates")
-    shown = as_text(typed(f"{each}.key", key))
+    shown = as_text(typed_sql(f"{each}.key", key))
     if shown is None:
         raise _UnsupportedJson(f"keys of type {key} cannot be written as text", "use keys of text, numbers or dates")
     entry = f"struct({shown}, {_json_ready(f'{each}.value', of, depth + 1)})"

@@ -19,7 +19,7 @@ from penstock.sql.engines.column_expression import OWN_TABLE, column_value, row_
 from penstock.sql.expr.typed import Typed
 from penstock.sql.query import ForwardColumn
 from penstock.sql.syntax.column_names import column_name
-from penstock.sql.syntax.problems import Refused, Report, refused
+from penstock.sql.syntax.problems import Refused, Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
 
 _ALLOWED = ("expressions", "kind", "with_")
@@ -85,7 +85,7 @@ def _check_shape(report: Report, text: Text, tree: exp.Select) -> None:
                 node = value[0] if isinstance(value, list) else value
                 message = f"a FORWARD_QUERY is a select list only: {clause} is not allowed"
                 place = node if isinstance(node, exp.Expr) else tree
-                raise refused(text, place, "invalid-forward-query", message, "it reads the rows of the live table")
+                raise refusal(text, place, "invalid-forward-query", message, "it reads the rows of the live table")
 
 
 def _read_items(report: Report, tr: Translator, tree: exp.Select, old: list[str]) -> list[_SelectItem]:
@@ -105,7 +105,7 @@ def _expand_star(tr: Translator, star: exp.Star, old: list[str]) -> list[_Select
     for name in (*left_out, *replaced):
         if name not in old:
             node = next((each for each in star.find_all(exp.Identifier) if each.name == name), star)
-            raise tr.refused(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, old))
+            raise tr.refusal(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, old))
     kept = [name for name in old if name not in left_out]
     return [
         _SelectItem(name, replaced.get(name) or exp.column(name, quoted=True), name not in replaced) for name in kept
@@ -126,7 +126,7 @@ def _check_names(report: Report, tr: Translator, given: list[_SelectItem], new: 
         if each.name not in new and not each.starred:
             with report.collecting():
                 message = f"the new schema has no column `{each.name}`"
-                raise tr.refused(each.node, "unknown-column", message, did_you_mean(each.name, new))
+                raise tr.refusal(each.node, "unknown-column", message, did_you_mean(each.name, new))
 
 
 def _choose_item(tr: Translator, given: list[_SelectItem], name: str, start: Location) -> _SelectItem:
@@ -137,7 +137,7 @@ def _choose_item(tr: Translator, given: list[_SelectItem], name: str, start: Loc
         hint = did_you_mean(name, [each.name for each in given])
         raise Refused(Problem("missing-column", message, start, hint))
     if len(mine) > 1 and not mine[1].starred:
-        raise tr.refused(mine[1].node, "duplicate-column", f"the column `{name}` is given twice")
+        raise tr.refusal(mine[1].node, "duplicate-column", f"the column `{name}` is given twice")
     return mine[0]
 
 
@@ -152,7 +152,7 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     sql = convert_for_insert(value, column.type)
     if sql is None:
         message, hint = insert_refusal(value.type, column.type)
-        raise tr.refused(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
+        raise tr.refusal(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
     is_column = isinstance(node, exp.Column) and not node.table
     renames = node.name if is_column and node.name in used and node.name != column.name else None
     order = [name for name in tr.scope.relations[0].columns if name in used]

@@ -23,7 +23,7 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.spark_dialect.compile import parse_spark
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import parse_query, parse_select_list
 
 _UNION = re.compile("union|intersect|except", re.IGNORECASE)
@@ -66,10 +66,10 @@ def _check_shape(environment: Environment) -> None:
     with environment.report.collecting():
         if _may_be_union(environment) and isinstance(tree := _parse_text(environment), exp.SetOperation):
             message = "a materialized node cannot be a UNION"
-            raise refused(environment.text, tree, "unsupported-view", message, "write one node for each part")
+            raise refusal(environment.text, tree, "unsupported-view", message, "write one node for each part")
         if not any(name.startswith("__new_") for name in environment.uses.datasources):
             message, hint = "a materialized node must read a data source", "its left-most table triggers it"
-            raise refused(environment.text, _parse_text(environment), "unsupported-view", message, hint)
+            raise refusal(environment.text, _parse_text(environment), "unsupported-view", message, hint)
 
 
 def _may_be_union(environment: Environment) -> bool:
@@ -93,7 +93,7 @@ def check_column_names(environment: Environment, output: SelectOutput, target: D
 
 def refused_column(environment: Environment, name: str, code: str, message: str, hint: str | None = None) -> Exception:
     """The refusal of a column of the select list, at its place in the text."""
-    return refused(environment.text, _find_select_item(environment, name), code, message, hint)
+    return refusal(environment.text, _find_select_item(environment, name), code, message, hint)
 
 
 def _parse_text(environment: Environment) -> exp.Query:
@@ -155,5 +155,5 @@ def _default_value(environment: Environment, column: Column, present: list[Colum
         if sql is not None:
             return sql
         message, hint = insert_refusal(value.type, column.type)
-        raise refused(column.default, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
+        raise refusal(column.default, tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
     return column_default(column.type)

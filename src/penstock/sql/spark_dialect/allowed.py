@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model.datasource import Text
 from penstock.sql.spark_text import DIALECT
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 
 _CALL = re.compile(r"\s*`?(\w+)`?\s*\(")
 _BARE = re.compile(r"\s*(\w+)\s*$")
@@ -101,30 +101,30 @@ def check_allowed(text: Text, tree: exp.Query) -> None:
         elif isinstance(node, exp.Func):
             _check_function(text, node)
         elif not isinstance(node, (*_QUERY, *_VALUE)):
-            raise _unsupported(text, node, f"`{node.key}` is not supported here")
+            raise _unsupported_error(text, node, f"`{node.key}` is not supported here")
         _check_parts(text, node)
 
 
 def _check_parts(text: Text, node: exp.Expr) -> None:
     if isinstance(node, exp.With) and node.args.get("recursive"):
-        raise _unsupported(text, node, "WITH RECURSIVE is not supported")
+        raise _unsupported_error(text, node, "WITH RECURSIVE is not supported")
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
         raise _refused_function(text, node, node.expression.name or node.expression.sql_name())
     if isinstance(node, exp.Select) and (node.args.get("kind") or node.args.get("operation_modifiers")):
-        raise _unsupported(text, node, "this kind of SELECT is not supported")
+        raise _unsupported_error(text, node, "this kind of SELECT is not supported")
     if isinstance(node, exp.Identifier) and node.name.lower().startswith(STAND_IN_PREFIX):
-        raise refused(text, node, "invalid-name", f"the name `{node.name}` is reserved")
+        raise refusal(text, node, "invalid-name", f"the name `{node.name}` is reserved")
 
 
 def _check_table(text: Text, node: exp.Table) -> None:
     if not isinstance(node.this, exp.Identifier):
         shown = node.name or node.this.sql(dialect=DIALECT).partition("(")[0]
-        raise refused(text, node, "unknown-table", f"the table function `{shown}` is not supported")
+        raise refusal(text, node, "unknown-table", f"the table function `{shown}` is not supported")
     if any(part.name == "" for part in node.parts):
-        raise refused(text, node, "unknown-table", "a part of the table's name is empty")
+        raise refusal(text, node, "unknown-table", "a part of the table's name is empty")
     extra = [part for part, value in node.args.items() if value and part not in (*_TABLE_PARTS, "db", "catalog")]
     if extra:
-        raise _unsupported(text, node, f"`{extra[0]}` of a table is not supported")
+        raise _unsupported_error(text, node, f"`{extra[0]}` of a table is not supported")
 
 
 def _check_function(text: Text, node: exp.Func) -> None:
@@ -143,11 +143,11 @@ def _check_function(text: Text, node: exp.Func) -> None:
 
 def _refused_function(text: Text, node: exp.Expr, name: str) -> Exception:
     hint = did_you_mean(name, SPARK_FUNCTIONS)
-    return refused(text, node, "unknown-function", f"the function `{name}` is not allowed", hint)
+    return refusal(text, node, "unknown-function", f"the function `{name}` is not allowed", hint)
 
 
-def _unsupported(text: Text, node: exp.Expr, message: str) -> Exception:
-    return refused(text, node, "unsupported-clause", message)
+def _unsupported_error(text: Text, node: exp.Expr, message: str) -> Exception:
+    return refusal(text, node, "unsupported-clause", message)
 
 
 # Builtins of Spark that are left out: reflection (java_method, reflect, try_reflect), files (input_file_*), facts about

@@ -26,7 +26,7 @@ from penstock.sql.expr.typed import Typed
 from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
 from penstock.sql.spark_text import DIALECT, PARSE_ERRORS, parse_statements, quote_identifier, replace_placeholders
-from penstock.sql.syntax.problems import refused
+from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import syntax_problem
 
 
@@ -47,7 +47,7 @@ def parse_spark(text: Text) -> exp.Query:
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
-        raise refused(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+        raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
     return found[0]
 
 
@@ -136,7 +136,7 @@ def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkT
     source = environment.project.datasource(node.name) if own else None
     if source is None:
         hint = nearest_name(environment, node.name)
-        raise refused(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
+        raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
     placeholder = register_placeholder(environment, source)
     columns = {column.name: Typed(column.name, column.type, spark_type(column.type)) for column in source.columns}
     return _SparkTable(name, columns, placeholder=placeholder)
@@ -149,7 +149,7 @@ def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingS
         annotate_types(done, schema=schema, dialect=DIALECT)
     except (SqlglotError, AttributeError, TypeError, IndexError, ValueError) as error:
         message = str(error).splitlines()[0]
-        raise refused(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
+        raise refusal(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
     assert isinstance(done, exp.Query)
     return done
 
@@ -167,7 +167,7 @@ def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[st
             ):
                 known = {name for each in sources.values() for name in each.columns}
                 hint = did_you_mean(column.name, known)
-                raise refused(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
+                raise refusal(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
             if source is not None and source.placeholder is not None and column.name in source.columns:
                 environment.uses.add_column(source.placeholder, column.name)
 
@@ -191,7 +191,7 @@ def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[st
     of = clickhouse_type(inner.type)
     if of is None:
         message = f"the type of `{name}` cannot be inferred"
-        raise refused(environment.text, inner, "unknown-type", message, "CAST it")
+        raise refusal(environment.text, inner, "unknown-type", message, "CAST it")
     return name, Typed(quote_identifier(name), of, spark_type(of))
 
 

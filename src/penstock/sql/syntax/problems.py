@@ -36,7 +36,7 @@ def place_of(text: Text, offset: int | None) -> Location:
     return text.at(line, len(before) - (before.rfind("\n") + 1) + 1)
 
 
-def refused(text: Text, node: exp.Expr | None, code: str, message: str, hint: str | None = None) -> Refused:
+def refusal(text: Text, node: exp.Expr | None, code: str, message: str, hint: str | None = None) -> Refused:
     """The exception to raise for a node."""
     offset = offset_of(node) if node is not None else None
     return Refused(Problem(code, message, place_of(text, offset), hint))

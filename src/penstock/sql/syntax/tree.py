@@ -18,7 +18,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import PARSE_ERRORS, Tokens
-from penstock.sql.syntax.problems import Refused, place_of, refused
+from penstock.sql.syntax.problems import Refused, place_of, refusal
 from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, tokenize_clickhouse
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
@@ -31,7 +31,7 @@ def parse_query(text: Text) -> exp.Query:
     while isinstance(inner, exp.Subquery) and inner.alias == "" and isinstance(inner.this, exp.Query):
         inner = inner.this
     if not isinstance(inner, exp.Query):
-        raise refused(text, inner, "not-a-query", "only SELECT is allowed here")
+        raise refusal(text, inner, "not-a-query", "only SELECT is allowed here")
     ends = found.args.get("order") or found.args.get("limit")
     return found if ends and isinstance(found, exp.Query) else inner
 
@@ -40,7 +40,7 @@ def parse_select_list(text: Text) -> exp.Select:
     """A select list, with or without the word SELECT, as a SELECT. Raises Refused."""
     found = _parse_statement(text, complete_select_list)
     if not isinstance(found, exp.Select):
-        raise refused(text, found, "not-a-select-list", "expected a select list")
+        raise refusal(text, found, "not-a-select-list", "expected a select list")
     return found
 
 
@@ -66,7 +66,7 @@ def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
 
 def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> exp.Expr:
     if not text.text.strip():
-        raise refused(text, None, "empty-query", "expected a SELECT, found nothing")
+        raise refusal(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
         tokens = tokenize_clickhouse(text.text)
         _check_bytes(text, tokens)
@@ -74,7 +74,7 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1:
-        raise refused(text, found[1] if found else None, "invalid-sql", "expected one statement")
+        raise refusal(text, found[1] if found else None, "invalid-sql", "expected one statement")
     return found[0]
 
 
@@ -95,7 +95,7 @@ def syntax_problem(text: Text, error: Exception) -> Refused:
     """The problem for an error of sqlglot, at the place where it stopped."""
     if not isinstance(error, ParseError):
         said = str(error).splitlines()[0].removesuffix(":") if isinstance(error, TokenError) else "invalid expression"
-        return refused(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
+        return refusal(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
     first = error.errors[0] if error.errors else {}
     context = str(first.get("start_context") or "")
     near = str(first.get("highlight") or "").removesuffix(CALL_MARK)

@@ -78,7 +78,7 @@ def _range(call: FunctionCall) -> Value:
     return list(made)
 
 
-def _sorted(call: FunctionCall) -> Value:
+def _sort_values(call: FunctionCall) -> Value:
     found = list(_elements_of(call))
     call.frame.charge(len(found) * 20, call.offset)
     numbers = [each for each in found if isinstance(each, (int, float))]
@@ -98,7 +98,7 @@ def _zip(call: FunctionCall) -> Value:
     return [tuple(each) for each in zip(*columns, strict=False)]
 
 
-def _round(call: FunctionCall) -> Value:
+def _round_number(call: FunctionCall) -> Value:
     value, digits = call.value(0, "x"), call.value(1, "digits")
     if isinstance(value, Placeholder):
         return 0
@@ -140,10 +140,10 @@ BUILTIN_FUNCTIONS: dict[str, TemplateFunction] = {
     "str": _builtin(_str),
     "sum": _builtin(_sum),
     "abs": _builtin(_abs),
-    "round": _builtin(_round, "digits"),
+    "round": _builtin(_round_number, "digits"),
     "range": TemplateFunction(_range, ("x",), most=3),
     "enumerate": _builtin(_enumerate, "start"),
-    "sorted": _builtin(_sorted, "reverse"),
+    "sorted": _builtin(_sort_values, "reverse"),
     "reversed": _builtin(lambda call: list(_elements_of(call))[::-1]),
     "zip": TemplateFunction(_zip, (), needed=0, most=10),
     "any": _builtin(lambda call: any(is_true(each) for each in _elements_of(call))),

@@ -21,7 +21,7 @@ _TTLS = ("5s", "1m", "5m", "30m", "1h")
 _MAX_DEPTH = 10
 
 
-def _defined(call: FunctionCall) -> Value:
+def _is_defined(call: FunctionCall) -> Value:
     value = call.value(0, "x")
     return value is not None and not isinstance(value, Placeholder)
 
@@ -130,7 +130,7 @@ FUNCTIONS: dict[str, TemplateFunction] = {
     **TYPED_FUNCTIONS,
     **SQL_PART_FUNCTIONS,
     **DATE_FUNCTIONS,
-    "defined": TemplateFunction(_defined, ("x",), needed=0),
+    "defined": TemplateFunction(_is_defined, ("x",), needed=0),
     "split_to_array": TemplateFunction(_split_to_array, ("x", "default", "separator")),
     "enumerate_with_last": TemplateFunction(_enumerate_with_last, ("arr",)),
     "error": TemplateFunction(_error, ("s", "code")),

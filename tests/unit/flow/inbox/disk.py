@@ -40,7 +40,7 @@ class Disk:
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("open", "write", "mkdir", "unlink", "fsync"):
             monkeypatch.setattr(os, name, self._wrapped(getattr(os, name), getattr(self, f"_{name}", None)))
-        monkeypatch.setattr("penstock.state.database.reached", lambda point: self.moment())
+        monkeypatch.setattr("penstock.state.database.crash_point", lambda point: self.moment())
 
     def moment(self) -> None:
         self.moments += 1

@@ -12,10 +12,22 @@ from penstock.model import types as t
 from penstock.model.manifest import Landing, LandingColumn
 
 TYPES: tuple[t.Type, ...] = (
-    t.Int(8), t.Int(64, signed=False), t.Float(32), t.Float(64), t.Decimal(10, 2), t.String(), t.Date(),
-    t.DateTime(None), t.DateTime64(3, None), t.Bool(), t.UUID(), t.Array(t.Int(32)), t.Map(t.String(), t.Float(64)),
-    t.Nullable(t.String()), t.Json(),
-)  # fmt: skip
+    t.Int(8),
+    t.Int(64, signed=False),
+    t.Float(32),
+    t.Float(64),
+    t.Decimal(10, 2),
+    t.String(),
+    t.Date(),
+    t.DateTime(None),
+    t.DateTime64(3, None),
+    t.Bool(),
+    t.UUID(),
+    t.Array(t.Int(32)),
+    t.Map(t.String(), t.Float(64)),
+    t.Nullable(t.String()),
+    t.Json(),
+)
 """One landing of one column a type: each has its own reasons, so none hides another's fault."""
 TYPERS = [
     RowParser((Landing(f"x{place}", f"x{place}", "v1", (LandingColumn("a", "a", of, "$.a"),)),))

@@ -90,5 +90,8 @@ def test_jars_fetched_before_are_taken_from_the_cache(tmp_path: Path) -> None:
     for package in (*PACKAGES, POSTGRES):
         group, name, version = package.split(":")
         (tmp_path / "jars" / f"{group}_{name}-{version}.jar").touch()
-    assert "org.postgresql_postgresql" in package_configuration(spark, "jdbc:postgresql://h/l")["spark.driver.extraClassPath"]
+    assert (
+        "org.postgresql_postgresql"
+        in package_configuration(spark, "jdbc:postgresql://h/l")["spark.driver.extraClassPath"]
+    )
     assert "org.postgresql_postgresql" not in package_configuration(spark)["spark.driver.extraClassPath"]

@@ -55,8 +55,7 @@ CASES = {
     # What sorts stays, beside the columns if it must.
     ("SELECT a, b FROM t ORDER BY b LIMIT 2", "a"): "SELECT `a` FROM "
     f"(SELECT `t`.`a` AS `a`, `t`.`b` AS `b` FROM {T} ORDER BY `b` ASC LIMIT 2) AS `__kept`",
-    ("SELECT a, b, s FROM t ORDER BY b LIMIT 2", "b"): f"SELECT `t`.`b` AS `b` FROM {T} "
-    "ORDER BY `b` ASC LIMIT 2",
+    ("SELECT a, b, s FROM t ORDER BY b LIMIT 2", "b"): f"SELECT `t`.`b` AS `b` FROM {T} ORDER BY `b` ASC LIMIT 2",
     ("SELECT a, b FROM t QUALIFY row_number() OVER (ORDER BY d) = 1", "a"): "SELECT `a` FROM "
     "(SELECT `t`.`a` AS `a`, (row_number() OVER (ORDER BY `t`.`d` ASC) = 1) AS `__qualify` "
     f"FROM {T}) WHERE `__qualify`",
@@ -70,7 +69,7 @@ CASES = {
     ("SELECT a, (SELECT max(b) FROM (SELECT b, s FROM u)) AS m FROM t", "m"): "SELECT "
     "(SELECT coalesce(max(`__t0`.`b`), CAST(0 AS INT)) AS `max(b)` FROM "
     f"(SELECT `u`.`b` AS `b` FROM {U}) AS `__t0`) AS `m` FROM {T}",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sql", "columns"), CASES)
@@ -90,7 +89,7 @@ SPARK = {
     f"(SELECT `t`.`a` AS `a`, `t`.`b` AS `b` FROM {T} ORDER BY `a`) AS `q`",
     ("SELECT a, sum(b) OVER w AS n, s FROM t WINDOW w AS (PARTITION BY d)", "n"): "SELECT SUM(`t`.`b`) OVER `w` "
     f"AS `n` FROM {T} WINDOW `w` AS (PARTITION BY `t`.`d`)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sql", "columns"), SPARK)
@@ -100,19 +99,24 @@ def test_what_is_cut_from_spark_sql(sql: str, columns: str) -> None:
 
 X = "FROM __new_x__ AS `t`"
 TEXTS = {
-    "SELECT q.`x` AS `x`, 1 AS `y` FROM (SELECT 0L AS `x`, 1e-6D AS `z`, '), `y`, (' AS `é`) AS q":
-        "SELECT q.`x` AS `x` FROM (SELECT 0L AS `x`) AS q",
-    f"SELECT 'a, b' AS `y`, transform(`t`.`arr`, (e, i) -> e + i)[0] AS `x` {X}":
-        f"SELECT transform(`t`.`arr`, (e, i) -> e + i)[0] AS `x` {X}",
-    f"SELECT 1 AS `y`, try_variant_get(try_parse_json(`t`.`s`), '$[\\'p\\']', 'variant') AS `x` {X}":
-        f"SELECT try_variant_get(try_parse_json(`t`.`s`), '$[\\'p\\']', 'variant') AS `x` {X}",
-    f"SELECT `a` AS `x` FROM (SELECT theta_sketch_agg(`t`.`a`, 16) AS `a`, theta_sketch_agg(`t`.`b`, 16) AS `b` {X})":
-        f"SELECT `a` AS `x` FROM (SELECT theta_sketch_agg(`t`.`a`, 16) AS `a` {X})",
-    f"SELECT `a` AS `x`, `b` AS `y` FROM (SELECT `t`.`a` AS `a`, `t`.`b` AS `b` {X} GROUP BY 1, 2)":
-        f"SELECT `a` AS `x` FROM (SELECT `t`.`a` AS `a`, `t`.`b` AS `b` {X} GROUP BY 1, 2)",
+    "SELECT q.`x` AS `x`, 1 AS `y` FROM (SELECT 0L AS `x`, 1e-6D AS `z`, '), `y`, (' AS `é`) AS q": (
+        "SELECT q.`x` AS `x` FROM (SELECT 0L AS `x`) AS q"
+    ),
+    f"SELECT 'a, b' AS `y`, transform(`t`.`arr`, (e, i) -> e + i)[0] AS `x` {X}": (
+        f"SELECT transform(`t`.`arr`, (e, i) -> e + i)[0] AS `x` {X}"
+    ),
+    f"SELECT 1 AS `y`, try_variant_get(try_parse_json(`t`.`s`), '$[\\'p\\']', 'variant') AS `x` {X}": (
+        f"SELECT try_variant_get(try_parse_json(`t`.`s`), '$[\\'p\\']', 'variant') AS `x` {X}"
+    ),
+    f"SELECT `a` AS `x` FROM (SELECT theta_sketch_agg(`t`.`a`, 16) AS `a`, theta_sketch_agg(`t`.`b`, 16) AS `b` {X})": (
+        f"SELECT `a` AS `x` FROM (SELECT theta_sketch_agg(`t`.`a`, 16) AS `a` {X})"
+    ),
+    f"SELECT `a` AS `x`, `b` AS `y` FROM (SELECT `t`.`a` AS `a`, `t`.`b` AS `b` {X} GROUP BY 1, 2)": (
+        f"SELECT `a` AS `x` FROM (SELECT `t`.`a` AS `a`, `t`.`b` AS `b` {X} GROUP BY 1, 2)"
+    ),
     "SELECT * FROM __new_t__": "SELECT `x` FROM (SELECT * FROM __new_t__) AS `__kept`",
     "SELECT FROM ((": "SELECT `x` FROM (SELECT FROM (() AS `__kept`",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sql", TEXTS)

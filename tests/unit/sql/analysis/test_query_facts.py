@@ -10,8 +10,16 @@ from penstock.sql.analysis.column_graph import SourceColumn
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.compile import compile_sql
 
-COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Float64", "s": "String",
-           "arr": "Array(Int32)", "z": "Array(String)", "st": "Tuple(x Int32, y String)"}  # fmt: skip
+COLUMNS = {
+    "a": "Int32",
+    "b": "Int32",
+    "c": "Nullable(Int32)",
+    "d": "Float64",
+    "s": "String",
+    "arr": "Array(Int32)",
+    "z": "Array(String)",
+    "st": "Tuple(x Int32, y String)",
+}
 SOURCES = [datasource("t", COLUMNS), datasource("u", COLUMNS)]
 NODES = pipe("nodes", "SELECT a, b + c AS bc, s FROM t WHERE d > 0")
 PROJECT = Project.of(SOURCES, [NODES])
@@ -74,7 +82,7 @@ CASES = {
     # Unions.
     "SELECT a, b FROM t UNION ALL SELECT b, c FROM u WHERE d > 0": ("a: t.a u.b, b: t.b u.c", "u.d"),
     "SELECT a, b FROM t UNION DISTINCT SELECT a, c FROM t": ("a: t.a, b: t.b t.c", "t.a t.b t.c"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sql", CASES)
@@ -88,7 +96,9 @@ def test_clauses(sql: str) -> None:
 SPARK = {
     "SELECT a AS x, a + b AS y FROM t ORDER BY x": ("x: t.a, y: t.a t.b", "t.a", ""),
     "WITH q AS (SELECT a, b, c FROM t) SELECT x.a, y.b FROM q x JOIN q y ON x.c = y.c": (
-        "a: t.a, b: t.b", "t.c", "",
+        "a: t.a, b: t.b",
+        "t.c",
+        "",
     ),
     "WITH q AS (SELECT a FROM t), r AS (SELECT b FROM u WHERE c > 0) SELECT a FROM q": ("a: t.a", "u.c", ""),
     "SELECT a, sum(b) OVER w AS n FROM t WINDOW w AS (PARTITION BY c)": ("a: t.a, n: t.b t.c", "t.c", ""),
@@ -99,7 +109,7 @@ SPARK = {
     "SELECT a FROM t UNION SELECT b FROM u ORDER BY a LIMIT 3": ("a: t.a u.b", "t.a u.b", ""),
     "SELECT q.a FROM (SELECT a, b FROM t INTERSECT SELECT a, b FROM u) AS q": ("a: t.a u.a", "t.a t.b u.a u.b", ""),
     "SELECT a FROM t TABLESAMPLE (10 PERCENT)": ("a:", "", "t"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sql", SPARK)
@@ -122,7 +132,7 @@ UNKNOWN = {
     "WITH RECURSIVE r AS (SELECT `a` FROM __new_t__ UNION ALL SELECT `a` FROM r) SELECT `a` FROM r": {"__new_t__", "r"},
     "SELECT FROM WHERE __new_t__ ((": {"__new_t__"},
     "this is __new_t__ AS no SQL at __all_some__thing__!": {"__new_t__", "__all_some__thing__"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sql", UNKNOWN)

@@ -13,7 +13,7 @@ from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, nullable_if_any, typed
+from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function, template_function
@@ -34,10 +34,10 @@ def array_or_map_element(values: Sequence[Typed]) -> Typed:
     of, found = value.bare.of, _element_at(value, key)
     sql = found if t.is_nullable(of) else f"coalesce({found}, {value_default(of)})"
     if not key.nullable:
-        return typed(sql, of)
+        return typed_sql(sql, of)
     if isinstance(t.unwrap_type(of), _NESTED):
         raise BadArguments(f"a position that may be NULL in {value.type} is not supported", "assumeNotNull")
-    return typed(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
+    return typed_sql(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
 
 def _element_at(value: Typed, key: Typed) -> str:
@@ -56,13 +56,13 @@ def _element_or_null(values: Sequence[Typed]) -> Typed:
     of = element_type(value)
     if isinstance(t.unwrap_type(of), _NESTED):
         raise BadArguments(f"`arrayElementOrNull` of {value.type} is not supported", "arrayElement")
-    return typed(_element_at(value, key), of if t.is_nullable(of) else t.Nullable(of))
+    return typed_sql(_element_at(value, key), of if t.is_nullable(of) else t.Nullable(of))
 
 
 def _push_function(name: str, template: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         array, value, of = cast_array_and_value(values)
-        return typed(template.format(array, value), t.Array(of))
+        return typed_sql(template.format(array, value), t.Array(of))
 
     return Function(name, (2, 2), ("array", "any"), build, strict=False)
 
@@ -111,13 +111,13 @@ def _slice_of_signed_length(array: str, start: str, length: str | None) -> str:
 
 def _array_string_concat(values: Sequence[Typed]) -> Typed:
     of = element_type(values[0])
-    shown = as_text(typed("` x`", of)) if of != NOTHING else "` x`"
+    shown = as_text(typed_sql("` x`", of)) if of != NOTHING else "` x`"
     if shown is None:
         raise BadArguments(f"elements of {of} cannot be joined")
     if len(values) > 1 and values[1].constant is None:
         raise BadArguments("the separator of `arrayStringConcat` must be a string literal")
     separator = values[1].sql if len(values) > 1 else "''"
-    return typed(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
+    return typed_sql(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
 
 
 def _make_array(values: Sequence[Typed]) -> Typed:
@@ -126,19 +126,19 @@ def _make_array(values: Sequence[Typed]) -> Typed:
     of = supertype([value.type for value in values])
     if of is None:
         raise BadArguments("the elements have no common type")
-    return typed(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
+    return typed_sql(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
 
 
 def _flatten(values: Sequence[Typed]) -> Typed:
     of, sql = values[0].bare, values[0].sql
     while isinstance(of, t.Array) and isinstance(of.of, t.Array):
         of, sql = of.of, f"flatten({sql})"
-    return typed(sql, of)
+    return typed_sql(sql, of)
 
 
 def _array_concat(values: Sequence[Typed]) -> Typed:
     arrays, of = cast_to_common_array(values)
-    return typed(f"concat({', '.join(arrays)})", t.Array(of))
+    return typed_sql(f"concat({', '.join(arrays)})", t.Array(of))
 
 
 FUNCTIONS: tuple[Function, ...] = (

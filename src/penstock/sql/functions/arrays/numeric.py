@@ -15,7 +15,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type, supertype
 from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.expr.typed import Typed, as_spark, typed_sql
 from penstock.sql.functions.arguments import check_order, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
 
@@ -64,7 +64,7 @@ def _sum(values: Sequence[Typed]) -> Typed:
     element = "coalesce(` x`, 0)"
     step = f"CAST(` a` + {element} AS {spark})" if narrow else _add_element(of, "` a`", element)
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(given, t.Bool) else values[0].sql
-    return typed(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
+    return typed_sql(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
 
 
 def _average(values: Sequence[Typed]) -> Typed:
@@ -75,7 +75,7 @@ def _average(values: Sequence[Typed]) -> Typed:
     total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
     if isinstance(of, t.Int) and of.bits == 64:
         total = f"CAST({_sum(values).sql} AS DOUBLE)"
-    return typed(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
+    return typed_sql(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
 
 
 def _product(values: Sequence[Typed]) -> Typed:
@@ -84,9 +84,9 @@ def _product(values: Sequence[Typed]) -> Typed:
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayProduct` of decimals is not supported", "CAST(… AS Array(Float64))")
     if isinstance(of, t.Int):
-        return typed(f"if(size({values[0].sql}) = 0, 0D, CAST({_whole_product(values[0], of)} AS DOUBLE))", FLOAT64)
+        return typed_sql(f"if(size({values[0].sql}) = 0, 0D, CAST({_whole_product(values[0], of)} AS DOUBLE))", FLOAT64)
     array = as_spark(values[0], "ARRAY<DOUBLE>")
-    return typed(f"if(size({array}) = 0, 0D, aggregate({array}, 1D, (` a`, ` x`) -> ` a` * ` x`))", FLOAT64)
+    return typed_sql(f"if(size({array}) = 0, 0D, aggregate({array}, 1D, (` a`, ` x`) -> ` a` * ` x`))", FLOAT64)
 
 
 def _whole_product(value: Typed, of: t.Int) -> str:
@@ -110,8 +110,8 @@ def _extreme_build(name: str, spark: str) -> Build:
         if isinstance(t.unwrap_type(of), t.Float) and name == "arrayMax":
             found = f"coalesce({spark}(filter({array}, ` x` -> NOT isnan(` x`))), {found})"
         if t.is_nullable(of):
-            return typed(found, of)
-        return typed(f"coalesce({found}, {value_default(t.unwrap_type(of))})", t.unwrap_type(of))
+            return typed_sql(found, of)
+        return typed_sql(f"coalesce({found}, {value_default(t.unwrap_type(of))})", t.unwrap_type(of))
 
     return build
 
@@ -129,7 +129,7 @@ def _running_sum_build(total: str) -> Build:
         more = f"CAST({last} + ` x` AS {spark})" if narrow else _add_element(of, last, "` x`")
         step = f"array_append(` a`, {total.format(more, spark)})"
         rows = f"aggregate({array}, CAST(array() AS ARRAY<{spark}>), (` a`, ` x`) -> {step})"
-        return typed(rows, t.Array(of))
+        return typed_sql(rows, t.Array(of))
 
     return build
 
@@ -152,7 +152,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
             change = f"pmod({change} + {2**63}, {2**64}) - {2**63}"
         return f"transform({a}, (` x`, ` i`) -> if(` i` = 0, CAST(0 AS {spark}), CAST({change} AS {spark})))"
 
-    return typed(bind_if_long(values[0].sql, formula), t.Array(result))
+    return typed_sql(bind_if_long(values[0].sql, formula), t.Array(result))
 
 
 def _range(values: Sequence[Typed]) -> Typed:
@@ -176,7 +176,7 @@ def _range(values: Sequence[Typed]) -> Typed:
     missing = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
     if missing:
         whole = f"if({missing}, raise_error('range of NULL'), {whole})"
-    return typed(f"CAST({whole} AS {value_type(result)})", result)
+    return typed_sql(f"CAST({whole} AS {value_type(result)})", result)
 
 
 def _dot_product(values: Sequence[Typed]) -> Typed:
@@ -194,10 +194,10 @@ def _dot_product(values: Sequence[Typed]) -> Typed:
         step = int64_arithmetic("+", sum_so_far, int64_arithmetic("*", left, right)).sql
     total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> {step})"
     if isinstance(of, t.Float) or of.bits == 64:
-        return typed(total, of)
+        return typed_sql(total, of)
     wrapped = f"({total} & {2**of.bits - 1}L)"
     half = 2 ** (of.bits - 1)
-    return typed(f"CAST({f'(({wrapped} ^ {half}L) - {half}L)' if of.signed else wrapped} AS {value_type(of)})", of)
+    return typed_sql(f"CAST({f'(({wrapped} ^ {half}L) - {half}L)' if of.signed else wrapped} AS {value_type(of)})", of)
 
 
 def _as_doubles(name: str, value: Typed) -> str:
@@ -214,7 +214,7 @@ def _fold_sum(rows: str, each: str, step: str = "` a` + ") -> str:
 
 def _norm_function(kind: str) -> Function:
     name = f"{kind}Norm"
-    return Function(name, (1, 1), ("array",), lambda v: typed(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
+    return Function(name, (1, 1), ("array",), lambda v: typed_sql(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
 
 
 def _differences(name: str, values: Sequence[Typed]) -> str:
@@ -224,7 +224,7 @@ def _differences(name: str, values: Sequence[Typed]) -> str:
 
 def _distance_function(kind: str) -> Function:
     name = f"{kind}Distance"
-    return Function(name, (2, 2), ("array",), lambda v: typed(_NORMS[kind](_differences(name, v)), FLOAT64))
+    return Function(name, (2, 2), ("array",), lambda v: typed_sql(_NORMS[kind](_differences(name, v)), FLOAT64))
 
 
 def _power_argument(value: Typed) -> str:
@@ -251,7 +251,7 @@ def _cosine_distance(values: Sequence[Typed]) -> Typed:
 
     same = f"if(size({a}) <> size({b}), raise_error('the arrays have different sizes'), 1D)"
     under = f"sqrt({dot(a, a)} * {dot(b, b)})"
-    return typed(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
+    return typed_sql(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
 
 
 ARRAY_FOLDS: Mapping[str, Build] = {
@@ -277,13 +277,16 @@ FUNCTIONS: tuple[Function, ...] = (
     *map(_norm_function, _NORMS),
     *map(_distance_function, _NORMS),
     Function(
-        "LpNorm", (2, 2), ("array", "number"), lambda v: typed(_power_norm(_as_doubles("LpNorm", v[0]), v[1]), FLOAT64)
+        "LpNorm",
+        (2, 2),
+        ("array", "number"),
+        lambda v: typed_sql(_power_norm(_as_doubles("LpNorm", v[0]), v[1]), FLOAT64),
     ),
     Function(
         "LpDistance",
         (3, 3),
         ("array", "array", "number"),
-        lambda v: typed(_power_norm(_differences("LpDistance", v), v[2]), FLOAT64),
+        lambda v: typed_sql(_power_norm(_differences("LpDistance", v), v[2]), FLOAT64),
     ),
     Function("cosineDistance", (2, 2), ("array",), _cosine_distance),
 )

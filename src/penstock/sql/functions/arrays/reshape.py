@@ -12,7 +12,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, is_null, typed
+from penstock.sql.expr.typed import Typed, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
@@ -51,7 +51,7 @@ def _resize(values: Sequence[Typed]) -> Typed:
         start = f"greatest(size({a}) + {n}, 0) + 1"
         return f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
 
-    return typed(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
+    return typed_sql(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
 
 
 def _rotate_function(name: str, sign: str) -> Function:
@@ -92,10 +92,10 @@ def _zip(values: Sequence[Typed]) -> Typed:
     types = [element_type(value) for value in values]
     result = t.Array(t.Tuple(tuple((None, of) for of in types)))
     if len(values) == 1:
-        return typed(f"transform({values[0].sql}, ` r` -> named_struct('_1', ` r`))", result)
+        return typed_sql(f"transform({values[0].sql}, ` r` -> named_struct('_1', ` r`))", result)
     parts = ", ".join(f"'_{place + 1}', ` r`.{quote_identifier(str(place))}" for place in range(len(values)))
     rows = zip_arrays([value.sql for value in values])
-    return typed(f"transform({rows}, ` r` -> named_struct({parts}))", result)
+    return typed_sql(f"transform({rows}, ` r` -> named_struct({parts}))", result)
 
 
 def _zip_unaligned(values: Sequence[Typed]) -> Typed:
@@ -106,13 +106,13 @@ def _zip_unaligned(values: Sequence[Typed]) -> Typed:
     most = f"greatest({', '.join(f'size({value.sql})' for value in values)})"
     parts = ", ".join(f"'_{n}', try_element_at({value.sql}, ` i`)" for n, value in enumerate(values, 1))
     rows = f"transform(sequence(1, {most}), ` i` -> named_struct({parts}))"
-    return typed(f"if({most} = 0, CAST(array() AS {value_type(result)}), {rows})", result)
+    return typed_sql(f"if({most} = 0, CAST(array() AS {value_type(result)}), {rows})", result)
 
 
 def _with_constant(values: Sequence[Typed]) -> Typed:
     n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
-    return typed(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
+    return typed_sql(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
 
 
 def _empty_to_single(values: Sequence[Typed]) -> Typed:
@@ -122,7 +122,7 @@ def _empty_to_single(values: Sequence[Typed]) -> Typed:
 
 def _empty_array_function(name: str, of: Type) -> Function:
     return Function(
-        f"emptyArray{name}", (0, 0), ("any",), lambda values: typed(value_default(t.Array(of)), t.Array(of))
+        f"emptyArray{name}", (0, 0), ("any",), lambda values: typed_sql(value_default(t.Array(of)), t.Array(of))
     )
 
 
@@ -133,11 +133,11 @@ def _remove(values: Sequence[Typed]) -> Typed:
     if isinstance(t.unwrap_type(of), (t.Float, t.Decimal)) or isinstance(values[1].bare, (t.Float, t.Decimal)):
         raise BadArguments("`arrayRemove` of floats and decimals is not supported", "arrayFilter(x -> x != …, …)")
     if is_null(values[1]):
-        return typed(f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)", values[0].type)
+        return typed_sql(f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)", values[0].type)
     array, value, wide = cast_array_and_value(values)
     kept = f"filter({array}, ` x` -> NOT (` x` <=> {value}))"
     whole = value_type(values[0].type)
-    return typed(kept if value_type(t.Array(wide)) == whole else f"CAST({kept} AS {whole})", values[0].type)
+    return typed_sql(kept if value_type(t.Array(wide)) == whole else f"CAST({kept} AS {whole})", values[0].type)
 
 
 def _shingles(values: Sequence[Typed]) -> Typed:
@@ -150,7 +150,7 @@ def _shingles(values: Sequence[Typed]) -> Typed:
         runs = f"transform(sequence(1, greatest(size({a}) - {size - 1}, 1)), ` i` -> slice({a}, ` i`, {size}))"
         return f"if(size({a}) < {size}, raise_error('the shingles are longer than the array'), {runs})"
 
-    return typed(bind_if_long(values[0].sql, formula), t.Array(values[0].bare))
+    return typed_sql(bind_if_long(values[0].sql, formula), t.Array(values[0].bare))
 
 
 def _transpose(values: Sequence[Typed]) -> Typed:
@@ -165,7 +165,7 @@ def _transpose(values: Sequence[Typed]) -> Typed:
         uneven = f"exists({a}, ` r` -> size(` r`) <> size({a}[0]))"
         return f"CASE WHEN size({a}) = 0 THEN {a} WHEN {uneven} THEN {wrong} ELSE {columns} END"
 
-    return typed(bind_if_long(values[0].sql, formula), values[0].type)
+    return typed_sql(bind_if_long(values[0].sql, formula), values[0].type)
 
 
 def _flattened_length(values: Sequence[Typed]) -> Typed:

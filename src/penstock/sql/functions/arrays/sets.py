@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.expr.typed import Typed, as_spark, typed_sql
 from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
 from penstock.sql.functions.function import (
     FLOAT64,
@@ -121,11 +121,11 @@ def _intersect(values: Sequence[Typed]) -> Typed:
     for other in arrays[1:] or arrays:
         sql = f"array_intersect({sql}, {other})"
     if not t.is_nullable(of) and least == of:
-        return typed(sql, t.Array(of))
-    return typed(f"CAST({sql} AS {value_type(t.Array(least))})", t.Array(least))
+        return typed_sql(sql, t.Array(of))
+    return typed_sql(f"CAST({sql} AS {value_type(t.Array(least))})", t.Array(least))
 
 
-def _except(values: Sequence[Typed]) -> Typed:
+def _array_except(values: Sequence[Typed]) -> Typed:
     """The elements of the first array that are not in the second, repeated as in the first."""
     if element_type(values[0]) != element_type(values[1]):
         raise BadArguments("both arrays of `arrayExcept` must have elements of one type")
@@ -133,7 +133,7 @@ def _except(values: Sequence[Typed]) -> Typed:
     check_equality(of)
     if _is_float(of):
         raise BadArguments("`arrayExcept` of floats is not supported", "arrayFilter(x -> NOT has(…, x), …)")
-    return typed(f"filter({arrays[0]}, ` x` -> NOT exists({arrays[1]}, ` y` -> ` y` <=> ` x`))", t.Array(of))
+    return typed_sql(f"filter({arrays[0]}, ` x` -> NOT exists({arrays[1]}, ` y` -> ` y` <=> ` x`))", t.Array(of))
 
 
 def _jaccard(values: Sequence[Typed]) -> Typed:
@@ -143,7 +143,7 @@ def _jaccard(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`arrayJaccardIndex` of floats is not supported", "integers or strings")
     union = f"size(array_union({a}, {b}))"
     shared = f"CAST(size(array_intersect({a}, {b})) AS DOUBLE)"
-    return typed(f"if({union} = 0, double('NaN'), {shared} / greatest({union}, 1))", FLOAT64)
+    return typed_sql(f"if({union} = 0, double('NaN'), {shared} / greatest({union}, 1))", FLOAT64)
 
 
 def _distinct(values: Sequence[Typed]) -> Typed:
@@ -151,9 +151,9 @@ def _distinct(values: Sequence[Typed]) -> Typed:
     given = f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)"
     result = t.Array(of.of if isinstance(of, t.Nullable) else of)
     if not _is_float(of):
-        return typed(f"array_distinct({given})", result)
+        return typed_sql(f"array_distinct({given})", result)
     keyed = f"transform({given}, ` x` -> struct(` x` AS v, CAST(` x` AS STRING) AS k))"
-    return typed(f"transform(array_distinct({keyed}), ` s` -> ` s`.v)", result)
+    return typed_sql(f"transform(array_distinct({keyed}), ` s` -> ` s`.v)", result)
 
 
 def _equality_keys(values: Sequence[Typed]) -> str:
@@ -179,14 +179,14 @@ def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
         before = f"filter(slice({k}, 1, ` i` + 1), ` y` -> ` y` <=> ` k`)"
         return f"transform({k}, (` k`, ` i`) -> CAST(size({before}) AS BIGINT))"
 
-    return typed(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
+    return typed_sql(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
 def _enumerate_dense(values: Sequence[Typed]) -> Typed:
     def formula(k: str) -> str:
         return f"transform({k}, ` k` -> array_position(array_distinct({k}), ` k`))"
 
-    return typed(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
+    return typed_sql(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
 def _not_has(values: Sequence[Typed]) -> Typed:
@@ -202,7 +202,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("hasAny", (2, 2), ("array",), _has_any),
     Function("hasSubstr", (2, 2), ("array",), _has_subarray),
     Function("arrayIntersect", (1, MAX_ARGUMENTS), ("array",), _intersect),
-    Function("arrayExcept", (2, 2), ("array",), _except),
+    Function("arrayExcept", (2, 2), ("array",), _array_except),
     Function("arrayJaccardIndex", (2, 2), ("array",), _jaccard),
     Function("arrayDistinct", (1, 1), ("array",), _distinct),
     Function("arrayUniq", (1, MAX_ARGUMENTS), ("array",), _uniq),

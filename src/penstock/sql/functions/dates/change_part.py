@@ -13,7 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -95,7 +95,7 @@ def _change_function(unit: str) -> Function:
             empty = f"WHEN {nothing} THEN NULL " if nothing else ""
             return f"CASE {empty}{wrong} ELSE {inside} END"
 
-        return typed(bind_if_long(as_bigint(values[1]), formula), nullable_if_any(of, list(values)))
+        return typed_sql(bind_if_long(as_bigint(values[1]), formula), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("time", "integer"), build)
 

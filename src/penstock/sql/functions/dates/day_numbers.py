@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import has_whole_hour_offsets, offset_at_1970, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
@@ -28,13 +28,13 @@ _ISO_DATE = string_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
 def _days_since_year_zero(values: Sequence[Typed]) -> Typed:
     value = apply_zone_argument(values[0], values, 1)
     sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + {_DAYS_TO_1970} AS BIGINT)"
-    return typed(sql, nullable_if_any(UINT32, [value]))
+    return typed_sql(sql, nullable_if_any(UINT32, [value]))
 
 
 def _from_days_function(name: str, of: t.Date) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - {_DAYS_TO_1970} AS INT))"
-        return typed(wrap_to_range(day, of), nullable_if_any(of, list(values)))
+        return typed_sql(wrap_to_range(day, of), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -45,7 +45,7 @@ def _to_julian_day_function(name: str, *, lenient: bool) -> Function:
         wrong = "NULL" if lenient else f"if({text} IS NULL, NULL, raise_error('the text is no date'))"
         day = f"if({text} RLIKE {_ISO_DATE}, unix_date(try_cast({text} AS DATE)), NULL)"
         sql = f"CAST(coalesce({day} + {_JULIAN_DAY_OF_1970}, {wrong}) AS INT)"
-        return typed(sql, t.Nullable(INT32) if lenient else nullable_if_any(INT32, list(values)))
+        return typed_sql(sql, t.Nullable(INT32) if lenient else nullable_if_any(INT32, list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
@@ -61,7 +61,7 @@ def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
 
         if values[0].bare == UINT64:
             raise BadArguments(f"`{name}` of a UInt64 is not supported", "toInt64(…)")
-        return typed(
+        return typed_sql(
             bind_if_long(as_bigint(values[0]), formula),
             t.Nullable(STRING) if lenient else nullable_if_any(STRING, [values[0]]),
         )
@@ -80,7 +80,7 @@ def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
         if name == "Hour" and zone and not has_whole_hour_offsets(zone):
             seconds = f"({seconds} + {86400 - offset_at_1970(zone)})"
         sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
-        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
+        return typed_sql(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)
 

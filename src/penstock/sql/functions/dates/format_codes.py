@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string, zone_argument
 from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
@@ -121,7 +121,7 @@ def _offset_digits(value: Typed, moment: str) -> str:
 
 def _format_datetime(values: Sequence[Typed]) -> Typed:
     value = apply_zone_argument(values[0], values, 2)
-    return typed(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
+    return typed_sql(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
 
 
 def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
@@ -130,11 +130,11 @@ def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
     seconds = as_spark(number, "BIGINT")
     if isinstance(of, t.Int) and (of.signed or of.bits == 64) and not isinstance(number.constant, int):
         seconds = f"CAST({clamp(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
-    moment = typed(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
+    moment = typed_sql(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
     if len(values) == 1:
         return moment
     shown = format_time(apply_zone_argument(moment, values, 2), literal_string(values[1], "the format"))
-    return typed(shown, nullable_if_any(STRING, [number]))
+    return typed_sql(shown, nullable_if_any(STRING, [number]))
 
 
 def _format_regexp(form: str) -> tuple[str, list[str]]:

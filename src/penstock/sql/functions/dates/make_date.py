@@ -14,7 +14,7 @@ from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.conversions.explicit import CAST_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, clamp, from_written_clock, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -51,7 +51,7 @@ def _make_date_function(*, wide: bool) -> Function:
             inside = f"{numbers[0]} BETWEEN {low} AND {high} AND {numbers[1]} BETWEEN 1 AND 365"
             first = f"make_date(CAST({numbers[0]} AS INT), 1, 1)"
             sql = f"if({inside}, date_add({first}, CAST({numbers[1]} AS INT) - 1), {zero})"
-        return typed(unless_null(_first_day_if_too_late(sql, of), *values), nullable_if_any(of, list(values)))
+        return typed_sql(unless_null(_first_day_if_too_late(sql, of), *values), nullable_if_any(of, list(values)))
 
     return Function("makeDate32" if wide else "makeDate", (1, 3), ("integer",), build)
 
@@ -62,7 +62,7 @@ def _date_from_digits_function(name: str, of: t.Date) -> Function:
         parts = [f"({number} DIV 10000)", f"({number} DIV 100 % 100)", f"({number} % 100)"]
         low, high = _WIDE_YEARS if of.wide else (1970, _LAST_YEAR)
         day = _first_day_if_too_late(_date_from_parts(parts, low, high, FIRST_DAY), of)
-        return typed(unless_null(day, *values), nullable_if_any(of, list(values)))
+        return typed_sql(unless_null(day, *values), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -78,7 +78,7 @@ def _make_datetime(values: Sequence[Typed]) -> Typed:
     made = f"if({fits} AND {day} IS NOT NULL, least({wall}, {LAST_SECOND}), {FIRST_SECOND})"
     if any(value.nullable for value in values[:6]):
         raise BadArguments("`makeDateTime` of Nullable numbers is not supported", "assumeNotNull")
-    return typed(made, of)
+    return typed_sql(made, of)
 
 
 def _timestamp(values: Sequence[Typed]) -> Typed:
@@ -112,7 +112,7 @@ def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
         empty = f"WHEN {n} IS NULL THEN NULL WHEN {n} < 0 OR {numbers[0]} < 1970 OR NOT ({inside}) THEN {FIRST_SECOND} "
         return f"CASE {empty}{late}ELSE {moment} END"
 
-    return typed(bind_if_long(as_bigint(values[0]), formula), nullable_if_any(of, [values[0]]))
+    return typed_sql(bind_if_long(as_bigint(values[0]), formula), nullable_if_any(of, [values[0]]))
 
 
 def _make_datetime64(values: Sequence[Typed]) -> Typed:
@@ -131,7 +131,7 @@ def _make_datetime64(values: Sequence[Typed]) -> Typed:
         parts = f"least(greatest({as_bigint(values[6])}, 0), {10**precision - 1}) * {10 ** (6 - precision)}"
         moment = f"timestampadd(MICROSECOND, {parts}, {moment})"
     early = f"WHEN {numbers[0]} < 1900 OR NOT ({inside}) THEN {_FIRST_DATETIME64}"
-    return typed(f"CASE {early} WHEN {numbers[0]} > 2299 THEN {last} ELSE {moment} END", of)
+    return typed_sql(f"CASE {early} WHEN {numbers[0]} > 2299 THEN {last} ELSE {moment} END", of)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import parse_time_best_effort
 from penstock.sql.expr.dates import FIRST_SECOND
-from penstock.sql.expr.typed import Typed, typed, unless_null
+from penstock.sql.expr.typed import Typed, typed_sql, unless_null
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -22,13 +22,13 @@ def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, e
     """The result for a string that is not a time (`found` is NULL): NULL, the first second or an error, by the suffix
     of the function's name."""
     if end == "OrNull":
-        return typed(found, t.Nullable(of))
+        return typed_sql(found, t.Nullable(of))
     if end == "OrZero":
         other = FIRST_SECOND
     else:
         other = f"raise_error(concat('cannot read a time from ', {value.sql}))"
     other = unless_null(other, value)
-    return typed(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
+    return typed_sql(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
 
 
 def _require_string(value: Typed) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.dates import clamp_below, wall_clock
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, UINT8, UINT16, UINT32, UINT64, BadArguments, Function
@@ -36,7 +36,9 @@ def _part_function(name: str, template: str, of: t.Int) -> Function:
         if isinstance(values[0].bare, t.Date) and name in ("toHour", "toMinute", "toSecond"):
             raise BadArguments(f"`{name}` of a {values[0].bare} is not defined")
         sql = template.format(wall_clock(apply_zone_argument(values[0], values, 1)))
-        return typed(f"CAST({sql} AS {'BIGINT' if of.bits == 32 else 'INT'})", nullable_if_any(of, list(values[:1])))
+        return typed_sql(
+            f"CAST({sql} AS {'BIGINT' if of.bits == 32 else 'INT'})", nullable_if_any(of, list(values[:1]))
+        )
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -46,11 +48,11 @@ def _date_name(values: Sequence[Typed]) -> Typed:
     if part not in _PART_AS_STRING or not isinstance(values[1].bare, (t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments("`dateName` takes one of " + ", ".join(map(str.lower, _PART_AS_STRING)) + " and a time")
     value = apply_zone_argument(values[1], values, 2)
-    return typed(_PART_AS_STRING[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
+    return typed_sql(_PART_AS_STRING[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
 
 
 def _month_name(values: Sequence[Typed]) -> Typed:
-    return typed(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
 
 
 def _to_datetime_digits(values: Sequence[Typed]) -> Typed:
@@ -58,7 +60,7 @@ def _to_datetime_digits(values: Sequence[Typed]) -> Typed:
     value = apply_zone_argument(values[0], values, 1)
     wall = wall_clock(value)
     sql = f"CAST(date_format({wall}, 'yyyyMMddHHmmss') AS DECIMAL(20,0))"
-    return typed(sql, nullable_if_any(UINT64, [value]))
+    return typed_sql(sql, nullable_if_any(UINT64, [value]))
 
 
 def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
@@ -67,7 +69,7 @@ def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
         if isinstance(value.bare, t.Date):
             raise BadArguments(f"`{name}` of a Date is not supported")
         sql = f"pmod(unix_micros({value.sql}), 1000000) DIV {10 ** (6 - digits)}"
-        return typed(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
+        return typed_sql(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -78,7 +80,7 @@ def _calendar_number_function(name: str, of: t.Int, formula: Callable[[str], str
     def build(values: Sequence[Typed]) -> Typed:
         value = apply_zone_argument(values[0], values, 1)
         number = clamp_below(formula(wall_clock(value)), "0", nullable=value.nullable)
-        return typed(f"CAST({number} AS {value_type(of)})", nullable_if_any(of, [value]))
+        return typed_sql(f"CAST({number} AS {value_type(of)})", nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 

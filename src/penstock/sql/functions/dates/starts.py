@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments, Function
@@ -35,7 +35,7 @@ def _subsecond_start_function(name: str, digits: int) -> Function:
         if not isinstance(value.bare, t.DateTime64):
             raise BadArguments(f"`{name}` needs a DateTime64, this is {value.type}")
         of = t.DateTime64(max(value.bare.precision, digits), value.bare.zone)
-        return typed(truncate_fraction(value.sql, digits), nullable_if_any(of, [value]))
+        return typed_sql(truncate_fraction(value.sql, digits), nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 
@@ -45,14 +45,14 @@ def _time_slot(values: Sequence[Typed]) -> Typed:
     if isinstance(value.bare, t.Date) or zone_of(value.bare):
         raise BadArguments("`timeSlot` of a Date or in a time zone is not supported", "toStartOfInterval")
     sql = f"timestamp_seconds(floor(unix_seconds({value.sql}) / 1800) * 1800)"
-    return typed(sql, nullable_if_any(t.DateTime(), [value]))
+    return typed_sql(sql, nullable_if_any(t.DateTime(), [value]))
 
 
 def _last_day_of_month(values: Sequence[Typed]) -> Typed:
     value = apply_zone_argument(values[0], values, 1)
     last = f"last_day({wall_clock(value)})"
     plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
-    return typed(
+    return typed_sql(
         last if plain else clamp_below(last, FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
     )
 
@@ -65,7 +65,7 @@ def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
         january = f"make_date(CAST(extract(YEAROFWEEK FROM {d}) AS INT), 1, 4)"
         return clamp_below(f"CAST(date_trunc('WEEK', {january}) AS DATE)", FIRST_DAY, nullable=value.nullable)
 
-    return typed(first(day), nullable_if_any(t.Date(), [value]))
+    return typed_sql(first(day), nullable_if_any(t.Date(), [value]))
 
 
 def _time_slots(values: Sequence[Typed]) -> Typed:
@@ -83,7 +83,7 @@ def _time_slots(values: Sequence[Typed]) -> Typed:
         shown = f"transform({slots}, ` s` -> timestamp_seconds(` s` * {size}L))"
         return f"if({last} < {first} DIV {size}, CAST(array() AS ARRAY<TIMESTAMP>), {shown})"
 
-    return typed(bind_if_long(f"unix_seconds({start.sql})", formula), t.Array(start.bare))
+    return typed_sql(bind_if_long(f"unix_seconds({start.sql})", formula), t.Array(start.bare))
 
 
 FUNCTIONS: tuple[Function, ...] = (

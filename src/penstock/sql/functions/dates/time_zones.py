@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -59,7 +59,7 @@ def _time_zone_name(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`timezoneOf` needs a DateTime")
     if of.zone is None and values:
         raise BadArguments("the time zone is the server's", "timezoneOf(toTimeZone(…, 'UTC'))")
-    return typed(string_literal(of.zone or "UTC"), STRING)
+    return typed_sql(string_literal(of.zone or "UTC"), STRING)
 
 
 def _require_zoneless(value: Typed, name: str) -> t.DateTime | t.DateTime64:
@@ -71,7 +71,7 @@ def _require_zoneless(value: Typed, name: str) -> t.DateTime | t.DateTime64:
 def _clip_datetime(value: Typed, sql: str) -> Typed:
     if isinstance(value.bare, t.DateTime):
         sql = clamp(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
-    return typed(sql, value.type)
+    return typed_sql(sql, value.type)
 
 
 def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:

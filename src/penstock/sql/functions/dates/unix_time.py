@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import CAST_MODE, convert
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
 
 
 def _now(values: Sequence[Typed]) -> Typed:
     zone = zone_argument(values, 0)
-    return typed("date_trunc('SECOND', current_timestamp())", t.DateTime(zone))
+    return typed_sql("date_trunc('SECOND', current_timestamp())", t.DateTime(zone))
 
 
 def _now64(values: Sequence[Typed]) -> Typed:
     precision = precision_argument(values, 0)
-    return typed(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
+    return typed_sql(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
 
 
 def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
@@ -35,14 +35,14 @@ def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
     moment = value.sql
     if isinstance(value.bare, t.Date):
         moment = f"CAST({value.sql} AS TIMESTAMP)"
-    return typed(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
+    return typed_sql(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
 
 
 def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         zone = zone_argument(values, 1)
         micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
-        return typed(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
+        return typed_sql(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
 
     return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
 
@@ -51,7 +51,7 @@ def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         if not isinstance(values[0].bare, t.DateTime64):
             raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
-        return typed(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))
+        return typed_sql(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))
 
     return Function(f"toUnixTimestamp64{unit}", (1, 1), ("time",), build)
 
@@ -59,8 +59,8 @@ def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
 FUNCTIONS: tuple[Function, ...] = (
     Function("now", (0, 1), ("constant",), _now),
     Function("now64", (0, 1), ("constant",), _now64),
-    Function("today", (0, 0), ("any",), lambda values: typed("current_date()", t.Date())),
-    Function("yesterday", (0, 0), ("any",), lambda values: typed("date_sub(current_date(), 1)", t.Date())),
+    Function("today", (0, 0), ("any",), lambda values: typed_sql("current_date()", t.Date())),
+    Function("yesterday", (0, 0), ("any",), lambda values: typed_sql("date_sub(current_date(), 1)", t.Date())),
     Function("toUnixTimestamp", (1, 2), ("any", "constant"), _to_unix_timestamp),
     _to_unix_timestamp64_function("Second", "unix_seconds"),
     _to_unix_timestamp64_function("Milli", "unix_millis"),
@@ -72,7 +72,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "UTCTimestamp",
         (0, 0),
         ("any",),
-        lambda values: typed("date_trunc('SECOND', current_timestamp())", t.DateTime("UTC")),
+        lambda values: typed_sql("date_trunc('SECOND', current_timestamp())", t.DateTime("UTC")),
     ),
 )
 ALIASES: dict[str, str] = {"curdate": "today", "current_date": "today", "UTC_timestamp": "UTCTimestamp"}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Function
 
@@ -32,7 +32,7 @@ def _start_of_week(values: Sequence[Typed]) -> Typed:
         return start_of_unit(value, "WEEK")
     wall = f"CAST({wall_clock(value)} AS DATE)"
     sql = clamp_below(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
-    return typed(sql, nullable_if_any(t.Date(), [value]))
+    return typed_sql(sql, nullable_if_any(t.Date(), [value]))
 
 
 def _first_day_of_week_one(day: str, years: int, mode: int) -> str:
@@ -79,13 +79,13 @@ def _day_argument(values: Sequence[Typed]) -> tuple[Typed, str]:
 
 def _to_week(values: Sequence[Typed]) -> Typed:
     value, day = _day_argument(values)
-    return typed(bind_if_long(day, lambda d: _week_in_mode(d, week_mode(values))), nullable_if_any(UINT8, [value]))
+    return typed_sql(bind_if_long(day, lambda d: _week_in_mode(d, week_mode(values))), nullable_if_any(UINT8, [value]))
 
 
 def _to_year_week(values: Sequence[Typed]) -> Typed:
     value, day = _day_argument(values)
     sql = bind_if_long(day, lambda d: _year_and_week_in_mode(d, week_mode(values)))
-    return typed(f"CAST({sql} AS BIGINT)", nullable_if_any(UINT32, [value]))
+    return typed_sql(f"CAST({sql} AS BIGINT)", nullable_if_any(UINT32, [value]))
 
 
 def _day_of_week(values: Sequence[Typed]) -> Typed:
@@ -95,13 +95,13 @@ def _day_of_week(values: Sequence[Typed]) -> Typed:
     forms = {0: "(weekday({0}) + 1)", 1: "weekday({0})", 2: "(dayofweek({0}) - 1)", 3: "dayofweek({0})"}
     if not isinstance(mode, int) or mode not in forms:
         raise BadArguments("the mode of `toDayOfWeek` must be a literal from 0 to 3")
-    return typed(f"CAST({forms[mode].format(wall_clock(value))} AS INT)", nullable_if_any(UINT8, [value]))
+    return typed_sql(f"CAST({forms[mode].format(wall_clock(value))} AS INT)", nullable_if_any(UINT8, [value]))
 
 
 def _last_day_of_week(values: Sequence[Typed]) -> Typed:
     value, day = _day_argument(values)
     left = f"6 - weekday({day})" if week_mode(values) % 2 else f"7 - dayofweek({day})"
-    return typed(
+    return typed_sql(
         clamp_below(f"date_add({day}, {left})", FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
     )
 

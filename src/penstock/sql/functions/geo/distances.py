@@ -11,7 +11,7 @@ from math import pi
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import FLOAT64, MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 _TABLE_SIZE, _ASIN_TABLE_SIZE = 1024, 512
@@ -50,7 +50,7 @@ def _distance_function(name: str) -> Function:
         formula = f"if(` d`.x < {_FLAT_DEGREES}D, {_flat_distance(name)}, {_haversine_distance(name)})"
         sql = bind_once(f"named_struct({degrees})", "` g`", bind_once(pair, "` d`", formula))
         nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-        return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(FLOAT64, list(values)))
+        return typed_sql(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (4, 4), ("number",), build, exact=False)
 

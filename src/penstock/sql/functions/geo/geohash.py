@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import FLOAT64, STRING, BadArguments, Function
 
 _ALPHABET = "'0123456789bcdefghjkmnpqrstuvwxyz'"
@@ -32,7 +32,7 @@ def _encode(values: Sequence[Typed]) -> Typed:
     pair = f"named_struct('x', {_coordinate_bits(longitude, _LONGITUDE)}, 'y', {_coordinate_bits(latitude, _LATITUDE)})"
     sql = f"transform(transform(array({pair}), ` p` -> {bits}), ` b` -> {letters})[0]"
     nulls = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-    return typed(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(STRING, list(values)))
 
 
 def _precision(values: Sequence[Typed]) -> int:
@@ -68,7 +68,7 @@ def _decode(values: Sequence[Typed]) -> Typed:
     found = bind_once(bits, "` b`", f"named_struct('longitude', {longitude}, 'latitude', {latitude})")
     empty = "named_struct('longitude', 0D, 'latitude', 0D)"
     sql = bind_once(latin, "` t`", f"if(length(` t`) = 0, {empty}, {found})")
-    return typed(sql, t.Tuple((("longitude", FLOAT64), ("latitude", FLOAT64))))
+    return typed_sql(sql, t.Tuple((("longitude", FLOAT64), ("latitude", FLOAT64))))
 
 
 def _midpoint(parity: int, span: str) -> str:

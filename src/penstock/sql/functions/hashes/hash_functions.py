@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bits_literal
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
 from penstock.sql.functions.hashes.siphash import hash_pair_words, number_words, sip_hash, string_words
@@ -61,7 +61,7 @@ def _int_hash_64(values: Sequence[Typed]) -> Typed:
         raise BadArguments(f"`intHash64` needs an integer, this is {value.type}")
     wide = isinstance(value.bare, t.Int) and value.bare.signed
     bits = as_spark(value, "BIGINT") if wide else _bits_as_bigint(value, "intHash64")
-    return typed(as_unsigned(_int_hash(bits)), nullable_if_any(UINT64, list(values)))
+    return typed_sql(as_unsigned(_int_hash(bits)), nullable_if_any(UINT64, list(values)))
 
 
 def _is_string(value: Typed) -> bool:
@@ -76,13 +76,13 @@ def _city_hash(values: Sequence[Typed]) -> Typed:
     hashes = city_hashes([value.sql for value in texts]) if texts else ""
     mixed = ", ".join(_int_hash(_bits_as_bigint(value, "cityHash64")) for value in numbers)
     if len(values) == 1:
-        return typed(as_unsigned(mixed or f"{hashes}[0]"), of)
+        return typed_sql(as_unsigned(mixed or f"{hashes}[0]"), of)
     found = f"concat({hashes}, array({mixed}))" if texts and numbers else hashes or f"array({mixed})"
     order = [*texts, *numbers]
     places = [next(place for place, other in enumerate(order) if other is value) for value in values]
     rest = ", ".join(f"` p`[{place}]" for place in places[1:])
     fold = f"aggregate(array({rest}), ` p`[{places[0]}], (` a`, ` h`) -> {combine_hashes('` a`', '` h`')})"
-    return typed(as_unsigned(bind_once(found, "` p`", fold)), of)
+    return typed_sql(as_unsigned(bind_once(found, "` p`", fold)), of)
 
 
 def _sip_hash_function(name: str, halves: int) -> Function:
@@ -122,22 +122,22 @@ def _sip_words(value: Typed, name: str) -> str:
 
 def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
     if halves == 1:
-        return typed(as_unsigned(f"{sql}.l"), nullable_if_any(UINT64, list(values)))
+        return typed_sql(as_unsigned(f"{sql}.l"), nullable_if_any(UINT64, list(values)))
     digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
     raw = f"CAST(unhex(array_join(transform(sequence(31, 1, -2), ` i` -> substring({digits}, ` i`, 2)), '')) AS STRING)"
     shown = bind_once(sql, "` x`", f"if(` x` IS NULL, NULL, {raw})")
-    return typed(shown, nullable_if_any(t.FixedString(16), list(values)))
+    return typed_sql(shown, nullable_if_any(t.FixedString(16), list(values)))
 
 
 def _xx_hash(values: Sequence[Typed]) -> Typed:
     sql = as_unsigned(f"xxhash64({_SEED_ZERO}, {values[0].sql})")
     sql = unless_null(sql, values[0])
-    return typed(sql, nullable_if_any(UINT64, list(values)))
+    return typed_sql(sql, nullable_if_any(UINT64, list(values)))
 
 
 def _half_md5(values: Sequence[Typed]) -> Typed:
     digits = f"substring(md5(CAST({values[0].sql} AS BINARY)), 1, 16)"
-    return typed(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", nullable_if_any(UINT64, list(values)))
+    return typed_sql(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", nullable_if_any(UINT64, list(values)))
 
 
 def _digest_function(name: str, spark: str, size: int) -> Function:
@@ -145,13 +145,13 @@ def _digest_function(name: str, spark: str, size: int) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         digits = spark.format(f"CAST({values[0].sql} AS BINARY)")
-        return typed(f"CAST(unhex({digits}) AS STRING)", nullable_if_any(t.FixedString(size), list(values)))
+        return typed_sql(f"CAST(unhex({digits}) AS STRING)", nullable_if_any(t.FixedString(size), list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
 
 def _crc32(values: Sequence[Typed]) -> Typed:
-    return typed(f"crc32(CAST({values[0].sql} AS BINARY))", nullable_if_any(UINT32, list(values)))
+    return typed_sql(f"crc32(CAST({values[0].sql} AS BINARY))", nullable_if_any(UINT32, list(values)))
 
 
 def _java_hash_function(name: str, last: Callable[[str], str]) -> Function:
@@ -163,7 +163,7 @@ def _java_hash_function(name: str, last: Callable[[str], str]) -> Function:
         step = f"(` a` * 31L + {byte} - if({byte} > 127, 256L, 0L)) & 4294967295L"
         fold = f"aggregate(sequence(1, length(` x`) DIV 2), 0L, (` a`, ` i`) -> {step})"
         sql = bind_once(digits, "` x`", f"if(` x` = '', 0L, {fold})")
-        return typed(f"CAST({last(sql)} AS INT)", nullable_if_any(t.Int(32), list(values)))
+        return typed_sql(f"CAST({last(sql)} AS INT)", nullable_if_any(t.Int(32), list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 

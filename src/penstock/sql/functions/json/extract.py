@@ -16,7 +16,7 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
@@ -46,10 +46,10 @@ def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
     NULL."""
     result = nullable_if_any(of, [value])
     if not value.nullable:
-        return typed(sql, result)
+        return typed_sql(sql, result)
     if result == of and not isinstance(of, t.Nullable):
         raise BadArguments(f"a JSON string that may be NULL gives no {of}", "ifNull(json, '')")
-    return typed(f"if({value.sql} IS NULL, NULL, {sql})", result)
+    return typed_sql(f"if({value.sql} IS NULL, NULL, {sql})", result)
 
 
 def nullable_value_reader(of: Type) -> Callable[[str], str]:
@@ -111,7 +111,7 @@ def _string_or_ordered_json(v: str, text: str) -> str:
 
 def _string_value(v: str) -> str:
     """A string as it is, another value as JSON; '' for null and for a place that does not exist."""
-    number = as_text(typed(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
+    number = as_text(typed_sql(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
     fraction = f"{_is_number_sql(v)} AND {variant_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
     return (
         f"CASE WHEN {v} IS NULL OR {variant_kind(v)} = 'VOID' THEN '' "
@@ -285,7 +285,7 @@ def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:
 
 
 def _extract_keys(values: Sequence[Typed]) -> Typed:
-    return typed(f"coalesce({_object_keys(values[0], values[1:])}, {_NO_KEYS})", t.Array(STRING))
+    return typed_sql(f"coalesce({_object_keys(values[0], values[1:])}, {_NO_KEYS})", t.Array(STRING))
 
 
 def _key_at_place(values: Sequence[Typed]) -> Typed:
@@ -293,8 +293,8 @@ def _key_at_place(values: Sequence[Typed]) -> Typed:
     if not isinstance(place, int) or isinstance(place, bool):
         raise BadArguments("the last argument of `JSONKey` must be an integer literal")
     if place == 0:
-        return typed("''", STRING)
-    return typed(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)
+        return typed_sql("''", STRING)
+    return typed_sql(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)
 
 
 def _extract_keys_and_values(values: Sequence[Typed]) -> Typed:
@@ -306,7 +306,7 @@ def _extract_keys_and_values(values: Sequence[Typed]) -> Typed:
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"
     whole = try_bind_once(members, "` m`", kept)
-    return typed(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
+    return typed_sql(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
 
 
 def _json_array_length(values: Sequence[Typed]) -> Typed:

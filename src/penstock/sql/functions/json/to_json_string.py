@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import NOTHING, Typed, typed, unless_null
+from penstock.sql.expr.typed import NOTHING, Typed, typed_sql, unless_null
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import quote_identifier, string_literal
 
@@ -31,7 +31,7 @@ def _not_null_json(value: Typed, depth: int) -> str:
             return "CAST(NULL AS STRING)"
         case t.Array(inner):
             each = f"` j{depth}`"
-            parts = f"transform({value.sql}, {each} -> {_value_json(typed(each, inner), depth + 1)})"
+            parts = f"transform({value.sql}, {each} -> {_value_json(typed_sql(each, inner), depth + 1)})"
             return f"concat('[', array_join({parts}, ','), ']')"
         case t.Map() as of:
             return _map_json(value.sql, of, depth)
@@ -43,17 +43,17 @@ def _not_null_json(value: Typed, depth: int) -> str:
 
 def _map_json(sql: str, of: t.Map, depth: int) -> str:
     each = f"` j{depth}`"
-    key = as_text(typed(f"{each}.key", of.key))
+    key = as_text(typed_sql(f"{each}.key", of.key))
     if key is None:
         raise BadArguments(f"keys of type {of} cannot be written as strings")
-    pair = f"concat({_json_string(key)}, ':', {_value_json(typed(f'{each}.value', of.value), depth + 1)})"
+    pair = f"concat({_json_string(key)}, ':', {_value_json(typed_sql(f'{each}.value', of.value), depth + 1)})"
     return f"concat('{{', array_join(transform(map_entries({sql}), {each} -> {pair}), ','), '}}')"
 
 
 def _tuple_json(sql: str, fields: tuple[tuple[str | None, Type], ...], depth: int) -> str:
     parts = []
     for place, (name, inner) in enumerate(fields, 1):
-        shown = _value_json(typed(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
+        shown = _value_json(typed_sql(f"{sql}.{quote_identifier(name or f'_{place}')}", inner), depth)
         parts.append(f"concat({_json_string(string_literal(name))}, ':', {shown})" if name else shown)
     opening, closing = ("{", "}") if all(name for name, _ in fields) else ("[", "]")
     return f"concat('{opening}', concat_ws(',', {', '.join(parts)}), '{closing}')"
@@ -90,8 +90,8 @@ def _scalar_json(value: Typed) -> str:
 def _to_json_string(values: Sequence[Typed]) -> Typed:
     value = values[0]
     if value.nullable:
-        return typed(_not_null_json(value, 0), t.Nullable(STRING))
-    return typed(_value_json(value, 0), STRING)
+        return typed_sql(_not_null_json(value, 0), t.Nullable(STRING))
+    return typed_sql(_value_json(value, 0), STRING)
 
 
 FUNCTIONS: tuple[Function, ...] = (Function("toJSONString", (1, 1), ("any",), _to_json_string),)

@@ -18,7 +18,7 @@ from penstock.sql.expr.ip_addresses import (
     ipv6_digits,
     ipv6_text,
 )
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -47,7 +47,7 @@ def _ipv4_to_string_function(name: str, last: str) -> Function:
 
         sql = bind_if_long(as_spark(values[0], "BIGINT"), formula)
         sql = unless_null(sql, values[0])
-        return typed(sql, nullable_if_any(STRING, list(values)))
+        return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -62,7 +62,7 @@ def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
             return f"CASE WHEN {v} IS NULL THEN NULL WHEN {v} RLIKE {_IPV4_ADDRESS} THEN {number} ELSE {otherwise} END"
 
         of = t.Nullable(UINT32) if otherwise == "NULL" else nullable_if_any(UINT32, list(values))
-        return typed(bind_if_long(values[0].sql, formula), of)
+        return typed_sql(bind_if_long(values[0].sql, formula), of)
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -81,7 +81,7 @@ def _ipv6_to_bytes_function(name: str, otherwise: str) -> Function:
         known = ipv6_digits(f"if(contains({value}, ':') OR {value} RLIKE {_WITHOUT_ZEROS}, {value}, '')")
         sql = f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({known}, {otherwise}) END"
         of = t.Nullable(_SIXTEEN_BYTES) if otherwise == "NULL" else nullable_if_any(_SIXTEEN_BYTES, list(values))
-        return typed(_unhex_string(sql), of)
+        return typed_sql(_unhex_string(sql), of)
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -95,7 +95,7 @@ def _ipv6_hex_digits(value: Typed, name: str) -> str:
 
 
 def _ipv6_to_string(values: Sequence[Typed]) -> Typed:
-    return typed(ipv6_text(_ipv6_hex_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
+    return typed_sql(ipv6_text(_ipv6_hex_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
 
 
 def _is_ipv6(values: Sequence[Typed]) -> Typed:
@@ -116,8 +116,8 @@ def _ipv4_to_ipv6(values: Sequence[Typed]) -> Typed:
     number = _ipv4_as_number(values[0], "IPv4ToIPv6")
     digits = bind_once(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
     if isinstance(values[0].bare, t.IPv4):
-        return typed(ipv6_text(digits), nullable_if_any(t.IPv6(), list(values)))
-    return typed(_unhex_string(digits), nullable_if_any(_SIXTEEN_BYTES, list(values)))
+        return typed_sql(ipv6_text(digits), nullable_if_any(t.IPv6(), list(values)))
+    return typed_sql(_unhex_string(digits), nullable_if_any(_SIXTEEN_BYTES, list(values)))
 
 
 def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
@@ -129,7 +129,7 @@ def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
         raise BadArguments("`IPv4CIDRToRange` of a Nullable address is not supported", "assumeNotNull(…)")
     free = 2 ** (32 - min(size, 32)) - 1
     parts = f"named_struct('_1', {ipv4_text(f'` r` & {2**32 - 1 - free}L')}, '_2', {ipv4_text(f'` r` | {free}L')})"
-    return typed(bind_once(_ipv4_as_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _IPV4_RANGE)
+    return typed_sql(bind_once(_ipv4_as_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _IPV4_RANGE)
 
 
 def _is_in_range(values: Sequence[Typed]) -> Typed:
@@ -182,7 +182,7 @@ def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
         return ipv6_text(f"rpad({kept}, {IPV6_DIGITS}, '{filler}')")
 
     parts = f"named_struct('_1', {end('0')}, '_2', {end('f')})"
-    return typed(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _IPV6_RANGE)
+    return typed_sql(bind_once(ipv6_digits(values[0].sql), "` r`", parts), _IPV6_RANGE)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_spark_int, bytes_as_characters, empty_if_null, literal_string
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -46,7 +46,7 @@ def _part_function(name: str, pattern: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
-        return typed(sql, nullable_if_any(STRING, list(values)))
+        return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -56,7 +56,7 @@ def _cut_function(name: str, pattern: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_replace({values[0].sql}, {string_literal(pattern)}, '$1')"
-        return typed(sql, nullable_if_any(STRING, list(values)))
+        return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -68,7 +68,7 @@ def _protocol(values: Sequence[Typed]) -> Typed:
         found = f"regexp_extract({v}, '^([a-zA-Z][a-zA-Z0-9+.-]*):', 1)"
         return f"if(octet_length({v}) <= octet_length({found}) + 3, '', {found})"
 
-    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
+    return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _port(values: Sequence[Typed]) -> Typed:
@@ -90,14 +90,14 @@ def _parameter_name(value: Typed) -> str:
 
 def _extract_parameter(values: Sequence[Typed]) -> Typed:
     pattern = string_literal(rf"{_QUERY}[?#&]{_parameter_name(values[1])}=([^&#]*)")
-    return typed(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
+    return typed_sql(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
 
 
 def _cut_parameter(values: Sequence[Typed]) -> Typed:
     """Removes the `&` behind the parameter too, or the one in front if it is the last."""
     pair = f"{_parameter_name(values[1])}=[^&#]*"
     pattern = string_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
-    return typed(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
+    return typed_sql(f"regexp_replace({values[0].sql}, {pattern}, '$1$2$3')", nullable_if_any(STRING, [values[0]]))
 
 
 def _find_all_function(name: str, pattern: str) -> Function:
@@ -105,7 +105,7 @@ def _find_all_function(name: str, pattern: str) -> Function:
 
     def build(values: Sequence[Typed]) -> Typed:
         sql = f"regexp_extract_all({values[0].sql}, {string_literal(pattern)}, 1)"
-        return typed(empty_if_null(sql, values[0]), _STRINGS)
+        return typed_sql(empty_if_null(sql, values[0]), _STRINGS)
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -113,7 +113,7 @@ def _find_all_function(name: str, pattern: str) -> Function:
 def _url_levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
     given = f"coalesce({value.sql}, '')" if value.nullable else value.sql
     sql = bind_if_long(given, lambda v: bind_if_long(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
-    return typed(sql, _STRINGS)
+    return typed_sql(sql, _STRINGS)
 
 
 def _hierarchy(values: Sequence[Typed]) -> Typed:
@@ -148,7 +148,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
         slow = f"array_join(transform(split({bytes_as_characters(v)}, ''), ` p` -> {each}), '')"
         return f"if(is_valid_utf8({v}), {fast}, {slow})"
 
-    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
+    return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _decode(values: Sequence[Typed], template: str) -> Typed:
@@ -157,7 +157,7 @@ def _decode(values: Sequence[Typed], template: str) -> Typed:
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
     each = f"if(` p` RLIKE '^%[0-9A-Fa-f]{{2}}$', {byte}, ` p`)"
     joined = f"array_join(transform({parts}, ` p` -> {each}), '')"
-    return typed(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", nullable_if_any(STRING, list(values)))
 
 
 def _string_function(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:

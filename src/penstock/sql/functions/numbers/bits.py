@@ -11,7 +11,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
@@ -39,7 +39,7 @@ def _binary_function(name: str, operator: str) -> Function:
         of = t.Int(max(a.bits, b.bits), a.signed or b.signed)
         sql = f"({_bits_as_bigint(values[0])} {operator} {_bits_as_bigint(values[1])})"
         fits = a.signed == b.signed and value_type(of) != "DECIMAL(20,0)"
-        return typed(
+        return typed_sql(
             f"CAST({sql} AS {value_type(of)})" if fits else _number_from_bits(sql, of),
             nullable_if_any(of, list(values)),
         )
@@ -49,7 +49,7 @@ def _binary_function(name: str, operator: str) -> Function:
 
 def _bit_not(values: Sequence[Typed]) -> Typed:
     of = _int_type(values[0])
-    return typed(_number_from_bits(f"(~ {_bits_as_bigint(values[0])})", of), nullable_if_any(of, list(values)))
+    return typed_sql(_number_from_bits(f"(~ {_bits_as_bigint(values[0])})", of), nullable_if_any(of, list(values)))
 
 
 def _shift_distance(value: Typed) -> str:
@@ -71,7 +71,7 @@ def _shift_function(name: str, *, left: bool) -> Function:
             sql = f"shiftleft({_bits_as_bigint(values[0])}, {places})"
         else:
             sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({_bits_as_bigint(values[0])}, {places})"
-        return typed(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
+        return typed_sql(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -85,7 +85,7 @@ def _rotation_function(name: str, *, left: bool) -> Function:
             return values[0]
         low = _bits_as_bigint(values[0]) if of.bits == 64 else f"({_bits_as_bigint(values[0])} & {2**of.bits - 1}L)"
         sql = bind_if_long(low, lambda v: f"(shiftleft({v}, {places}) | shiftrightunsigned({v}, {of.bits - places}))")
-        return typed(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
+        return typed_sql(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -110,12 +110,12 @@ def _bit_count(values: Sequence[Typed]) -> Typed:
     of = _int_type(values[0])
     bits = _bits_as_bigint(values[0])
     masked = f"({bits} & {2**of.bits - 1}L)" if of.signed and of.bits < 64 else bits
-    return typed(f"CAST(bit_count({masked}) AS INT)", nullable_if_any(UINT8, list(values)))
+    return typed_sql(f"CAST(bit_count({masked}) AS INT)", nullable_if_any(UINT8, list(values)))
 
 
 def _bit_hamming_distance(values: Sequence[Typed]) -> Typed:
     sql = f"bit_count({_bits_as_bigint(values[0])} ^ {_bits_as_bigint(values[1])})"
-    return typed(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
+    return typed_sql(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

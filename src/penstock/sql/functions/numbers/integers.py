@@ -15,7 +15,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
 from penstock.sql.operators.arithmetic import as_signed_operands
 from penstock.sql.operators.literals import negate
@@ -58,14 +58,14 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
         if values[0].nullable and other == "0":
             zero = f"if({values[0].sql} IS NULL, NULL, {zero})"
         result = t.Nullable(of) if other == "NULL" else nullable_if_any(of, list(values))
-        return typed(f"if({_has_no_quotient(values)}, {zero}, {sql})", result)
+        return typed_sql(f"if({_has_no_quotient(values)}, {zero}, {sql})", result)
 
     return Function(name, (2, 2), ("integer",), build)
 
 
 def _divide_or_null(values: Sequence[Typed]) -> Typed:
     a, b = (as_spark(value, "DOUBLE") for value in values)
-    return typed(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
+    return typed_sql(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
 
 
 def _positive_modulo_function(or_null: str) -> Function:
@@ -76,8 +76,8 @@ def _positive_modulo_function(or_null: str) -> Function:
         a, b = _common_sides(values)
         sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
         if or_null:
-            return typed(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
-        return typed(sql, nullable_if_any(of, list(values)))
+            return typed_sql(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
+        return typed_sql(sql, nullable_if_any(of, list(values)))
 
     return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
 
@@ -100,7 +100,7 @@ def _int_exp_function(base: int) -> Function:
             f"CASE WHEN {number} < 0 THEN CAST(0 AS DECIMAL(20,0)) "
             f"WHEN {number} >= {_POWER_COUNTS[base]} THEN CAST({2**64 - 1} AS DECIMAL(20,0)) ELSE {inside} END"
         )
-        return typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)))
+        return typed_sql(unless_null(sql, *values), nullable_if_any(UINT64, list(values)))
 
     return Function(f"intExp{base}", (1, 1), ("integer",), build)
 
@@ -113,7 +113,7 @@ def _extreme_of_two_function(name: str, sign: str) -> Function:
         if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
             raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
         a, b = (as_spark(value, "DOUBLE") for value in values)
-        return typed(f"{sign}({a}, {b})", of)
+        return typed_sql(f"{sign}({a}, {b})", of)
 
     return Function(name, (2, 2), ("number",), build)
 
@@ -138,7 +138,7 @@ def _common_divisor_function(name: str, result: str) -> Function:
         fold = f"aggregate(sequence(1, {steps}), ` x`, (` s`, ` k`) -> if(` s`.b = 0, ` s`, {rest}), ` s` -> {result})"
         zero = "raise_error('Division by zero')"
         sql = bind_once(f"named_struct({pair})", "` x`", f"if(` x`.a = 0 OR ` x`.b = 0, {zero}, {fold})")
-        return typed(f"CAST({sql} AS {value_type(of)})", of)
+        return typed_sql(f"CAST({sql} AS {value_type(of)})", of)
 
     return Function(name, (2, 2), ("integer",), build)
 
@@ -154,7 +154,7 @@ def _factorial(values: Sequence[Typed]) -> Typed:
     failed = "raise_error('The maximum value for the input argument of function factorial is 20')"
     inside = f"element_at(array({results}), CAST(greatest({number}, 0) AS INT) + 1)"
     sql = f"CASE WHEN {number} > 20 THEN {failed} WHEN {number} IS NOT NULL THEN {inside} END"
-    return typed(sql, nullable_if_any(UINT64, list(values)))
+    return typed_sql(sql, nullable_if_any(UINT64, list(values)))
 
 
 def _count_digits(values: Sequence[Typed]) -> Typed:
@@ -167,7 +167,7 @@ def _count_digits(values: Sequence[Typed]) -> Typed:
         sql = f"length(ltrim('-', {shown}))"
     else:
         raise BadArguments(f"`countDigits` needs an integer or a Decimal, this is {values[0].type}")
-    return typed(sql, nullable_if_any(UINT8, list(values)))
+    return typed_sql(sql, nullable_if_any(UINT8, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, Function, template_function
 
 _LARGE_ARGUMENT = "2.68435456E8D"
@@ -24,24 +24,24 @@ def _abs(values: Sequence[Typed]) -> Typed:
     of = UINT8 if isinstance(values[0].bare, t.Bool) else values[0].bare
     result = t.Int(of.bits, signed=False) if isinstance(of, t.Int) else of
     spark = value_type(result)
-    return typed(f"abs({as_spark(values[0], spark)})", nullable_if_any(result, list(values)))
+    return typed_sql(f"abs({as_spark(values[0], spark)})", nullable_if_any(result, list(values)))
 
 
 def _sign(values: Sequence[Typed]) -> Typed:
-    return typed(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
+    return typed_sql(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
 
 
 def _float_function(name: str, template: str, count: int = 1) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         sql = template.format(*(as_spark(value, "DOUBLE") for value in values))
-        return typed(sql, nullable_if_any(FLOAT64, list(values)))
+        return typed_sql(sql, nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (count, count), ("float",), build)
 
 
 def _approximate_function(name: str, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(bind_if_long(as_spark(values[0], "DOUBLE"), formula), nullable_if_any(FLOAT64, list(values)))
+        return typed_sql(bind_if_long(as_spark(values[0], "DOUBLE"), formula), nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (1, 1), ("float",), build, exact=False)
 
@@ -49,7 +49,7 @@ def _approximate_function(name: str, formula: Callable[[str], str]) -> Function:
 def _approximate_function_of_two(name: str, formula: Callable[[str, str], str]) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         a, b = (as_spark(value, "DOUBLE") for value in values)
-        return typed(
+        return typed_sql(
             bind_if_long(a, lambda x: bind_if_long(b, lambda y: formula(x, y))), nullable_if_any(FLOAT64, list(values))
         )
 
@@ -111,8 +111,8 @@ FUNCTIONS: tuple[Function, ...] = (
     _float_function("degrees", "degrees({0})"),
     _float_function("radians", "radians({0})"),
     *(_float_function(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
-    Function("pi", (0, 0), ("any",), lambda values: typed("pi()", FLOAT64)),
-    Function("e", (0, 0), ("any",), lambda values: typed("e()", FLOAT64)),
+    Function("pi", (0, 0), ("any",), lambda values: typed_sql("pi()", FLOAT64)),
+    Function("e", (0, 0), ("any",), lambda values: typed_sql("e()", FLOAT64)),
     *(_approximate_function(name, f"{name}({{}})".format) for name in ("sinh", "cosh", "tanh")),
     _approximate_function("asinh", _asinh),
     _approximate_function("acosh", _acosh),

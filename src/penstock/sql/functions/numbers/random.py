@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.sql.expr.typed import Typed, as_spark, typed
+from penstock.sql.expr.typed import Typed, as_spark, typed_sql
 from penstock.sql.functions.function import FLOAT64, UINT32, UINT64, Function
 
 
 def _rand64(values: Sequence[Typed]) -> Typed:
     high, low = ("CAST(floor(rand() * 4294967296D) AS DECIMAL(20,0))" for _ in "ab")
-    return typed(f"CAST({high} * 4294967296 + {low} AS DECIMAL(20,0))", UINT64)
+    return typed_sql(f"CAST({high} * 4294967296 + {low} AS DECIMAL(20,0))", UINT64)
 
 
 def _rand_uniform(values: Sequence[Typed]) -> Typed:
     low, high = (as_spark(value, "DOUBLE") for value in values)
-    return typed(f"({low} + rand() * ({high} - {low}))", FLOAT64)
+    return typed_sql(f"({low} + rand() * ({high} - {low}))", FLOAT64)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("rand", (0, 1), ("any",), lambda v: typed("CAST(floor(rand() * 4294967296D) AS BIGINT)", UINT32)),
+    Function("rand", (0, 1), ("any",), lambda v: typed_sql("CAST(floor(rand() * 4294967296D) AS BIGINT)", UINT32)),
     Function("rand64", (0, 1), ("any",), _rand64),
-    Function("randCanonical", (0, 1), ("any",), lambda values: typed("rand()", FLOAT64)),
+    Function("randCanonical", (0, 1), ("any",), lambda values: typed_sql("rand()", FLOAT64)),
     Function("randUniform", (2, 3), ("number",), lambda values: _rand_uniform(values[:2])),
 )
 ALIASES: dict[str, str] = {"rand32": "rand"}

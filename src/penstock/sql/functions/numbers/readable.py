@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
-from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed_sql
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -41,7 +41,7 @@ def _to_decimal_string(values: Sequence[Typed]) -> Typed:
     if not least <= digits <= 37 - whole:
         raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {37 - whole} digits here", "round")
     shown = f"CAST(CAST({value.sql} AS DECIMAL({whole + 1 + digits},{digits})) AS STRING)"
-    return typed(shown, nullable_if_any(STRING, [value]))
+    return typed_sql(shown, nullable_if_any(STRING, [value]))
 
 
 def _format_readable_size(values: Sequence[Typed]) -> Typed:
@@ -49,7 +49,7 @@ def _format_readable_size(values: Sequence[Typed]) -> Typed:
     if not isinstance(value.bare, t.Int):
         raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
     number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _rounded_to_double(value)
-    return typed(bind_if_long(number, _size_with_unit), nullable_if_any(STRING, [value]))
+    return typed_sql(bind_if_long(number, _size_with_unit), nullable_if_any(STRING, [value]))
 
 
 def _rounded_to_double(value: Typed) -> str:
@@ -87,7 +87,7 @@ def _readable_function(name: str, units: Sequence[str]) -> Function:
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
         cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _number_with_unit(number, units))
-        return typed(bind_once(found, "` s`", cents), nullable_if_any(STRING, [value]))
+        return typed_sql(bind_once(found, "` s`", cents), nullable_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
 
@@ -121,7 +121,7 @@ def _format_time_delta(values: Sequence[Typed]) -> Typed:
     number = number_sql(value)
     shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_FIRST_INEXACT}, {exact}, {large}))"
     sql = bind_once(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
-    return typed(sql, nullable_if_any(STRING, [value]))
+    return typed_sql(sql, nullable_if_any(STRING, [value]))
 
 
 def _join_with_and(parts: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed
+from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed_sql
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.conditions import require_common_type
 from penstock.sql.functions.function import UINT8, UINT16, BadArguments, Function
@@ -51,7 +51,7 @@ def round_integer(name: str, value: Typed, digits: int) -> Typed:
     ):
         raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
     exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _INTEGER_ROUNDING[name].format(v, digits, 10**-digits))
-    return typed(bind_if_long(exact, lambda v: _check_range(v, of)) if of.bits < 64 else exact, value.type)
+    return typed_sql(bind_if_long(exact, lambda v: _check_range(v, of)) if of.bits < 64 else exact, value.type)
 
 
 def _rounding_function(name: str) -> Function:
@@ -73,8 +73,8 @@ def _rounding_function(name: str) -> Function:
         if isinstance(value.bare, t.Int):
             return round_integer(name, value, digits)
         if value.bare == t.Float(32) and digits:
-            return typed(f"CAST({_round_float32(name, value.sql, digits)} AS FLOAT)", value.type)
-        return typed(f"CAST({_round_float64(name, value.sql, digits)} AS {value.spark})", value.type)
+            return typed_sql(f"CAST({_round_float32(name, value.sql, digits)} AS FLOAT)", value.type)
+        return typed_sql(f"CAST({_round_float64(name, value.sql, digits)} AS {value.spark})", value.type)
 
     return Function(name, (1, 2), ("number", "constant"), build)
 
@@ -120,7 +120,7 @@ def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> F
         value = values[0]
         tests = " ".join(f"WHEN {number_sql(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
         null = f"WHEN {value.sql} IS NULL THEN NULL " if value.nullable else ""
-        return typed(f"CASE {null}{tests} ELSE 0 END", nullable_if_any(of, [value]))
+        return typed_sql(f"CASE {null}{tests} ELSE 0 END", nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("integer",), build)
 
@@ -135,7 +135,7 @@ def _round_to_exp2(values: Sequence[Typed]) -> Typed:
     def power(v: str) -> str:
         return f"CASE WHEN {v} > 0 THEN shiftleft(1L, length(bin({v})) - 1) WHEN {v} <= 0 THEN 0L END"
 
-    return typed(
+    return typed_sql(
         f"CAST({bind_if_long(as_spark(value, 'BIGINT'), power)} AS {value_type(of)})", nullable_if_any(of, [value])
     )
 
@@ -157,7 +157,7 @@ def _clamp(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         return f"CASE {empty}{wrong}WHEN {v} < {low} THEN {low} WHEN {v} > {high} THEN {high} ELSE {v} END"
 
-    return typed(bind_if_long(value, formula), nullable_if_any(of, list(values)))
+    return typed_sql(bind_if_long(value, formula), nullable_if_any(of, list(values)))
 
 
 def _limit_argument(value: Typed) -> float:
@@ -184,7 +184,7 @@ def _width_bucket(values: Sequence[Typed]) -> Typed:
         return f"CASE WHEN {x} IS NULL THEN NULL {wrong} WHEN {below} THEN 0 {inside} END"
 
     sql = bind_if_long(as_spark(values[0], "DOUBLE"), formula)
-    return typed(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [values[0]]))
+    return typed_sql(f"CAST({sql} AS {value_type(of)})", nullable_if_any(of, [values[0]]))
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters, to_binary
 from penstock.sql.functions.function import INT32, STRING, UINT8, BadArguments, Function, template_function
 from penstock.sql.spark_text import string_literal
@@ -36,12 +36,12 @@ def _radix_function(name: str, base: int, width: int) -> Function:
     def build(values: Sequence[Typed]) -> Typed:
         value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
-            return typed(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
+            return typed_sql(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
         if not isinstance(value.bare, (t.Int, t.Bool)):
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a string or an integer")
         digits = _radix_digits(value, name, base)
         whole = f"CAST(ceil(length({{0}}) / {width}D) * {width} AS INT)"
-        return typed(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
+        return typed_sql(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
 
     return Function(name, (1, 1), ("any",), build)
 
@@ -59,7 +59,7 @@ def _unhex(values: Sequence[Typed]) -> Typed:
         wrong = "raise_error('unhex of what is no hexadecimal number')"
         return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {binary_to_string(f'unhex({v})')})"
 
-    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
+    return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _base64_function(name: str, url: str, otherwise: str) -> Function:
@@ -76,7 +76,7 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
         value = f"translate({values[0].sql}, {swapped})"
         sql = bind_if_long(f"rtrim('=', {value})" if url else value, formula)
         sql = unless_null(sql, values[0])
-        return typed(sql, nullable_if_any(STRING, list(values)))
+        return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -85,7 +85,7 @@ def _encode_xml(values: Sequence[Typed]) -> Typed:
     sql = values[0].sql
     for sign, written in _XML_ESCAPES:
         sql = f"replace({sql}, {string_literal(sign)}, {string_literal(written)})"
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 def _char(values: Sequence[Typed]) -> Typed:
@@ -94,7 +94,7 @@ def _char(values: Sequence[Typed]) -> Typed:
         if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
             raise BadArguments(f"`char` of a {value.type} is not supported", "cast it to UInt8")
     digits = (f"lpad(hex(CAST({value.sql} AS BIGINT) & 255L), 2, '0')" for value in values)
-    return typed(binary_to_string(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
+    return typed_sql(binary_to_string(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
 
 
 def _ascii(values: Sequence[Typed]) -> Typed:
@@ -116,7 +116,7 @@ def _unbin(values: Sequence[Typed]) -> Typed:
 
     sql = bind_if_long(values[0].sql, formula)
     sql = unless_null(sql, values[0])
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

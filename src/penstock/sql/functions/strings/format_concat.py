@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -27,7 +27,7 @@ def concat(values: Sequence[Typed]) -> Typed:
     shown = [as_text(value) for value in values]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
-    return typed(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
 
 
 def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
@@ -61,7 +61,7 @@ def _format(values: Sequence[Typed]) -> Typed:
     pieces.append(string_literal(pattern[end:]))
     unused = [value for value, text in zip(values[1:], texts, strict=True) if text not in pieces]
     sql = f"concat({', '.join(each for each in pieces if each != _EMPTY)})"
-    return typed(unless_null(sql, *unused), nullable_if_any(STRING, list(values)))
+    return typed_sql(unless_null(sql, *unused), nullable_if_any(STRING, list(values)))
 
 
 def _argument_index(found: re.Match[str], before: list[str], count: int) -> int:
@@ -81,7 +81,7 @@ def _concat_with_separator(values: Sequence[Typed]) -> Typed:
     texts = _string_arguments(values[1:], "concatWithSeparator")
     pieces = [piece for text in texts for piece in (separator, text)][1:]
     sql = f"concat({', '.join(pieces)})" if pieces else _EMPTY
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

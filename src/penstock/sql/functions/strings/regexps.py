@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     empty_if_null,
     limit_parts,
@@ -75,14 +75,14 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
     if not 0 <= place <= pattern.groups:
         raise BadArguments(f"the pattern has {pattern.groups} groups, not {place}")
     sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {place})"
-    return typed(sql, nullable_if_any(STRING, [values[0]]))
+    return typed_sql(sql, nullable_if_any(STRING, [values[0]]))
 
 
 def _extract(values: Sequence[Typed]) -> Typed:
     """The first group of the first match, or the whole match if the pattern has no group."""
     pattern = _read_pattern(values[1])
     sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {min(1, pattern.groups)})"
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 def _extract_all_sql(value: Typed, pattern: Pattern, group: int) -> str:
@@ -92,7 +92,7 @@ def _extract_all_sql(value: Typed, pattern: Pattern, group: int) -> str:
 def _extract_all(values: Sequence[Typed]) -> Typed:
     pattern = _nonempty_pattern(values[1], "extractAll")
     sql = _extract_all_sql(values[0], pattern, min(1, pattern.groups))
-    return typed(empty_if_null(sql, values[0]), t.Array(STRING))
+    return typed_sql(empty_if_null(sql, values[0]), t.Array(STRING))
 
 
 def _extract_groups(values: Sequence[Typed]) -> Typed:
@@ -103,7 +103,7 @@ def _extract_groups(values: Sequence[Typed]) -> Typed:
         groups = ", ".join(f"regexp_extract({v}, {java}, {place})" for place in range(1, pattern.groups + 1))
         return f"if({v} RLIKE {java}, array({groups}), CAST(array() AS ARRAY<STRING>))"
 
-    return typed(bind_if_long(values[0].sql, formula), t.Array(STRING))
+    return typed_sql(bind_if_long(values[0].sql, formula), t.Array(STRING))
 
 
 def _extract_groups_vertical(values: Sequence[Typed]) -> Typed:
@@ -112,7 +112,7 @@ def _extract_groups_vertical(values: Sequence[Typed]) -> Typed:
     groups = ", ".join(_extract_all_sql(values[0], pattern, place + 1) for place in places)
     fields = ", ".join(f"` g`.`{place}`" for place in places)
     sql = f"transform(arrays_zip({groups}), ` g` -> array({fields}))"
-    return typed(empty_if_null(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
+    return typed_sql(empty_if_null(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
 
 
 def _extract_groups_horizontal(values: Sequence[Typed]) -> Typed:
@@ -120,7 +120,7 @@ def _extract_groups_horizontal(values: Sequence[Typed]) -> Typed:
     groups = ", ".join(
         empty_if_null(_extract_all_sql(values[0], pattern, place + 1), values[0]) for place in range(pattern.groups)
     )
-    return typed(f"array({groups})", t.Array(t.Array(STRING)))
+    return typed_sql(f"array({groups})", t.Array(t.Array(STRING)))
 
 
 def _count_function(name: str, any_case: str) -> Function:
@@ -154,8 +154,8 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
     pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
     other = _java_replacement(literal_string(values[2], "the replacement"), pattern, 0)
     if not values[1].constant:
-        return typed(values[0].sql, of)
-    return typed(f"regexp_replace({values[0].sql}, {string_literal(pattern.java)}, {string_literal(other)})", of)
+        return typed_sql(values[0].sql, of)
+    return typed_sql(f"regexp_replace({values[0].sql}, {string_literal(pattern.java)}, {string_literal(other)})", of)
 
 
 def _replace_one(values: Sequence[Typed]) -> Typed:
@@ -165,19 +165,19 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     whole = "\\0" in text
     other = _java_replacement(text, pattern, 2 if whole else 1)
     if not values[1].constant:
-        return typed(values[0].sql, of)
+        return typed_sql(values[0].sql, of)
     java = string_literal(f"(?s)^(.*?)({'' if whole else '?:'}" + pattern.java.removeprefix("(?s)") + ")")
     glued = "\\" if other[:1].isdigit() else ""
-    return typed(f"regexp_replace({values[0].sql}, {java}, {string_literal('$1' + glued + other)})", of)
+    return typed_sql(f"regexp_replace({values[0].sql}, {java}, {string_literal('$1' + glued + other)})", of)
 
 
 def _split_by_regexp(values: Sequence[Typed]) -> Typed:
     if not values[0].constant:
         letters = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
-        return typed(limit_parts(empty_if_null(letters, values[1]), values), t.Array(STRING))
+        return typed_sql(limit_parts(empty_if_null(letters, values[1]), values), t.Array(STRING))
     java = string_literal(_nonempty_pattern(values[0], "splitByRegexp").java)
     value = f"coalesce({values[1].sql}, '')" if values[1].nullable else values[1].sql
-    return typed(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
+    return typed_sql(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
 
 
 def _multi_match_any(values: Sequence[Typed]) -> Typed:
@@ -192,7 +192,7 @@ def _multi_match_any(values: Sequence[Typed]) -> Typed:
 
 def _quote_meta(values: Sequence[Typed]) -> Typed:
     signs, quoted = string_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), string_literal(r"\\$0")
-    return typed(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
+    return typed_sql(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
 
 
 def _unsupported_function(name: str, hint: str) -> Function:

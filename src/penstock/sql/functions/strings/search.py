@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
@@ -126,7 +126,7 @@ def _multi_search_all_positions_function(name: str, template: str, place: Callab
             raise BadArguments(f"`{name}` of a Nullable string is not supported", "use ifNull(s, '')")
         found = _position_or_zero(values[0], template, place)
         sql = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
-        return typed(sql, t.Array(UINT64))
+        return typed_sql(sql, t.Array(UINT64))
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -157,7 +157,7 @@ def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function
         of = t.Nullable(UINT8) if lenient else nullable_if_any(UINT8, [values[0]])
         if any(sign.isascii() and not sign.isalnum() for sign in word):
             if lenient:
-                return typed("CAST(NULL AS INT)", of)
+                return typed_sql("CAST(NULL AS INT)", of)
             raise BadArguments(f"the token of `{name}` is more than one word", "position, multiSearchAny")
         quoted = re.escape(_ascii_lower(word) if any_case else word)
         pattern = f"(?<!{_WORD_CHARACTER}){quoted}(?!{_WORD_CHARACTER})" if word else "(?!)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import bytes_as_characters
 from penstock.sql.functions.function import STRING, UINT16, UINT64, Function, template_function
 
@@ -23,7 +23,7 @@ def _soundex(values: Sequence[Typed]) -> Typed:
         return f"if({v} = '', '0000', soundex({parted}))"
 
     letters = f"regexp_replace({values[0].sql}, '[^A-Za-z]', '')"
-    return typed(bind_if_long(letters, formula), nullable_if_any(STRING, list(values)))
+    return typed_sql(bind_if_long(letters, formula), nullable_if_any(STRING, list(values)))
 
 
 def _split_bytes(value: str) -> str:
@@ -42,7 +42,7 @@ def _string_bytes_uniq(values: Sequence[Typed]) -> Typed:
     value = values[0].sql
     count = f"if({value} = '', 0, size(array_distinct({_split_bytes(value)})))"
     sql = f"if({value} IS NULL, NULL, {count})" if values[0].nullable else count
-    return typed(sql, nullable_if_any(UINT16, list(values)))
+    return typed_sql(sql, nullable_if_any(UINT16, list(values)))
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, typed
+from penstock.sql.expr.typed import Typed, typed_sql
 from penstock.sql.functions.arguments import binary_to_string, limit_parts, literal_integer, literal_string, to_binary
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -30,11 +30,11 @@ def _split_by_separator_function(name: str) -> Function:
         if name == "splitByChar" and len(separator.encode()) != 1:
             raise BadArguments("the separator of `splitByChar` must be one byte", "splitByString takes more")
         if not separator:
-            return typed(limit_parts(_split_into_bytes(_empty_string_if_null(values[1])), values), _STRINGS)
+            return typed_sql(limit_parts(_split_into_bytes(_empty_string_if_null(values[1])), values), _STRINGS)
         if "\\E" in separator:
             raise BadArguments(f"`\\E` in the separator of `{name}` is not supported")
         pattern = string_literal(r"\Q" + separator + r"\E")
-        return typed(limit_parts(f"split({_empty_string_if_null(values[1])}, {pattern}, -1)", values), _STRINGS)
+        return typed_sql(limit_parts(f"split({_empty_string_if_null(values[1])}, {pattern}, -1)", values), _STRINGS)
 
     return Function(name, (2, 3), ("constant", "text", "constant"), build)
 
@@ -54,7 +54,7 @@ def _split_into_words_function(name: str, pattern: str) -> Function:
     sql = f"filter(split({{0}}, {string_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
 
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(limit_parts(sql.replace("\0", _empty_string_if_null(values[0])), values, 1), _STRINGS)
+        return typed_sql(limit_parts(sql.replace("\0", _empty_string_if_null(values[0])), values, 1), _STRINGS)
 
     return Function(name, (1, 2), ("text", "constant"), build)
 
@@ -69,7 +69,7 @@ def _ngrams(values: Sequence[Typed]) -> Typed:
         parts = f"transform(sequence(1, char_length({v}) - {size - 1}), ` p` -> substring({v}, ` p`, {size}))"
         return f"if(char_length({v}) < {size}, CAST(array() AS ARRAY<STRING>), {parts})"
 
-    return typed(bind_if_long(_empty_string_if_null(values[0]), formula), _STRINGS)
+    return typed_sql(bind_if_long(_empty_string_if_null(values[0]), formula), _STRINGS)
 
 
 FUNCTIONS: tuple[Function, ...] = (

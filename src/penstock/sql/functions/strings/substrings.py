@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
@@ -58,12 +58,12 @@ def _substring(values: Sequence[Typed]) -> Typed:
     of = nullable_if_any(STRING, list(values))
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
-        return typed(_substring_of_signed_length(values, to_binary, "octet_length", binary_to_string), of)
+        return typed_sql(_substring_of_signed_length(values, to_binary, "octet_length", binary_to_string), of)
     start = as_spark_int(values[1])
     length = f", {as_spark_int(values[2])}" if len(values) > 2 else ""
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}{length}) AS STRING)"
     sql = cut if isinstance(values[1].constant, int) and values[1].constant != 0 else f"if({start} = 0, '', {cut})"
-    return typed(sql, of)
+    return typed_sql(sql, of)
 
 
 def _refuse_zero_start(value: Typed) -> None:
@@ -75,11 +75,11 @@ def _substring_utf8(values: Sequence[Typed]) -> Typed:
     of = nullable_if_any(STRING, list(values))
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
-        return typed(_substring_of_signed_length(values, str, "char_length", str), of)
+        return typed_sql(_substring_of_signed_length(values, str, "char_length", str), of)
     start = as_spark_int(values[1])
     length = f", {as_spark_int(values[2])}" if len(values) > 2 else ""
     sql = f"if({start} = 0, '', substring({values[0].sql}, {start}{length}))"
-    return typed(sql, of)
+    return typed_sql(sql, of)
 
 
 def _substring_of_signed_length(
@@ -102,10 +102,10 @@ def _substring_of_signed_length(
     )
 
 
-def _left(values: Sequence[Typed]) -> Typed:
+def _left_substring(values: Sequence[Typed]) -> Typed:
     if isinstance(values[1].constant, int) and values[1].constant >= 0:
         cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {as_spark_int(values[1])}) AS STRING)"
-        return typed(cut, nullable_if_any(STRING, list(values)))
+        return typed_sql(cut, nullable_if_any(STRING, list(values)))
     return _substring([values[0], _ONE, values[1]])
 
 
@@ -121,12 +121,12 @@ def _right(values: Sequence[Typed]) -> Typed:
     else:
         start = _right_start(f"octet_length({values[0].sql})", values[1])
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}) AS STRING)"
-    return typed(cut, nullable_if_any(STRING, list(values)))
+    return typed_sql(cut, nullable_if_any(STRING, list(values)))
 
 
 def _right_utf8(values: Sequence[Typed]) -> Typed:
     start = _right_start(f"char_length({values[0].sql})", values[1])
-    return typed(f"substring({values[0].sql}, {start})", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"substring({values[0].sql}, {start})", nullable_if_any(STRING, list(values)))
 
 
 def _right_start(size: str, count: Typed) -> str:
@@ -148,7 +148,7 @@ def _substring_index_function(name: str) -> Function:
             raise BadArguments(f"the delimiter of `{name}` must be a single character", "splitByString takes more")
         count = literal_integer(values[2], "the count")
         sql = f"substring_index({values[0].sql}, {string_literal(sign)}, {max(min(count, 2**31 - 1), -(2**31) + 1)})"
-        return typed(sql, nullable_if_any(STRING, [values[0]]))
+        return typed_sql(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
@@ -181,7 +181,7 @@ def _overlay_function(name: str) -> Function:
             head = part(v, "1", f", {kept}")
             return f"concat({head}, {new}, {part(v, f'{kept} + {length} + 1', '')})"
 
-        return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
+        return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
     return Function(name, (3, 4), ("text", "text", "constant", "constant"), build)
 
@@ -193,7 +193,7 @@ FUNCTIONS: tuple[Function, ...] = (
     template_function("lengthUTF8", "bytes", "char_length({0})", UINT64, "INT"),
     Function("substring", (2, 3), ("bytes", "integer"), _substring),
     Function("substringUTF8", (2, 3), ("text", "integer"), _substring_utf8),
-    Function("left", (2, 2), ("bytes", "integer"), _left),
+    Function("left", (2, 2), ("bytes", "integer"), _left_substring),
     Function("leftUTF8", (2, 2), ("text", "integer"), _left_utf8),
     Function("right", (2, 2), ("bytes", "integer"), _right),
     Function("rightUTF8", (2, 2), ("text", "integer"), _right_utf8),

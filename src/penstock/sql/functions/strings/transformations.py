@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed, unless_null
+from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
@@ -32,7 +32,7 @@ def _same_type_function(name: str, template: str) -> Function:
     """A template whose result has the type of its argument: a FixedString stays one."""
 
     def build(values: Sequence[Typed]) -> Typed:
-        return typed(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
+        return typed_sql(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
@@ -44,7 +44,7 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
         f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
     )
     sql = unless_null(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", *values)
-    return typed(sql, nullable_if_any(STRING, list(values)))
+    return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
 def _trim_function(name: str, template: str) -> Function:
@@ -56,7 +56,7 @@ def _trim_function(name: str, template: str) -> Function:
             raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
         of = nullable_if_any(STRING, [values[0]])
         sql = template.format(values[0].sql, string_literal(signs)) if signs else values[0].sql
-        return typed(sql, of)
+        return typed_sql(sql, of)
 
     return Function(name, (1, 2), ("text", "constant"), build)
 
@@ -64,13 +64,13 @@ def _trim_function(name: str, template: str) -> Function:
 def _repeat(values: Sequence[Typed]) -> Typed:
     if isinstance(values[1].constant, int) and values[1].constant > MAX_REPEAT:
         raise BadArguments(f"the number of times must be at most {MAX_REPEAT}")
-    return typed(f"repeat({values[0].sql}, {as_spark_int(values[1])})", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"repeat({values[0].sql}, {as_spark_int(values[1])})", nullable_if_any(STRING, list(values)))
 
 
-def _space(values: Sequence[Typed]) -> Typed:
+def _repeat_space(values: Sequence[Typed]) -> Typed:
     if isinstance(values[0].constant, int) and values[0].constant > MAX_REPEAT:
         raise BadArguments(f"the number of blanks must be at most {MAX_REPEAT}")
-    return typed(f"repeat(' ', {as_spark_int(values[0])})", nullable_if_any(STRING, list(values)))
+    return typed_sql(f"repeat(' ', {as_spark_int(values[0])})", nullable_if_any(STRING, list(values)))
 
 
 def _pad_function(name: str, template: str, letter: str) -> Function:
@@ -83,7 +83,7 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
         if letter == "byte" and not letters.isascii():
             raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
         sql = template.format(values[0].sql, as_spark_int(values[1]), string_literal(letters))
-        return typed(sql, nullable_if_any(STRING, list(values)))
+        return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (2, 3), ("text", "integer", "constant"), build)
 
@@ -98,7 +98,7 @@ def _translate_function(name: str) -> Function:
         if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
             raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
         sql = f"translate({values[0].sql}, {string_literal(old)}, {string_literal(new)})"
-        return typed(sql, nullable_if_any(STRING, [values[0]]))
+        return typed_sql(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
@@ -110,7 +110,7 @@ def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
     joined = string_literal(sign.encode().decode("latin-1"))
     pattern = string_literal(re.escape(sign.encode().decode("latin-1")))
     parts = f"reverse(split({bytes_as_characters(values[0].sql)}, {pattern}))"
-    return typed(
+    return typed_sql(
         binary_to_string(f"encode(array_join({parts}, {joined}), 'ISO-8859-1')"), nullable_if_any(STRING, [values[0]])
     )
 
@@ -125,7 +125,7 @@ def _append_trailing_char(values: Sequence[Typed]) -> Typed:
     def formula(v: str) -> str:
         return f"if({v} = '' OR endswith({v}, {last}), {v}, concat({v}, {last}))"
 
-    return typed(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
+    return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
 
 
 def _initcap(values: Sequence[Typed]) -> Typed:
@@ -134,7 +134,7 @@ def _initcap(values: Sequence[Typed]) -> Typed:
     words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"
     word = "concat(upper(substring(` w`, 1, 1)), lower(substring(` w`, 2)))"
     each = f"transform({words}, ` w` -> if(` w` RLIKE '^[A-Za-z0-9]', {word}, ` w`))"
-    return typed(
+    return typed_sql(
         binary_to_string(f"encode(array_join({each}, ''), 'ISO-8859-1')"), nullable_if_any(STRING, list(values))
     )
 
@@ -152,7 +152,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _trim_function("trimLeft", "ltrim({1}, {0})"),
     _trim_function("trimRight", "rtrim({1}, {0})"),
     Function("repeat", (2, 2), ("text", "integer"), _repeat),
-    Function("space", (1, 1), ("integer",), _space),
+    Function("space", (1, 1), ("integer",), _repeat_space),
     _pad_function("leftPad", "CAST(lpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
     _pad_function("rightPad", "CAST(rpad(CAST({0} AS BINARY), {1}, CAST({2} AS BINARY)) AS STRING)", "byte"),
     _pad_function("leftPadUTF8", "lpad({0}, {1}, {2})", "character"),
