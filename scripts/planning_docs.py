@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from penstock.plan.diff.changes import change_text
-from penstock.plan.plan import Plan, Rejected, ResourcePlan, Size
+from penstock.plan.plan import Plan, RejectedStrategy, ResourcePlan, Size
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -65,7 +65,7 @@ def _done(planned: ResourcePlan) -> str:
     return f"`{planned.name}` **{_words(planned.strategy)}**{_price(planned.moves)}: {planned.reason}"
 
 
-def _not(other: Rejected) -> str:
+def _not(other: RejectedStrategy) -> str:
     return f"{_words(other.strategy)}{_price(other.moves)}: {other.reason}"
 
 

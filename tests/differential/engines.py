@@ -22,9 +22,9 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
-from penstock.sql.column_types import spark_type
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
+from penstock.sql.stored_types import spark_type
 
 Rows = list[tuple[object, ...]]
 

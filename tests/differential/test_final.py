@@ -19,8 +19,8 @@ from penstock.model.datasource import DataSource
 from penstock.model.merge_rule import Merge
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.parse.project_loader import load_files
-from penstock.sql.column_types import spark_type
 from penstock.sql.engines.merge_rules import merge_rule
+from penstock.sql.stored_types import spark_type
 
 SEEDS = (1, 2)
 KEYS = "`k` UInt8, `p` UInt16"

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from tests.unit.sql.flights import column, text
 
 from penstock.model.types import Type, unwrap_type
-from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.outputs.conversion_probes import ForwardProbes, forward_probes
 from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.spark_text import string_literal
+from penstock.sql.stored_types import column_default, spark_type
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ from tests.unit.sql.flights import query
 
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
-from penstock.sql.column_types import spark_type
+from penstock.sql.stored_types import spark_type
 
 RELAXED = settings(
     max_examples=12,

@@ -12,8 +12,8 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
-from penstock.sql.column_types import spark_type
 from penstock.sql.compile import compile_sql
+from penstock.sql.stored_types import spark_type
 
 pytestmark = pytest.mark.spark
 

@@ -26,15 +26,13 @@ PARTICIPLE = re.compile(rf"[a-z]*[aeiouy][a-z]*(?<!e)ed|[a-z]*[aeiouy][a-z]*(?<!
 DOUBLE_CLASSES: dict[str, str] = {}
 """Classes that two modules define."""
 NAMES_ALLOWED = {
-    "typed": "the module of `Typed`, a piece of SQL with its type",
+    "typed": "the module of `TypedSql`, a piece of SQL with its type",
     "allowed": "the lists of what SQL of DIALECT spark may contain",
     "landing": "a noun: rows land in a landing table",
-    "missing": "the functions of ClickHouse that are missing",
     "ordering": "a noun: the order of values",
     "rendering": "a noun: templates are rendered",
     "rounding": "a noun: the functions that round",
     "split": "a verb: the functions splitByChar, splitByString and the like",
-    "unchanged": "the data sources that a change leaves unchanged",
     "unsupported": "the clauses that are not supported",
 }
 """Modules and public functions whose name looks like a bare participle."""

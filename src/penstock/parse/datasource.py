@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
-from penstock.parse.directives import (
+from penstock.parse.directive_values import (
     parse_items,
     parse_name,
     parse_text,

@@ -17,7 +17,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Endpoint, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.parse.datafile import Entry, parse_datafile
-from penstock.parse.directives import (
+from penstock.parse.directive_values import (
     parse_items,
     parse_name,
     parse_target,

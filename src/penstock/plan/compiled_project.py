@@ -18,14 +18,14 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
-from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
 from penstock.sql.query import CompiledView, Query, SourceRead
+from penstock.sql.stored_types import UnknownState, column_default, spark_type
 from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of
 from penstock.template.errors import PARAMETER_ERRORS
-from penstock.template.frame import DEPLOY, RenderInput, RenderTrace
 from penstock.template.parser import is_template, read_template
+from penstock.template.render_frame import DEPLOY, RenderInput, RenderTrace
 
 
 @dataclass(frozen=True, slots=True)

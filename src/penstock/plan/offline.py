@@ -20,7 +20,7 @@ from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.diff.project_diff import diff_projects, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan
-from penstock.plan.strategies.unchanged import reuse_reason
+from penstock.plan.strategies.unchanged_datasources import reuse_reason
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 

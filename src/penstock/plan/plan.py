@@ -78,7 +78,7 @@ class PlanOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedStrategy:
     """A strategy that was considered and is not right, or dearer. `moves` is None if not known."""
 
     strategy: Strategy
@@ -97,7 +97,7 @@ class ResourcePlan:
     strategy: Strategy
     reason: str
     moves: Size | None = NOTHING
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedStrategy, ...] = ()
     unsettled: tuple[str, ...] = ()
     rollback: Rollback | None = None
 

@@ -20,18 +20,22 @@ from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.project_diff import diff_projects, pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
-from penstock.plan.plan import NOTHING, Live, Plan, PlanOptions, Rejected, ResourcePlan, Size
+from penstock.plan.plan import NOTHING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
 from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
-from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import CostCounter
 from penstock.plan.strategies.datasource_plan import plan_datasource
+from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.removal import removal_problems, removed_resources
-from penstock.plan.strategies.unchanged import has_outdated_reader, keep_running_datasource, refresh_unchanged
-from penstock.plan.tables.barriers import place_barriers
+from penstock.plan.strategies.unchanged_datasources import (
+    has_outdated_reader,
+    keep_running_datasource,
+    refresh_unchanged,
+)
+from penstock.plan.tables.barrier_placement import place_barriers
 from penstock.sql.analysis.expression_facts import expression_facts
 
-__all__ = ["Live", "Plan", "PlanOptions", "Rejected", "ResourcePlan", "Size", "make_plan"]
+__all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan"]
 
 
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
@@ -88,11 +92,11 @@ def _plan_reached(
 
 def _build_context(
     live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
-) -> Context:
+) -> PlanningContext:
     by_resource: dict[str, list[Change]] = {}
     for change in changes:
         by_resource.setdefault(change.resource, []).append(change)
-    return Context(
+    return PlanningContext(
         live=live,
         project=project,
         options=options,
@@ -104,7 +108,7 @@ def _build_context(
     )
 
 
-def _plan_datasources(context: Context, reach: ChangeImpact) -> None:
+def _plan_datasources(context: PlanningContext, reach: ChangeImpact) -> None:
     """Plan the data sources in dependency order; those out of reach first, as they run."""
     for source in context.project.datasources:
         if not reach.has(source.name):
@@ -114,7 +118,7 @@ def _plan_datasources(context: Context, reach: ChangeImpact) -> None:
             context.add(name, reuse_from_candidate(context, reach, name) or plan_datasource(context, name))
 
 
-def _with_sizes(context: Context, plan: Plan, widths: Mapping[str, Mapping[str, int]]) -> Plan:
+def _with_sizes(context: PlanningContext, plan: Plan, widths: Mapping[str, Mapping[str, int]]) -> Plan:
     """The plan with what each data source moves."""
     costs = {name: outcome.costs for name, outcome in context.done.items()}
     counter = CostCounter(costs, context.clones, widths)
@@ -131,7 +135,7 @@ def _column_widths(live: Live, manifest: Manifest) -> Mapping[str, Mapping[str, 
     return {table: live.column_bytes(table) for table in sorted(read)} if live.column_bytes is not None else {}
 
 
-def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
+def _complete_resource_plan(context: PlanningContext, outcome: PlannedDataSource) -> ResourcePlan:
     """The plan of a data source, with the columns that are computed when it is read and the effect of a rollback."""
     before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
     computed = tuple(
@@ -145,7 +149,7 @@ def _complete_resource_plan(context: Context, outcome: Outcome) -> ResourcePlan:
     return replace(outcome.resource, unsettled=computed, rollback=kept)
 
 
-def _unknown_strategy_names(context: Context) -> Iterator[Problem]:
+def _unknown_strategy_names(context: PlanningContext) -> Iterator[Problem]:
     """Strategies requested for names that are no data source."""
     known = [source.name for source in context.project.datasources]
     for name in sorted(set(context.options.strategies) - set(known)):
@@ -153,12 +157,12 @@ def _unknown_strategy_names(context: Context) -> Iterator[Problem]:
         yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
 
 
-def _plan_pipes(context: Context) -> tuple[ResourcePlan, ...]:
+def _plan_pipes(context: PlanningContext) -> tuple[ResourcePlan, ...]:
     """The plans of pipes. They hold no data: rows of a materialized view are counted for its target."""
     return tuple(_plan_pipe(context, pipe) for pipe in context.project.pipes)
 
 
-def _plan_pipe(context: Context, pipe: Pipe) -> ResourcePlan:
+def _plan_pipe(context: PlanningContext, pipe: Pipe) -> ResourcePlan:
     if context.live.project.pipe(pipe.name) is None:
         return ResourcePlan(pipe.name, pipe_kind(pipe), "create", f"new{_target_text(context, pipe)}")
     changes = [change_text(change) for change in context.changes_of(pipe.name)]
@@ -168,12 +172,12 @@ def _plan_pipe(context: Context, pipe: Pipe) -> ResourcePlan:
     return ResourcePlan(pipe.name, pipe_kind(pipe), "none", join_words(changes) + so)
 
 
-def _target_text(context: Context, pipe: Pipe) -> str:
+def _target_text(context: PlanningContext, pipe: Pipe) -> str:
     view = context.compiled.views.get(pipe.name)
     return f"; its rows are in `{view.target}`" if view else ""
 
 
-def _build_manifest(outcomes: list[Outcome]) -> Manifest:
+def _build_manifest(outcomes: list[PlannedDataSource]) -> Manifest:
     new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
     flows, meets = place_barriers((flow for outcome in outcomes for flow in outcome.flows), new)
     return Manifest(
@@ -185,7 +189,7 @@ def _build_manifest(outcomes: list[Outcome]) -> Manifest:
     )
 
 
-def _build_steps(outcomes: list[Outcome], manifest: Manifest) -> tuple[Step, ...]:
+def _build_steps(outcomes: list[PlannedDataSource], manifest: Manifest) -> tuple[Step, ...]:
     steps = [step for outcome in outcomes for step in outcome.steps]
     new = {step.table.id for step in steps if isinstance(step, CreateTable)}
     clones = tuple(outcome.clone for outcome in outcomes if outcome.clone is not None)

@@ -35,9 +35,9 @@ from penstock.sql.clauses.unsupported import refuse_unsupported
 from penstock.sql.clauses.with_clause import read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
 from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.compiler.scope import SelectScope, UsedSources
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import OutputColumns, Translator, too_deep_error
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.engines.column_expression import compile_expression
@@ -46,12 +46,12 @@ from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.outputs.view import TargetRows, view_rows
 from penstock.sql.query import CompiledCopy, CompiledView, Query, SourceRead
-from penstock.sql.spark_dialect.compile import compile_spark
+from penstock.sql.spark_dialect.compile_spark import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
 from penstock.sql.syntax.tree import parse_query
-from penstock.template.errors import PARAMETER_ERRORS, Declined, Fault, TemplateAbort, invalid_parameter
-from penstock.template.frame import CALL, CHECK, DEPLOY, RenderInput
+from penstock.template.errors import PARAMETER_ERRORS, Declined, Fault, TemplateAbort, invalid_parameters
 from penstock.template.parser import is_template, parse_template, read_template
+from penstock.template.render_frame import CALL, CHECK, DEPLOY, RenderInput
 from penstock.template.rendering import RenderedSql, location_in, render
 
 __all__ = [
@@ -256,7 +256,7 @@ def render_template(environment: Environment) -> Environment:
     except Fault as fault:
         problem = fault.problem(location_in(text, fault.offset))
         if given.mode == "call" and fault.code in PARAMETER_ERRORS:
-            raise invalid_parameter(problem) from None
+            raise invalid_parameters(problem) from None
         raise Refused(problem) from None
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.template.declared_parameters import DeclaredParameter
-from penstock.template.frame import Parameter, RenderInput, RenderTrace
 from penstock.template.functions.typed_parameters import TYPED_FUNCTIONS
 from penstock.template.nodes import BranchArm, Template
 from penstock.template.parameter_types import placeholder_text
+from penstock.template.render_frame import Parameter, RenderInput, RenderTrace
 
 MAX_VARIANTS = 64
 """The most calls that are tried for one pipe."""

@@ -56,6 +56,6 @@ class Declined(PenstockError):
         return {**super().as_json(), **self.body}
 
 
-def invalid_parameter(problem: Problem) -> InvalidRequest:
+def invalid_parameters(problem: Problem) -> InvalidRequest:
     """The refusal of a call whose parameters do not do."""
     return InvalidRequest(problem.message, [problem])

@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 from penstock.errors import did_you_mean
 from penstock.template.errors import Fault
-from penstock.template.frame import MAX_DIGITS, RenderFrame
 from penstock.template.functions.call import FunctionCall
 from penstock.template.functions.table import FUNCTIONS
 from penstock.template.methods import METHODS, call_method
@@ -29,6 +28,7 @@ from penstock.template.operators import (
     is_true,
     slice_value,
 )
+from penstock.template.render_frame import MAX_DIGITS, RenderFrame
 from penstock.template.values import Placeholder, Value, describe_value
 
 Expression: TypeAlias = Callable[[RenderFrame], Value]

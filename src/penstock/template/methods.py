@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from penstock.template.errors import Fault
-from penstock.template.frame import RenderFrame
 from penstock.template.operators import elements, is_equal, value_size
+from penstock.template.render_frame import RenderFrame
 from penstock.template.values import Placeholder, Sql, Value, describe_value
 
 Method: TypeAlias = Callable[[Value, Sequence[Value]], Value]

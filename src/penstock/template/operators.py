@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from penstock.template.errors import Fault
-from penstock.template.frame import MAX_DIGITS, RenderFrame
+from penstock.template.render_frame import MAX_DIGITS, RenderFrame
 from penstock.template.values import Placeholder, Sql, Value, describe_value
 
 Number: TypeAlias = float

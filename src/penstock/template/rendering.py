@@ -18,11 +18,11 @@ from typing import Literal, TypeAlias
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.template.errors import Fault
-from penstock.template.frame import Parameter, RenderFrame, RenderInput
 from penstock.template.nodes import Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
 from penstock.template.operators import elements, is_true
 from penstock.template.parameter_types import READERS, WrongValue
 from penstock.template.parser import is_template, read_template
+from penstock.template.render_frame import Parameter, RenderFrame, RenderInput
 from penstock.template.statements import Statement
 from penstock.template.values import Placeholder, UnwritableValue, Value, literal
 

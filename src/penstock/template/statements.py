@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from penstock.template.errors import Fault
 from penstock.template.expressions import ExpressionCompiler, ExpressionSource, Target, read_statement, read_target
-from penstock.template.frame import RenderFrame
 from penstock.template.operators import value_size
+from penstock.template.render_frame import RenderFrame
 from penstock.template.values import Placeholder, Value, describe_value
 
 

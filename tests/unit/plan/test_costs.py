@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.unit.plan.test_planner import EVENTS, FILES, VIEW, events, first, project
 
-from penstock.plan.plan import Rejected, Size
+from penstock.plan.plan import RejectedStrategy, Size
 from penstock.plan.planner import PlanOptions, make_plan
 
 WIDTHS = {"ts": 4_000, "user": 30_000, "note": 10_000, "n": 2_000}
@@ -59,4 +59,4 @@ def test_a_correct_strategy_that_moves_more_is_rejected_for_its_cost() -> None:
     found = plan.resource("events")
     assert found is not None
     assert found.strategy == "bridge"
-    assert Rejected("forward", Size(1000, 50_000), "also correct, but moves more") in found.rejected
+    assert RejectedStrategy("forward", Size(1000, 50_000), "also correct, but moves more") in found.rejected

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.plan.diff.query_equality import is_same_sql, normalize_sql
+from penstock.plan.diff.query_equality import is_same_text, normalize_sql
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_content_is(one: str, other: str) -> None:
 
 def test_none_is_equal_to_none_only() -> None:
     text = Text("1", Location("a"))
-    assert is_same_sql(None, None)
-    assert is_same_sql(text, Text("1 ", Location("b", 3)))
-    assert not is_same_sql(text, None)
-    assert not is_same_sql(None, text)
+    assert is_same_text(None, None)
+    assert is_same_text(text, Text("1 ", Location("b", 3)))
+    assert not is_same_text(text, None)
+    assert not is_same_text(None, text)

@@ -31,7 +31,7 @@ from penstock.parse.project_loader import load_files
 from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.jobs import Job
 from penstock.state.tokens import ApiToken, ApiTokens
-from penstock.template.frame import Parameter
+from penstock.template.render_frame import Parameter
 
 TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
 

@@ -15,7 +15,7 @@ from penstock.serve.http.error_response import error_response
 from penstock.serve.http.request_parameters import parameter_texts, template_parameters
 from penstock.template.declared_parameters import parameters_of
 from penstock.template.errors import Declined, TemplateAbort
-from penstock.template.frame import ListParameter
+from penstock.template.render_frame import ListParameter
 
 PIPE = """DESCRIPTION what is most
 NODE n

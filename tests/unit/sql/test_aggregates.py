@@ -8,8 +8,8 @@ from tests.unit.sql.flights import problems
 from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.aggregates.table import AGGREGATES
-from penstock.sql.column_types import UnknownState, column_default, spark_type, state_arguments
 from penstock.sql.compile import cast_column
+from penstock.sql.stored_types import UnknownState, column_default, spark_type, state_arguments
 
 REFUSED = {
     "varPop(toFloat32(delay))": "`varPop` needs an integer or a Float64: toFloat64(x)",

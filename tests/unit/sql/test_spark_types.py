@@ -7,8 +7,8 @@ from hypothesis import given
 from tests.type_strategies import types as any_type
 
 from penstock.parse.column_types import parse_type
-from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.compile import cast_column
+from penstock.sql.stored_types import UnknownState, column_default, spark_type
 
 STORED = {
     "UInt16": ("INT", "CAST(0 AS INT)"),

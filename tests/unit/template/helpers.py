@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.template.errors import Fault
-from penstock.template.frame import Mode, Parameter, RenderInput
+from penstock.template.render_frame import Mode, Parameter, RenderInput
 from penstock.template.rendering import location_in, render
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import DeclaredParameter, declared_parameters
-from penstock.template.frame import RenderTrace
 from penstock.template.parser import read_template
+from penstock.template.render_frame import RenderTrace
 
 
 def read(template: str) -> dict[str, DeclaredParameter]:

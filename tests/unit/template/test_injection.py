@@ -15,8 +15,8 @@ from penstock.model.datasource import Text
 from penstock.model.project import Project
 from penstock.sql.compile import compile_sql
 from penstock.template.errors import Fault
-from penstock.template.frame import ListParameter, RenderInput
 from penstock.template.parameter_types import FLOATS, INTS, READERS
+from penstock.template.render_frame import ListParameter, RenderInput
 from penstock.template.rendering import RenderedSql, render
 from unit.template.helpers import fault, sql
 

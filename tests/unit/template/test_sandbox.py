@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.template.errors import Fault, TemplateAbort
-from penstock.template.frame import RenderInput
+from penstock.template.render_frame import RenderInput
 from penstock.template.rendering import render
 from unit.template.helpers import fault
 

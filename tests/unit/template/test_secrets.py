@@ -12,7 +12,7 @@ from penstock.model.datasource import Text
 from penstock.parse.project_loader import load_files
 from penstock.redaction import forget_secrets
 from penstock.sql.compile import compile_pipe, compile_sql
-from penstock.template.frame import RenderInput
+from penstock.template.render_frame import RenderInput
 
 
 @pytest.fixture

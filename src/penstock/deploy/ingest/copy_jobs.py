@@ -29,7 +29,7 @@ from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.processes import has_ended
 from penstock.state.jobs import Job, JobState
 from penstock.state.operations import Operation
-from penstock.template.frame import ListParameter, Parameter
+from penstock.template.render_frame import ListParameter, Parameter
 
 LOOK, PAUSE = 0.5, 1.0
 READING: tuple[JobState, ...] = ("reading",)

@@ -23,8 +23,8 @@ from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
 from penstock.model.manifest_updates import mark_materialized
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.column_types import spark_type
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.stored_types import spark_type
 
 PAUSE = 5.0
 """Seconds between two searches for columns to materialize."""

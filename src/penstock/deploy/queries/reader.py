@@ -27,7 +27,7 @@ from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.template.declared_parameters import names_in_templates
-from penstock.template.frame import Parameter, RenderInput
+from penstock.template.render_frame import Parameter, RenderInput
 
 MOST_COMPILED = 64
 MOST_ASKED = 512

@@ -20,7 +20,7 @@ from penstock.errors import Conflict
 from penstock.lake.drift.differences import TableDrift, find_drift, missing_table, unreadable_table
 from penstock.lake.drift.observed_table import ObservedTable, observe_table
 from penstock.model.manifest import REJECTS, SEQ, Field
-from penstock.sql.column_types import spark_type
+from penstock.sql.stored_types import spark_type
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 
 _PROMOTED = {"BIGINT": "long", "DOUBLE": "double"}

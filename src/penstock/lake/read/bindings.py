@@ -16,8 +16,8 @@ from penstock.lake.read.engine_merge import final_relation
 from penstock.lake.spark.names import qualified_table
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark
 from penstock.model.types import Int
-from penstock.sql.column_types import spark_type
 from penstock.sql.spark_text import quote_identifier, replace_columns, string_literal
+from penstock.sql.stored_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from penstock.crash_points import crash_point
 from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
-from penstock.sql.column_types import spark_type
 from penstock.sql.spark_text import quote_identifier, string_literal
+from penstock.sql.stored_types import spark_type
 
 PROPERTIES = {
     "format-version": "2",

@@ -19,8 +19,8 @@ from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
 from penstock.plan.diff.forward_query import keeps_values, read_forward_query
 from penstock.sql.query import ForwardColumn
 from penstock.template.errors import Fault, TemplateAbort
-from penstock.template.frame import DEPLOY
 from penstock.template.parser import is_template
+from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
 
 _WORD = re.compile(r"\w+")

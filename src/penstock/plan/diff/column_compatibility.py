@@ -24,7 +24,7 @@ from penstock.model.types import (
     is_nullable,
     unwrap_type,
 )
-from penstock.sql.column_types import spark_type
+from penstock.sql.stored_types import spark_type
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 

@@ -13,11 +13,11 @@ from sqlglot import exp
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Type
-from penstock.plan.diff.query_equality import is_same_sql
-from penstock.sql.column_types import spark_type
+from penstock.plan.diff.query_equality import is_same_text
 from penstock.sql.compile import compile_forward
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import DIALECT
+from penstock.sql.stored_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ForwardQuery:
 
 def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
     """The forward query for the change from `old` to `new`; None if there is none, or if `old` has the same one."""
-    if new.forward_query is None or is_same_sql(old.forward_query, new.forward_query):
+    if new.forward_query is None or is_same_text(old.forward_query, new.forward_query):
         return None
     try:
         return ForwardQuery(compile_forward(new.forward_query, old.columns, new.columns))

@@ -36,8 +36,8 @@ from penstock.plan.diff.changes import (
 )
 from penstock.plan.diff.column_matching import ColumnMatch, find_former_names, match_columns
 from penstock.plan.diff.forward_query import read_forward_query
-from penstock.plan.diff.query_equality import is_same_query, is_same_sql, normalize_sql
-from penstock.plan.diff.row_visibility import is_same_ttl
+from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
+from penstock.plan.diff.ttl_and_final import is_same_ttl
 
 
 def diff_projects(before: Project, after: Project) -> tuple[Change, ...]:
@@ -88,7 +88,7 @@ def _column_changes(old: DataSource, new: DataSource, match: ColumnMatch) -> Ite
             yield ColumnRenamed(new.name, column.name, origin.name)
         if column.type != origin.type:
             yield ColumnTypeChanged(new.name, column.name, origin.type, column.type)
-        if not is_same_sql(origin.default, column.default):
+        if not is_same_text(origin.default, column.default):
             texts = [each.default.text if each.default else None for each in (origin, column)]
             yield ColumnDefaultChanged(new.name, column.name, texts[0], texts[1])
         if old.path_of(origin) != new.path_of(column):
@@ -154,7 +154,7 @@ def _normal_forward_query(source: DataSource) -> str | None:
 def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
     old = before.pipe(new.name)
     assert old is not None, "asked for pipes of both versions"
-    if is_same_query(before, after, new.name):
+    if is_same_pipe(before, after, new.name):
         pass
     elif new.materialized is not None:
         yield ViewChanged(new.name, new.materialized.name)

@@ -44,14 +44,14 @@ def _print_quoted(tree: exp.Expr, dialect: Dialect) -> str:
     return str(tree.sql(dialect=dialect, comments=False))
 
 
-def is_same_sql(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
+def is_same_text(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
     """Whether two pieces of SQL are the same but for their form; None is none."""
     if before is None or after is None:
         return before is after
     return normalize_sql(before.text, dialect) == normalize_sql(after.text, dialect)
 
 
-def is_same_query(before: Project, after: Project, name: str) -> bool:
+def is_same_pipe(before: Project, after: Project, name: str) -> bool:
     """Whether two versions of a pipe do the same but for the form of their SQL, the names of their
     nodes and their descriptions."""
     old, new = before.pipe(name), after.pipe(name)

@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 from penstock.model.manifest import BoundColumn, Source, View
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
-from penstock.sql.column_types import spark_type
+from penstock.sql.stored_types import spark_type
 
 TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
 """Families of stored types: the wider type holds each value of the narrower one exactly."""
@@ -208,10 +208,10 @@ class _PhysicalText:
 def stored_type_family(sql: str, name: str, stored: str) -> str:
     """The stored type of a column as far as a view depends on it: only the family, if the width has no effect."""
     family = TYPE_FAMILIES.get(stored)
-    return family if family is not None and is_type_blind(sql, name) else stored
+    return family if family is not None and ignores_column_width(sql, name) else stored
 
 
-def is_type_blind(sql: str, name: str) -> bool:
+def ignores_column_width(sql: str, name: str) -> bool:
     """Whether the width of a column has no effect on a view. Columns are compared by name alone: a column of the same
     name in another source counts as this one."""
     tree = query_facts(sql).tree

@@ -1,8 +1,8 @@
 """Reuse of a data source that another candidate deployment already made.
 
-In: `Context` (with the candidates planned against the same live version) and a name. Out: an outcome without steps,
-or None. Invariant: the data source and everything upstream of it are equal in both projects, so planning it again
-would make the same table again.
+In: `PlanningContext` (with the candidates planned against the same live version) and a name. Out: an outcome without
+steps, or None. Invariant: the data source and everything upstream of it are equal in both projects, so planning it
+again would make the same table again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from penstock.model.project import Project
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_query import read_forward_query
-from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import bind_as_live, columns_stored_as_live
+from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.plan.equivalence.unchanged_history import bind_as_live, columns_stored_as_live
 from penstock.plan.plan import Candidate, ResourcePlan
-from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import PlannedCosts
+from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 
 
-def reuse_from_candidate(context: Context, reach: ChangeImpact, name: str) -> Outcome | None:
+def reuse_from_candidate(context: PlanningContext, reach: ChangeImpact, name: str) -> PlannedDataSource | None:
     """The data source as the first candidate that has the same one made it; None if no candidate has it."""
     if name in context.options.strategies:
         return None
@@ -35,14 +35,14 @@ def _is_alike(project: Project, other: Project, name: str) -> bool:
     return (project.datasource(name), project.pipe(name)) == (other.datasource(name), other.pipe(name))
 
 
-def _build_reused_outcome(context: Context, candidate: Candidate, bound: Binding) -> Outcome | None:
+def _build_reused_outcome(context: PlanningContext, candidate: Candidate, bound: Binding) -> PlannedDataSource | None:
     manifest = candidate.manifest
     table, quarantined = manifest.table(bound.table), manifest.binding(f"{bound.name}_quarantine")
     quarantine = manifest.table(quarantined.table) if quarantined is not None else None
     if table is None or quarantined is None or quarantine is None:
         return None
     meet = manifest.meet(table.id)
-    return Outcome(
+    return PlannedDataSource(
         ResourcePlan(bound.name, "datasource", "reuse", f"the same as in deployment {candidate.name}"),
         (table, quarantine),
         bound,
@@ -51,17 +51,17 @@ def _build_reused_outcome(context: Context, candidate: Candidate, bound: Binding
         (),
         PlannedCosts(holds=context.live.sizes.get(table.id)),
         history=_history_in_live_table(context, bound),
-        forgets=_keeps_no_rows(context, bound.name),
+        loses_rows=_keeps_no_rows(context, bound.name),
         meets=(meet,) if meet is not None else (),
     )
 
 
-def _keeps_no_rows(context: Context, name: str) -> bool:
+def _keeps_no_rows(context: PlanningContext, name: str) -> bool:
     source = context.project.datasource(name)
     return source is not None and source.engine.name == NULL_ENGINE
 
 
-def _history_in_live_table(context: Context, bound: Binding) -> Binding | None:
+def _history_in_live_table(context: PlanningContext, bound: Binding) -> Binding | None:
     """Which columns show live's rows. Only for the table of live: no flow can continue in a table whose barrier is the
     activation of the other candidate."""
     running, source = context.running(bound.name), context.project.datasource(bound.name)

@@ -13,11 +13,11 @@ from typing import Literal
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
-from penstock.plan.diff.query_equality import is_same_query
+from penstock.plan.diff.query_equality import is_same_pipe
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
-from penstock.plan.strategies.context import Context
-from penstock.plan.strategies.costs import Alternative, Cost
+from penstock.plan.strategies.costs import Cost, StrategyAlternative
+from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
 
 
@@ -43,7 +43,7 @@ class StrategyInputs:
     requested: str | None
 
     @property
-    def fed(self) -> bool:
+    def has_views(self) -> bool:
         """Whether views write, or wrote, the table."""
         return bool(self.feeding.kept or self.feeding.new or self.feeding.ended)
 
@@ -69,14 +69,14 @@ class StrategyChoice:
     reason: str
     table: Literal["live", "clone", "new"]
     moves: Cost = NOTHING
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[StrategyAlternative, ...] = ()
     refused: bool = False
 
 
 def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
     """The strategy of a data source that live has: the cheapest correct one, unless the user requests another correct
     one."""
-    right, wrong = _options_for_view_target(inputs) if inputs.fed else _options_for_ingested(inputs)
+    right, wrong = _options_for_view_target(inputs) if inputs.has_views else _options_for_ingested(inputs)
     requested = [choice for choice in right if choice.strategy == inputs.requested]
     best = (requested or right)[0]
     if best.strategy == "none" or (requested and right[0].strategy == "none"):
@@ -85,11 +85,11 @@ def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
     return replace(best, alternatives=(*wrong, *others))
 
 
-def _correct_alternative(choice: StrategyChoice) -> Alternative:
-    return Alternative(choice.strategy, choice.moves)
+def _correct_alternative(choice: StrategyChoice) -> StrategyAlternative:
+    return StrategyAlternative(choice.strategy, choice.moves)
 
 
-_Options = tuple[list[StrategyChoice], list[Alternative]]
+_Options = tuple[list[StrategyChoice], list[StrategyAlternative]]
 """The correct strategies, from the cheapest on (each reads a part of what the next one reads), and wrong ones."""
 
 
@@ -97,7 +97,7 @@ def _options_for_ingested(inputs: StrategyInputs) -> _Options:
     """The strategies of a data source that only has ingested rows."""
     if not inputs.placement.blocked and not inputs.placement.bridged:
         return [_choice_to_stay(inputs)], [
-            Alternative("forward", inputs.size, "not needed: a change of the table's metadata is enough")
+            StrategyAlternative("forward", inputs.size, "not needed: a change of the table's metadata is enough")
         ]
     computed = [(each.column, each.reason) for each in inputs.placement.bridged]
     computed += [(each.column, each.reason) for each in inputs.placement.blocked]
@@ -105,13 +105,15 @@ def _options_for_ingested(inputs: StrategyInputs) -> _Options:
     if not inputs.forward_compiles:
         return [StrategyChoice("forward", f"{reason}: needs a FORWARD_QUERY", "new", inputs.size, refused=True)], []
     names = join_words(f"`{column.name}`" for column, _ in computed)
-    in_place = Alternative("in_place", NOTHING, f"the values of {names} have to be computed from the existing rows")
+    in_place = StrategyAlternative(
+        "in_place", NOTHING, f"the values of {names} have to be computed from the existing rows"
+    )
     forward = StrategyChoice("forward", f"{reason} by FORWARD_QUERY", "new", inputs.size)
     if inputs.placement.blocked:
         reasons = join_words(each.reason for each in inputs.placement.blocked)
         return [forward], [
             in_place,
-            Alternative("bridge", NOTHING, f"cannot be computed when rows are read: {reasons}"),
+            StrategyAlternative("bridge", NOTHING, f"cannot be computed when rows are read: {reasons}"),
         ]
     bridge = StrategyChoice("bridge", f"{reason} by FORWARD_QUERY, evaluated when existing rows are read", "live")
     return [bridge, forward], [in_place]
@@ -123,7 +125,7 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     recompute = StrategyChoice("recompute", inputs.cause or "requested", "new", inputs.recompute_cost)
     if inputs.feeding.unchanged and fits:
         return [_choice_to_stay(inputs), recompute], []
-    in_place = Alternative("in_place", NOTHING, inputs.cause)
+    in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)
     if inputs.same_history is not None and fits and not inputs.same_history.new:
         return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone"), recompute], [in_place]
     if inputs.same_history is not None and fits:
@@ -133,10 +135,10 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
         return [added, recompute], [in_place]
     obstacle = _forward_obstacle(inputs)
     if obstacle is not None:
-        return [recompute], [in_place, Alternative("forward", inputs.size, obstacle)]
+        return [recompute], [in_place, StrategyAlternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":
         return [recompute], [in_place, _correct_alternative(_forward_choices(inputs)[0])]
-    kept = Alternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
+    kept = StrategyAlternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
     return _forward_choices(inputs), [in_place, kept]
 
 
@@ -182,13 +184,13 @@ def _forward_obstacle(inputs: StrategyInputs) -> str | None:
     return "its FORWARD_QUERY does not compile" if inputs.transition.forward.problems else None
 
 
-def find_causes(context: Context, name: str, feeding: ViewPairs) -> tuple[str, ...]:
+def find_causes(context: PlanningContext, name: str, feeding: ViewPairs) -> tuple[str, ...]:
     """Why the views into a data source differ from those of live, as short texts."""
     found = [cause for view, live in feeding.replaced for cause in _causes_in_view(context, name, view, live)]
     return (*found, *(f"`{view.pipe}` no longer feeds it" for view in feeding.removed))
 
 
-def _causes_in_view(context: Context, name: str, view: View, live: View | None) -> list[str]:
+def _causes_in_view(context: PlanningContext, name: str, view: View, live: View | None) -> list[str]:
     if live is None:
         return [f"`{view.pipe}` now feeds it"]
     was = {source.binding.name: source.binding for source in (live.trigger, *live.others)}
@@ -212,8 +214,8 @@ def _has_new_table(source: Source, was: Mapping[str, Binding]) -> bool:
     return before is not None and before.table != source.binding.table
 
 
-def _query_changed(context: Context, view: View) -> bool:
-    return not is_same_query(context.live.project, context.project, view.pipe)
+def _query_changed(context: PlanningContext, view: View) -> bool:
+    return not is_same_pipe(context.live.project, context.project, view.pipe)
 
 
 def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from penstock.model.manifest import Binding, View
-from penstock.plan.plan import NOTHING, Rejected, ResourcePlan, Size, Strategy
+from penstock.plan.plan import NOTHING, RejectedStrategy, ResourcePlan, Size, Strategy
 from penstock.sql.analysis.expression_facts import expression_facts
 
 
@@ -28,7 +28,7 @@ Cost: TypeAlias = Union[Size, ViewsFromBeginning, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class StrategyAlternative:
     """A strategy that was not chosen. `reason` says why it is wrong; None: it is correct, and no cheaper."""
 
     strategy: Strategy
@@ -43,7 +43,7 @@ class PlannedCosts:
 
     moves: Cost = NOTHING
     holds: Cost = None
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[StrategyAlternative, ...] = ()
 
 
 class CostCounter:
@@ -71,10 +71,10 @@ class CostCounter:
         rejected = tuple(map(self._reject, costs.alternatives))
         return replace(resource, moves=self.size(costs.moves), rejected=rejected)
 
-    def _reject(self, alternative: Alternative) -> Rejected:
+    def _reject(self, alternative: StrategyAlternative) -> RejectedStrategy:
         moves = self.size(alternative.cost)
         dearer = "also correct" if moves == NOTHING else "also correct, but moves more"
-        return Rejected(alternative.strategy, moves, alternative.reason or dearer)
+        return RejectedStrategy(alternative.strategy, moves, alternative.reason or dearer)
 
     def _read_by(self, views: Iterable[View]) -> Size | None:
         total = NOTHING

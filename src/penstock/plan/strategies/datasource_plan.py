@@ -1,7 +1,7 @@
 """Plans one data source: places its columns, chooses a strategy, builds the outcome and collects the problems.
 
-In: `Context` and a name; called in dependency order. Out: `Outcome`. Invariant: whatever is wrong, there is an
-outcome, so the problems of the data sources downstream are found too.
+In: `PlanningContext` and a name; called in dependency order. Out: `PlannedDataSource`. Invariant: whatever is wrong,
+there is an outcome, so the problems of the data sources downstream are found too.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from penstock.model.manifest import BoundColumn
 from penstock.plan.diff.changes import rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_query import read_forward_query
-from penstock.plan.diff.row_visibility import build_final_rule, build_ttl_filter, shows_same_rows
-from penstock.plan.equivalence.history import columns_computed_as_live, columns_stored_as_live, pair_projected_views
+from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter, shows_same_rows
+from penstock.plan.equivalence.unchanged_history import (
+    columns_computed_as_live,
+    columns_stored_as_live,
+    pair_projected_views,
+)
 from penstock.plan.equivalence.view_equivalence import ViewPairs, pair_equal_views
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
-from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import ViewsFromBeginning
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
-from penstock.plan.strategies.outcomes import (
+from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
+from penstock.plan.strategies.strategy_results import (
     build_views_into,
     clone_live_table,
     copy_by_forward_query,
@@ -34,14 +38,19 @@ from penstock.plan.strategies.outcomes import (
     keep_live_table,
     refill_by_views,
 )
-from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, place_columns, value_before_cut
-from penstock.plan.tables.flows import TargetTable
+from penstock.plan.tables.column_placement import (
+    ColumnPlacement,
+    DataSourceTransition,
+    place_columns,
+    value_in_older_rows,
+)
+from penstock.plan.tables.flow_builders import TargetTable
 from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq
-from penstock.sql.column_types import spark_type
 from penstock.sql.spark_text import replace_columns
+from penstock.sql.stored_types import spark_type
 
 
-def plan_datasource(context: Context, name: str) -> Outcome:
+def plan_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
     """The outcome of a data source of the next version."""
     source = context.project.datasource(name)
     assert source is not None, "asked for data sources of the project only"
@@ -50,7 +59,7 @@ def plan_datasource(context: Context, name: str) -> Outcome:
     return _apply_engine_rules(context, source, outcome)
 
 
-def _plan_existing(context: Context, running: RunningDataSource, source: DataSource) -> Outcome:
+def _plan_existing(context: PlanningContext, running: RunningDataSource, source: DataSource) -> PlannedDataSource:
     transition = DataSourceTransition(running, source, context.compiled, read_forward_query(running.source, source))
     inputs = _collect_inputs(context, transition)
     choice = choose_strategy(inputs)
@@ -69,7 +78,7 @@ def _plan_existing(context: Context, running: RunningDataSource, source: DataSou
     )
 
 
-def _collect_inputs(context: Context, transition: DataSourceTransition) -> StrategyInputs:
+def _collect_inputs(context: PlanningContext, transition: DataSourceTransition) -> StrategyInputs:
     name, placement = transition.new.name, place_columns(transition)
     feeding = _compare_views(context, transition, placement)
     views = (*(view for view, _ in feeding.kept), *feeding.new)
@@ -90,7 +99,7 @@ def _collect_inputs(context: Context, transition: DataSourceTransition) -> Strat
     )
 
 
-def _compare_views(context: Context, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
+def _compare_views(context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
     """The views of live and of the next version, compared as if the table of live were kept. Views that do not
     compile count as unchanged: they have problems of their own, and nothing is known of their rows."""
     if context.has_failed_feeder(transition.new.name):
@@ -101,7 +110,7 @@ def _compare_views(context: Context, transition: DataSourceTransition, placement
 
 
 def _pair_by_history(
-    context: Context, transition: DataSourceTransition, placement: ColumnPlacement, feeding: ViewPairs
+    context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement, feeding: ViewPairs
 ) -> ViewPairs | None:
     """The views paired by the history that they compute; None unless they compute all rows of live."""
     if feeding.unchanged or not transition.running.views:
@@ -119,7 +128,7 @@ def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:
     return ViewPairs(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
-def _columns_with_live_rows(context: Context, inputs: StrategyInputs) -> frozenset[str]:
+def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) -> frozenset[str]:
     """The columns for which the views compute the same values as the rows of live have."""
     transition, place = inputs.transition, _live_target(inputs.transition, inputs.placement)
     shown = columns_stored_as_live(transition.running, inputs.placement.columns, inputs.placement.match)
@@ -140,7 +149,7 @@ def _live_target(transition: DataSourceTransition, placement: ColumnPlacement) -
     return TargetTable(transition.new, transition.running.table.id, tuple(columns))
 
 
-def _build_outcome(context: Context, inputs: StrategyInputs, choice: StrategyChoice) -> Outcome:
+def _build_outcome(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> PlannedDataSource:
     transition, placement, feeding = inputs.transition, inputs.placement, inputs.feeding
     match choice.table:
         case "live":
@@ -156,7 +165,7 @@ def _build_outcome(context: Context, inputs: StrategyInputs, choice: StrategyCho
                 context,
                 transition,
                 placement,
-                _columns_with_live_rows(context, inputs) if inputs.fed else frozenset(),
+                _columns_with_live_rows(context, inputs) if inputs.has_views else frozenset(),
                 choice,
             )
         case _:
@@ -195,7 +204,7 @@ def _forward_query_problems(inputs: StrategyInputs, choice: StrategyChoice) -> I
         )
 
 
-def _data_losses(context: Context, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
     """Data that is lost for good once the deployment before is retired."""
     if context.options.allow_destructive:
         return
@@ -221,10 +230,10 @@ def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:
     return f"if `{added[0]}` is its new name, add RENAMED_FROM {dropped.name}; " if added and path else ""
 
 
-def _lost_history(context: Context, inputs: StrategyInputs) -> Iterator[Problem]:
+def _lost_history(context: PlanningContext, inputs: StrategyInputs) -> Iterator[Problem]:
     """Rows that cannot be recomputed, because a source of theirs does not keep its own rows."""
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
-    for source in context.forgetful_sources(name):
+    for source in context.sources_without_rows(name):
         message = f"`{name}` would be recomputed from `{source}`, which does not keep its rows: {rows} would be lost"
         hint = "`FORWARD_QUERY > SELECT *` keeps them; with `--allow-destructive-operations` it starts empty"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
@@ -240,7 +249,7 @@ def destructive_problem(message: str, location: Location) -> Problem:
     return Problem("destructive-change", message, location, hint)
 
 
-def _apply_engine_rules(context: Context, source: DataSource, outcome: Outcome) -> Outcome:
+def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: PlannedDataSource) -> PlannedDataSource:
     """The outcome with the filter of its TTL, the rule of FINAL, and the rows of live that a new TTL hides."""
     kept, merges = build_ttl_filter(source), build_final_rule(source)
     running = context.running(source.name)
@@ -250,7 +259,7 @@ def _apply_engine_rules(context: Context, source: DataSource, outcome: Outcome) 
         return replace(outcome, binding=bound, problems=problems)
     if bound.table != running.table.id and outcome.clone is None:
         return replace(outcome, binding=bound, problems=problems)
-    now = {column.name: f"CAST({value_before_cut(column)} AS {spark_type(column.type)})" for column in bound.columns}
+    now = {column.name: f"CAST({value_in_older_rows(column)} AS {spark_type(column.type)})" for column in bound.columns}
     place = source.engine.location("ENGINE_TTL") or source.location
     hidden = HiddenRows(source.name, running.binding, f"NOT ({replace_columns(kept.keeps, now)})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)

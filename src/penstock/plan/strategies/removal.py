@@ -1,7 +1,7 @@
 """What the next version no longer has: data sources, pipes, and dropped columns that a pipe still reads.
 
-In: `Context`. Out: `ResourcePlan`s and problems. Invariant: what is removed stays in place until the version before
-is retired; the planner deletes nothing.
+In: `PlanningContext`. Out: `ResourcePlan`s and problems. Invariant: what is removed stays in place until the version
+before is retired; the planner deletes nothing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from penstock.plan.diff.forward_query import read_forward_query
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
 from penstock.plan.plan import ResourcePlan
-from penstock.plan.strategies.context import Context
 from penstock.plan.strategies.datasource_plan import destructive_problem
+from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.running_datasource import find_running
 
 REASON = "removed: dropped when the previous version is retired"
 
 
-def removed_resources(context: Context) -> Iterator[ResourcePlan]:
+def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
     """The resources of live that the next version does not have."""
     for source in _removed_datasources(context):
         yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED_REASON))
@@ -33,7 +33,7 @@ def removed_resources(context: Context) -> Iterator[ResourcePlan]:
             yield ResourcePlan(pipe.name, pipe_kind(pipe), "drop", "removed")
 
 
-def removal_problems(context: Context) -> Iterator[Problem]:
+def removal_problems(context: PlanningContext) -> Iterator[Problem]:
     """Data that would be deleted, and dropped columns that a pipe still reads."""
     yield from _dropped_columns_in_use(context)
     if context.options.allow_destructive:
@@ -44,12 +44,12 @@ def removal_problems(context: Context) -> Iterator[Problem]:
         yield destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
 
 
-def _removed_datasources(context: Context) -> tuple[DataSource, ...]:
+def _removed_datasources(context: PlanningContext) -> tuple[DataSource, ...]:
     kept = set(context.former.values())
     return tuple(source for source in context.live.project.datasources if source.name not in kept)
 
 
-def _dropped_columns_in_use(context: Context) -> Iterator[Problem]:
+def _dropped_columns_in_use(context: PlanningContext) -> Iterator[Problem]:
     """Dropped columns that were read by pipes which no longer compile. The problem of such a pipe has the place in its
     SQL; this problem has the place of the column and names all its readers."""
     dropped = [

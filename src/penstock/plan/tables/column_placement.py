@@ -17,13 +17,13 @@ from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
 from penstock.plan.diff.forward_query import ForwardQuery, keeps_values
-from penstock.plan.diff.query_equality import is_same_sql
+from penstock.plan.diff.query_equality import is_same_text
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier, replace_columns
+from penstock.sql.stored_types import column_default, spark_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _is_filled_alike(transition: DataSourceTransition, column: Column, origin: C
     old, new = transition.running.source, transition.new
     if not can_ingest(old) and not can_ingest(new):
         return True
-    return is_same_sql(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
+    return is_same_text(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
 
 
 def _convert_live_value(
@@ -168,7 +168,7 @@ def _convert_live_value(
     """Spark SQL for the live value in the new type; None where values may be lost."""
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
-    old = value_before_cut(without_pending_cut(live))
+    old = value_in_older_rows(without_pending_cut(live))
     value = cast_column(old, origin.type, column.type)
     if value is not None or not is_nullable(origin.type) or column.default is None:
         return value
@@ -203,7 +203,9 @@ def _place_by_forward_query(
     copied = transition.running.source.column(forward_column.renames) if forward_column.renames else None
     live = transition.running.binding.column(forward_column.renames) if forward_column.renames else None
     value = (
-        cast_column(value_before_cut(without_pending_cut(live)), copied.type, column.type) if copied and live else None
+        cast_column(value_in_older_rows(without_pending_cut(live)), copied.type, column.type)
+        if copied and live
+        else None
     )
     if value is None:
         return _place_bridged_column(
@@ -223,7 +225,7 @@ def _place_bridged_column(
     if not forward_column.facts.is_repeatable:
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
     values = {
-        column.name: value_before_cut(without_pending_cut(column)) for column in transition.running.binding.columns
+        column.name: value_in_older_rows(without_pending_cut(column)) for column in transition.running.binding.columns
     }
     before = Before(replace_columns(forward_column.sql, values))
     bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
@@ -252,13 +254,13 @@ def _default_for_earlier_rows(
     for name in sorted(expression_facts(default).column_names - above):
         read = transition.new.column(name)
         if name in placed:
-            values[name] = value_before_cut(placed[name].bound)
+            values[name] = value_in_older_rows(placed[name].bound)
         elif read is not None:
             values[name] = f"({_default_for_earlier_rows(transition, read, placed, above | {name})})"
     return replace_columns(default, values)
 
 
-def value_before_cut(column: BoundColumn) -> str:
+def value_in_older_rows(column: BoundColumn) -> str:
     """The value of a bound column for the rows that exist now, as Spark SQL over physical columns."""
     physical, before = quote_identifier(column.physical), column.before
     if before is None or before.is_settled:

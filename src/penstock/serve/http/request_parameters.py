@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
 from penstock.serve.http.request_body import read_body
-from penstock.template.frame import ListParameter, Parameter
+from penstock.template.render_frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
 DEPLOYMENT = ("deployment", "__tb__deployment")

@@ -1,6 +1,6 @@
 """A call of an aggregate function: plain, or with -If, -State, -Merge, -MergeState, -SimpleState, -Distinct …
 
-`aggregate_call` takes the node and the name as `name_parser` has read it (`ParsedAggregate`), and gives the `Typed`
+`aggregate_call` takes the node and the name as `name_parser` has read it (`ParsedAggregate`), and gives the `TypedSql`
 value or state; `over` is the text of an OVER clause. Invariant: an aggregate stands only in a select list, HAVING or
 ORDER BY, never inside of another aggregate.
 """
@@ -16,10 +16,10 @@ from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
-from penstock.sql.column_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals, typed_number_literal
 from penstock.sql.expr.overflow import sum_fits_int64
-from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null
+from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
+from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _SIMPLE_FUNCTIONS = (
@@ -46,7 +46,7 @@ _CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
 """The parameters of the function, and the text of its OVER clause (empty without one)."""
 
 
-def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, over: str = "") -> Typed:
+def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, over: str = "") -> TypedSql:
     """The call as Spark SQL. Raises Refused for its place, or for the number or types of its arguments."""
     if tr.place != "select" and not (tr.place == "window" and not over):
         where = {"filter": "in WHERE", "aggregate": "inside another aggregate"}.get(tr.place, "here")
@@ -105,8 +105,8 @@ def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> Aggr
 
 
 def _merge_states(
-    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: _CallExtras
-) -> Typed:
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql], extras: _CallExtras
+) -> TypedSql:
     """-Merge and -MergeState: states to a value, or to a state."""
     parameters, over = extras
     if len(values) != 1 + call.on_condition:
@@ -123,9 +123,9 @@ def _merge_states(
     state = AggregateState(sql, types, parameters or state_parameters(of), over)
     _check_needs(tr, node, row, types, state.parameters)
     if call.form == "MergeState":
-        return Typed(row.merge(state), of, spark_type(of))
+        return TypedSql(row.merge(state), of, spark_type(of))
     value = row.merged(state) if row.merged is not None else row.finish(replace(state, sql=row.merge(state)))
-    return Typed(value, row.result(types), row.result_spark(types))
+    return TypedSql(value, row.result(types), row.result_spark(types))
 
 
 def _is_state_of(call: ParsedAggregate, of: t.AggregateFunction) -> bool:
@@ -139,8 +139,8 @@ def _function_family(name: str) -> str:
 
 
 def _aggregate_values(
-    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed], extras: _CallExtras
-) -> Typed:
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql], extras: _CallExtras
+) -> TypedSql:
     """Values to a value, or to a state."""
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
@@ -171,7 +171,7 @@ def _check_needs(
         raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs {needed}")
 
 
-def _argument_sql(value: Typed, spark: str, tests: list[Typed]) -> str:
+def _argument_sql(value: TypedSql, spark: str, tests: list[TypedSql]) -> str:
     sql = as_spark(value, spark)
     return f"if({as_condition(tests[0])}, {sql}, NULL)" if tests else sql
 
@@ -193,7 +193,7 @@ def _combined_row(tr: Translator, node: exp.Anonymous, call: ParsedAggregate) ->
     return replace(call, row=row, distinct=False, or_null=False)
 
 
-def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[Typed]) -> None:
+def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql]) -> None:
     low, high = call.row.arity
     name = call_name(node)
     if not low <= len(values) <= high:
@@ -210,11 +210,11 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate,
 
 def _state_of_values(
     tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput, tests: Types
-) -> Typed:
+) -> TypedSql:
     if not call.row.has_state:
         raise tr.refusal(node, "unsupported-state", f"states of `{call.row.name}` are not supported")
     of = state_type(call, (*given.types, *tests), given.parameters)
-    return Typed(call.row.state(given), of, spark_type(of))
+    return TypedSql(call.row.state(given), of, spark_type(of))
 
 
 def _nullable_type(of: Type) -> Type:
@@ -222,7 +222,7 @@ def _nullable_type(of: Type) -> Type:
     return of if isinstance(unwrap_type(of), (t.Array, t.Map, t.Tuple)) else t.Nullable(unwrap_type(of))
 
 
-def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput) -> Typed:
+def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput) -> TypedSql:
     types = tuple(map(_nullable_type, given.types)) if call.or_null else given.types
     given = replace(given, types=types)
     if call.row.plain is not None:
@@ -235,15 +235,15 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
             message = f"states of `{call.name}` are not plain values"
             raise tr.refusal(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result
-        return Typed(sql, t.SimpleAggregateFunction(call.name, plain), spark)
-    return Typed(sql, result, spark)
+        return TypedSql(sql, t.SimpleAggregateFunction(call.name, plain), spark)
+    return TypedSql(sql, result, spark)
 
 
-def finalize_state(tr: Translator, node: exp.Anonymous, value: Typed) -> Typed:
+def finalize_state(tr: Translator, node: exp.Anonymous, value: TypedSql) -> TypedSql:
     """finalizeAggregation(state): the value of one state. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.AggregateFunction):
         raise tr.refusal(node, "wrong-argument-type", f"finalizeAggregation needs a state, this is {value.type}")
     row, types = state_aggregate(of), state_arguments(of)
     sql = row.finish(AggregateState(value.sql, types, state_parameters(of)))
-    return Typed(sql, row.result(types), row.result_spark(types))
+    return TypedSql(sql, row.result(types), row.result_spark(types))

@@ -24,9 +24,9 @@ from penstock.sql.aggregates.name_parser import (
     parse_aggregate_name,
     with_state_combinators,
 )
-from penstock.sql.column_types import parse_parameter, spark_type, state_type
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Typed, as_spark, is_null
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null
+from penstock.sql.stored_types import parse_parameter, spark_type, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
@@ -43,7 +43,7 @@ class _NamedAggregate:
     parameters: tuple[AggregateParameter, ...]
 
 
-def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
+def array_reduce(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """arrayReduce('f(parameter, …)', array, …). Raises Refused."""
     named, values = _read_call(tr, node)
     for value in values:
@@ -55,7 +55,7 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> Typed:
     return _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(arrays), types, named.parameters))
 
 
-def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
+def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """initializeAggregation('f', value, …): the function over the values of this row alone. Raises Refused."""
     named, values = _read_call(tr, node)
     types = tuple(value.type for value in values)
@@ -65,7 +65,7 @@ def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
     return _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(arrays), types, named.parameters))
 
 
-def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, list[Typed]]:
+def _read_call(tr: Translator, node: exp.Anonymous) -> tuple[_NamedAggregate, list[TypedSql]]:
     name = call_name(node)
     _, arguments = call_parts(node)
     if len(arguments) < 2:
@@ -111,7 +111,7 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, named: _NamedAggregate
 def _unmet_need(named: _NamedAggregate, types: Types) -> str | None:
     """What the function needs of its arguments and does not get, as text for the message; None if all is well."""
     for of in types:
-        if is_null(Typed("", of, "")):
+        if is_null(TypedSql("", of, "")):
             return "values with a type"
         if named.row.takes == "number" and not isinstance(_bare_type(of), _NUMBERS):
             return "numbers"
@@ -119,10 +119,10 @@ def _unmet_need(named: _NamedAggregate, types: Types) -> str | None:
 
 
 def _bare_type(of: Type) -> Type:
-    return Typed("", of, "").bare
+    return TypedSql("", of, "").bare
 
 
-def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, rows: AggregateState) -> Typed:
+def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate, rows: AggregateState) -> TypedSql:
     assert named.row.gather is not None
     state = named.row.gather(rows)
     if named.call.form == "State":
@@ -130,6 +130,6 @@ def _apply_aggregate(tr: Translator, node: exp.Anonymous, named: _NamedAggregate
             message = f"states of `{named.call.name}` are not supported over an array"
             raise tr.refusal(node, "unsupported-state", message)
         of = state_type(named.call, rows.types, rows.parameters)
-        return Typed(state, of, spark_type(of))
+        return TypedSql(state, of, spark_type(of))
     sql = named.row.finish(AggregateState(state, rows.types, rows.parameters))
-    return Typed(sql, named.row.result(rows.types), named.row.result_spark(rows.types))
+    return TypedSql(sql, named.row.result(rows.types), named.row.result_spark(rows.types))

@@ -20,10 +20,10 @@ from penstock.sql.calls.aggregates import aggregate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, integer, is_null
+from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
 from penstock.sql.functions.function import BadArguments, Function, is_kind, kind_name
-from penstock.sql.functions.missing import missing_function_hint
+from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
 from penstock.sql.functions.table import find_function, function_names
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
@@ -50,7 +50,7 @@ _RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
 }
 
 
-def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     """`array[index]`. sqlglot has subtracted 1 from a literal index (unless `offset` is 1), so 1 is added again."""
     value = tr.translate(node.this)
     if len(node.expressions) != 1:
@@ -61,12 +61,12 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> Typed:
     return _build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
 
 
-def _translate_concatenation(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
     pair = [tr.translate(node.this), tr.translate(node.expression)]
     return _build_or_refuse(tr, node, lambda: concat(pair))
 
 
-def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], TypedSql]) -> TypedSql:
     """The result of `build`. Its BadArguments is raised as a refusal at the node."""
     try:
         return build()
@@ -74,7 +74,7 @@ def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed])
         raise tr.refusal(node, "wrong-argument-type", error.message, error.hint) from error
 
 
-def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_extract(tr: Translator, node: exp.Expr) -> TypedSql:
     """EXTRACT(part FROM time). `extract(text, pattern)` is a function of the table and does not come here."""
     name = _EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
@@ -82,7 +82,7 @@ def _translate_extract(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
 
 
-def _translate_trim(tr: Translator, node: exp.Expr) -> Typed:
+def _translate_trim(tr: Translator, node: exp.Expr) -> TypedSql:
     """TRIM([LEADING|TRAILING|BOTH] characters FROM text)."""
     characters = node.args.get("expression")
     name = {"LEADING": "trimLeft", "TRAILING": "trimRight"}.get(
@@ -92,7 +92,7 @@ def _translate_trim(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=given))
 
 
-def translate_call(tr: Translator, node: exp.Expr) -> Typed:
+def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
     """A function call by its name. Raises Refused, with the nearest known name, for an unknown function."""
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
@@ -113,7 +113,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> Typed:
     raise tr.refusal(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
-def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> Typed:
+def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> TypedSql:
     """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
     arguments."""
     parameters, arguments = call_parts(node)
@@ -132,11 +132,11 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
             message = f"argument {place + 1} of `{function.name}` must be a {kind_name(kind)}, this is {value.type}"
             raise tr.refusal(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
-        return Typed("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
+        return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
     return _build_or_refuse(tr, node, lambda: function.build(values))
 
 
-def _call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
+def _call_with_filter(tr: Translator, node: exp.Expr) -> TypedSql:
     """`f(x) FILTER (WHERE c)` as the call `fIf(x, c)`."""
     renamed = filter_as_if(node)
     if renamed is None:
@@ -144,7 +144,7 @@ def _call_with_filter(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, renamed)
 
 
-def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> TypedSql:
     """`any(x) RESPECT NULLS` as the call `any_respect_nulls(x)`."""
     inner = node.this
     name = _RESPECT_NULLS_FUNCTIONS.get(call_name(inner) or "")
@@ -154,7 +154,7 @@ def _call_respecting_nulls(tr: Translator, node: exp.Expr) -> Typed:
     return translate_call(tr, renamed)
 
 
-def _call_ignoring_nulls(tr: Translator, node: exp.Expr) -> Typed:
+def _call_ignoring_nulls(tr: Translator, node: exp.Expr) -> TypedSql:
     """`any(x) IGNORE NULLS` as `any(x)`: these functions ignore NULLs anyway."""
     if call_name(node.this) not in _RESPECT_NULLS_FUNCTIONS:
         raise tr.refusal(node, "unsupported-syntax", "only any, anyLast, first_value and last_value have IGNORE NULLS")

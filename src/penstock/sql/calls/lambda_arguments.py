@@ -15,14 +15,14 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import fresh_name
-from penstock.sql.expr.typed import Typed, as_condition, is_null, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_condition, is_null, typed_sql
 from penstock.sql.functions.arguments import zip_arrays
 from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tree import call_name, call_parts
 
 
-def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[Typed]:
+def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) -> list[TypedSql]:
     """The translated arguments, each of them an array. Raises Refused for any other type, or for no argument."""
     values = tr.translate_all(nodes)
     for value, each in zip(values, nodes, strict=True):
@@ -34,7 +34,7 @@ def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) 
     return values
 
 
-def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
+def single_array(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """The only argument of a call without a lambda. Raises Refused for several."""
     _, arguments = call_parts(node)
     if len(arguments) > 1:
@@ -43,7 +43,7 @@ def single_array(tr: Translator, node: exp.Anonymous) -> Typed:
     return array_arguments(tr, node, arguments)[0]
 
 
-def element_type(array: Typed) -> Type:
+def element_type(array: TypedSql) -> Type:
     """The type of an array's elements."""
     assert isinstance(array.bare, t.Array)
     return array.bare.of
@@ -64,7 +64,7 @@ def has_lambda(node: exp.Anonymous) -> bool:
     return bool(arguments) and isinstance(arguments[0], exp.Lambda)
 
 
-def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], Typed]) -> Typed:
+def build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], TypedSql]) -> TypedSql:
     """The result of `build`. Its BadArguments is raised as a refusal at the node."""
     try:
         return build()
@@ -86,7 +86,7 @@ class ArrayLambda:
             self.zipped = zip_arrays([array.sql for array in self.arrays])
         self._blame = (tr, function)
 
-    def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, Typed]:
+    def _locals(self, tr: Translator, function: exp.Lambda, names: list[str]) -> dict[str, TypedSql]:
         """The lambda's parameters as values: elements of the arrays, or the fields of an array of tuples."""
         of = element_type(self.arrays[0])
         if len(names) == len(self.arrays) == 1:

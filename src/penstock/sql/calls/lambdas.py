@@ -26,7 +26,7 @@ from penstock.sql.calls.lambda_arguments import (
 from penstock.sql.compiler.translator import SpecialForm, Translator
 from penstock.sql.expr.bind_once import fresh_name
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import check_order, zip_arrays
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments
@@ -35,24 +35,24 @@ from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tree import call_name, call_parts
 
 
-def _array_map(tr: Translator, node: exp.Anonymous) -> Typed:
+def _array_map(tr: Translator, node: exp.Anonymous) -> TypedSql:
     walk = ArrayLambda(tr, node)
     of = walk.body.type
     body = as_spark(walk.body, value_type(of))
     return typed_sql(f"transform({walk.zipped}, {walk.parameter} -> {body})", t.Array(of))
 
 
-def _array_filter(tr: Translator, node: exp.Anonymous) -> Typed:
+def _array_filter(tr: Translator, node: exp.Anonymous) -> TypedSql:
     walk = ArrayLambda(tr, node)
-    return Typed(
+    return TypedSql(
         walk.first_elements(f"filter({walk.zipped}, {walk.predicate})"), walk.arrays[0].type, walk.arrays[0].spark
     )
 
 
 def _test_form(template: str, of: Type, spark: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         walk = ArrayLambda(tr, _add_identity_lambda(node))
-        return Typed(template.format(walk.zipped, walk.predicate), of, spark)
+        return TypedSql(template.format(walk.zipped, walk.predicate), of, spark)
 
     return form
 
@@ -68,7 +68,7 @@ def _add_identity_lambda(node: exp.Anonymous) -> exp.Anonymous:
 def _find_form(place: int, or_null: str) -> SpecialForm:
     """arrayFirst and arrayLast: the element at `place` (1 the first, -1 the last) among those that pass the test."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         walk = ArrayLambda(tr, node)
         of = element_type(walk.arrays[0])
         found = f"try_element_at({walk.first_elements(f'filter({walk.zipped}, {walk.predicate})')}, {place})"
@@ -82,7 +82,7 @@ def _find_form(place: int, or_null: str) -> SpecialForm:
     return form
 
 
-def _aggregate_array(tr: Translator, node: exp.Anonymous) -> Typed:
+def _aggregate_array(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """arraySum, arrayMin … of an array, or of the values that a lambda makes of its elements."""
     value = _array_map(tr, node) if has_lambda(node) else single_array(tr, node)
     return build_or_refuse(tr, node, lambda: ARRAY_FOLDS[call_name(node) or ""]([value]))
@@ -92,18 +92,18 @@ def _sort_form(descending: str) -> SpecialForm:
     """arraySort and arrayReverseSort by the element, or by what a lambda makes of it. NULLs come last either way; the
     sort is stable."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         if not has_lambda(node):
             array = single_array(tr, node)
             _check_sortable(tr, node, element_type(array))
             sql = _sort_sql(array.sql, ("` l`", "` r`"), descending, element_type(array))
-            return Typed(sql, array.type, array.spark)
+            return TypedSql(sql, array.type, array.spark)
         walk = ArrayLambda(tr, node)
         _check_sortable(tr, node, walk.body.type)
         keyed = f"transform({walk.zipped}, {walk.parameter} -> struct({walk.body.sql} AS k, {walk.parameter} AS v))"
         ordered = _sort_sql(keyed, ("` l`.k", "` r`.k"), descending, walk.body.type)
         values = f"transform({ordered}, ` s` -> ` s`.v)"
-        return Typed(walk.first_elements(values), walk.arrays[0].type, walk.arrays[0].spark)
+        return TypedSql(walk.first_elements(values), walk.arrays[0].type, walk.arrays[0].spark)
 
     return form
 
@@ -131,13 +131,13 @@ def _sort_sql(array: str, sides: tuple[str, str], descending: str, of: Type) -> 
 def _index_form(last: str) -> SpecialForm:
     """arrayFirstIndex and arrayLastIndex: the index, from 1, of an element that passes the test; 0 if none does."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         walk = ArrayLambda(tr, node)
         hits = f"transform({walk.zipped}, {walk.predicate})"
         if not last:
-            return Typed(f"CAST(array_position({hits}, true) AS INT)", UINT32, "INT")
+            return TypedSql(f"CAST(array_position({hits}, true) AS INT)", UINT32, "INT")
         places = f"transform({walk.zipped}, ({walk.parameter}, ` i`) -> if({walk.body_condition}, ` i` + 1, 0))"
-        return Typed(f"coalesce(array_max({places}), 0)", UINT32, "INT")
+        return TypedSql(f"coalesce(array_max({places}), 0)", UINT32, "INT")
 
     return form
 
@@ -148,7 +148,7 @@ def _accumulate_form(
     """A function that builds an array element by element, from the first element on or, with `reverse`, from the
     last."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         walk = ArrayLambda(tr, node)
         made = result(element_type(walk.arrays[0]))
         rows = f"reverse({walk.zipped})" if reverse else walk.zipped
@@ -178,7 +178,7 @@ def _split_after(walk: ArrayLambda, value: str) -> str:
     return f"if(size(` a`) = 0 OR {walk.body_condition}, array_append(` a`, array({value})), {longer})"
 
 
-def _array_fold(tr: Translator, node: exp.Anonymous) -> Typed:
+def _array_fold(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """arrayFold((total, x, …) -> …, array, …, start)."""
     function, arguments = lambda_argument(tr, node), call_parts(node)[1]
     names = [each.name for each in function.expressions]
@@ -216,11 +216,11 @@ _ORDERED_FORMS: Mapping[str, SpecialForm] = {
 class _MapLambda:
     """A map, the Spark names of its key and value inside the lambda, and the translated body of the lambda."""
 
-    value: Typed
+    value: TypedSql
     of: t.Map
     key: str
     item: str
-    body: Typed
+    body: TypedSql
 
     @property
     def parameters(self) -> str:
@@ -250,27 +250,29 @@ def _read_map_lambda(tr: Translator, node: exp.Anonymous) -> _MapLambda:
     return _MapLambda(value, value.bare, key, item, tr.with_locals(known).translate(function.this))
 
 
-def _map_form(build: Callable[[_MapLambda], Typed]) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+def _map_form(build: Callable[[_MapLambda], TypedSql]) -> SpecialForm:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         pairs = _read_map_lambda(tr, node)
         return build_or_refuse(tr, node, lambda: build(pairs))
 
     return form
 
 
-def _map_filter(pairs: _MapLambda) -> Typed:
+def _map_filter(pairs: _MapLambda) -> TypedSql:
     return typed_sql(f"map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})", pairs.of)
 
 
-def _map_exists(pairs: _MapLambda) -> Typed:
-    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})) > 0)", UINT8, "BOOLEAN")
+def _map_exists(pairs: _MapLambda) -> TypedSql:
+    return TypedSql(f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> {pairs.test})) > 0)", UINT8, "BOOLEAN")
 
 
-def _map_all(pairs: _MapLambda) -> Typed:
-    return Typed(f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> NOT {pairs.test})) = 0)", UINT8, "BOOLEAN")
+def _map_all(pairs: _MapLambda) -> TypedSql:
+    return TypedSql(
+        f"(size(map_filter({pairs.value.sql}, {pairs.parameters} -> NOT {pairs.test})) = 0)", UINT8, "BOOLEAN"
+    )
 
 
-def _map_apply(pairs: _MapLambda) -> Typed:
+def _map_apply(pairs: _MapLambda) -> TypedSql:
     of = pairs.body.bare
     if not isinstance(of, t.Tuple) or len(of.fields) != 2 or t.is_nullable(of.fields[0][1]):
         raise BadArguments(f"the lambda of `mapApply` must give a tuple of two values, this is {pairs.body.type}")
@@ -279,7 +281,7 @@ def _map_apply(pairs: _MapLambda) -> Typed:
 
 
 def _map_sort_form(descending: str) -> SpecialForm:
-    def by_lambda(pairs: _MapLambda) -> Typed:
+    def by_lambda(pairs: _MapLambda) -> TypedSql:
         check_order(pairs.body.type)
         if pairs.body.nullable or isinstance(pairs.body.bare, t.Float):
             raise BadArguments("sorting a map by floats or Nullable values is not supported", "mapSort(map)")
@@ -292,7 +294,7 @@ def _map_sort_form(descending: str) -> SpecialForm:
         pairs_sql = f"transform(array_sort({keyed}, {order}), ` s` -> struct(` s`.k AS k, {m}[` s`.k] AS v))"
         return typed_sql(f"map_from_entries({pairs_sql})", pairs.of)
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         if has_lambda(node):
             return _map_form(by_lambda)(tr, node)
         values = tr.translate_all(call_parts(node)[1])

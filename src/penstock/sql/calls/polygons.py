@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.functions.function import UINT8
 
 _Point: TypeAlias = "tuple[Fraction, Fraction]"
@@ -24,7 +24,7 @@ _MOST_CORNERS = 200
 """A limit, because each side is compared with each other one when the SQL is compiled."""
 
 
-def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
+def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> TypedSql:
     point, corners = call_arguments(tr, node, 2, 2)
     value = tr.translate(point)
     fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
@@ -40,7 +40,7 @@ def _point_in_polygon(tr: Translator, node: exp.Anonymous) -> Typed:
     names = [f"` p`.{name or f'_{place}'}" for place, (name, _) in enumerate(fields, 1)]
     pair = ", ".join(f"'{axis}', CAST({name} AS DOUBLE)" for axis, name in zip("xy", names, strict=True))
     bound = f"transform(array({value.sql}), ` p` -> named_struct({pair}))"
-    return Typed(f"transform({bound}, ` p` -> {_inside_sql(ring)})[0]", UINT8, "BOOLEAN")
+    return TypedSql(f"transform({bound}, ` p` -> {_inside_sql(ring)})[0]", UINT8, "BOOLEAN")
 
 
 def _refused_polygon(tr: Translator, node: exp.Expr, what: str) -> Exception:

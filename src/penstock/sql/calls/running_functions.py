@@ -20,7 +20,7 @@ from penstock.sql.compiler.translator import SpecialForm, Translator, call_argum
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.syntax.tree import call_name
 
 _SETTING = "allow_deprecated_error_prone_window_functions"
@@ -96,7 +96,7 @@ def _is_enabling_setting(setting: exp.Expr) -> bool:
     return isinstance(setting, exp.EQ) and setting.this.name == _SETTING and value is not None and value.name == "1"
 
 
-def _row_value(tr: Translator, node: exp.Expr) -> Typed:
+def _row_value(tr: Translator, node: exp.Expr) -> TypedSql:
     """The value of an argument in each row. Raises Refused for an aggregate or an interval."""
     before = tr.trace.aggregates
     tr.trace.windows += 1
@@ -113,7 +113,7 @@ def _difference_form(first: str) -> SpecialForm:
     `first` says what the first row gets: zero (empty) or its own value.
     """
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         (argument,) = call_arguments(tr, node, 1, 1)
         _check_row_order(tr, node, "x - lagInFrame(x, 1, x) OVER (ORDER BY …)")
         value = _row_value(tr, argument)
@@ -134,7 +134,7 @@ def _difference_form(first: str) -> SpecialForm:
     return form
 
 
-def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
+def _numeric_value(value: TypedSql) -> tuple[str, str, t.Type] | None:
     """A value as a number wide enough for differences, its Spark type, and the type of the result; None if
     unsupported."""
     match value.bare:
@@ -154,7 +154,7 @@ def _numeric_value(value: Typed) -> tuple[str, str, t.Type] | None:
             return None
 
 
-def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
+def _neighbor(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """neighbor(x, n[, default]): the value n rows later, or earlier if n is negative."""
     arguments = call_arguments(tr, node, 2, 3)
     _check_row_order(
@@ -179,7 +179,7 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed_sql(f"{function}({here}, {abs(distance)}, {default}) OVER {_ROW_ORDER}", of)
 
 
-def _running_accumulate(tr: Translator, node: exp.Anonymous) -> Typed:
+def _running_accumulate(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """runningAccumulate(state): the merged states of all rows so far."""
     (argument,) = call_arguments(tr, node, 1, 1)
     _check_row_order(tr, node, "…Merge(state) OVER (ORDER BY …)")

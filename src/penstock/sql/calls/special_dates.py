@@ -23,7 +23,7 @@ from penstock.sql.expr.dates import (
     wall_clock,
     zone_of,
 )
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
@@ -65,7 +65,7 @@ def _read_unit(tr: Translator, node: exp.Expr) -> str:
     return unit
 
 
-def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
+def _date_diff(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """dateDiff(unit, start, end[, zone]): how many times the unit begins between two times."""
     arguments = call_arguments(tr, node, 3, 4)
     unit = _read_unit(tr, arguments[0])
@@ -77,7 +77,7 @@ def _date_diff(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed_sql(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
 
 
-def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> Typed:
+def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> TypedSql:
     """The argument as a value, moved to a time zone if one is given (zero or one node)."""
     value = tr.translate(argument)
     if not zone:
@@ -88,7 +88,7 @@ def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: lis
         raise tr.refusal(node, "wrong-argument-type", error.message) from error
 
 
-def _unit_number(value: Typed, unit: str) -> str:
+def _unit_number(value: TypedSql, unit: str) -> str:
     """The ordinal of the unit that a time lies in (of the year, month, day …), so that a difference counts units."""
     wall = wall_clock(value)
     match unit:
@@ -110,7 +110,7 @@ def _unit_number(value: Typed, unit: str) -> str:
     return f"floor(unix_micros({moment}) / {micros[unit]})"
 
 
-def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
+def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """toStartOfInterval(time, INTERVAL n unit[, zone])."""
     arguments = call_arguments(tr, node, 2, 3)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
@@ -119,7 +119,7 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> Typed:
     return _start_of_unit(tr, node, value, step.unit, step.constant)
 
 
-def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
+def _date_trunc(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """date_trunc(unit, time[, zone])."""
     arguments = call_arguments(tr, node, 2, 3)
     value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
@@ -135,7 +135,7 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> Typed:
     return found
 
 
-def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+def _start_of_unit(tr: Translator, node: exp.Expr, value: TypedSql, unit: str, step: int) -> TypedSql:
     if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
         raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a time, this is {value.type}")
     if unit in _SUBSECOND_DIGITS:
@@ -145,7 +145,7 @@ def _start_of_unit(tr: Translator, node: exp.Expr, value: Typed, unit: str, step
     return start_of_unit(value, unit, step)
 
 
-def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str, step: int) -> Typed:
+def _start_of_subsecond(tr: Translator, node: exp.Expr, value: TypedSql, unit: str, step: int) -> TypedSql:
     """The start of a number of milliseconds or microseconds; only a DateTime64 has them."""
     if not isinstance(value.bare, t.DateTime64):
         raise tr.refusal(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
@@ -155,7 +155,7 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: Typed, unit: str,
     return typed_sql(sql, nullable_if_any(of, [value]))
 
 
-def _age(tr: Translator, node: exp.Anonymous) -> Typed:
+def _age(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """age(unit, start, end): the number of whole units between two times."""
     arguments = call_arguments(tr, node, 3, 3)
     unit, (first, last) = _read_unit(tr, arguments[0]), tr.translate_all(arguments[1:])
@@ -186,7 +186,7 @@ def _whole_months(a: str, b: str, months: int) -> str:
 def _date_add_form(sign: int) -> SpecialForm:
     """date_add(unit, n, time) and date_add(time, INTERVAL n unit)."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         arguments = call_arguments(tr, node, 2, 3)
         symbol = "+" if sign > 0 else "-"
         if len(arguments) == 2:
@@ -201,7 +201,7 @@ def _date_add_form(sign: int) -> SpecialForm:
 def _add_interval_form(sign: int) -> SpecialForm:
     """addDate and subDate(time, INTERVAL n unit): nothing but an interval may be added."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         time, step = tr.translate_all(call_arguments(tr, node, 2, 2))
         if step.unit is None or not isinstance(time.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` takes a time and an INTERVAL")
@@ -210,7 +210,7 @@ def _add_interval_form(sign: int) -> SpecialForm:
     return form
 
 
-def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
+def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[TypedSql, TypedSql]:
     """Start and end of the window of fixed length that a time lies in."""
     arguments = call_arguments(tr, node, 2, 3)
     time, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
@@ -229,7 +229,7 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[Typed, Typed]:
 def _tumble_form(part: int | None) -> SpecialForm:
     """tumble (both bounds as a tuple), tumbleStart (part 0) and tumbleEnd (part 1)."""
 
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         window = _time_window(tr, node)
         return make_tuple([*window]) if part is None else window[part]
 

@@ -1,8 +1,8 @@
 """Special forms: functions whose arguments are more than values, and operators that are called by name.
 
-`SPECIAL_FORMS` maps a function's name to a `SpecialForm`, which takes the call's node and gives its `Typed` Spark SQL:
-CAST and its kin, `if`, lambdas, `grouping`, `arrayJoin`, `plus(a, b)` … Invariant: a form checks the number and types
-of its own arguments, and a refusal points at the argument that is wrong.
+`SPECIAL_FORMS` maps a function's name to a `SpecialForm`, which takes the call's node and gives its `TypedSql` Spark
+SQL: CAST and its kin, `if`, lambdas, `grouping`, `arrayJoin`, `plus(a, b)` … Invariant: a form checks the number and
+types of its own arguments, and a refusal points at the argument that is wrong.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from penstock.sql.calls.running_functions import RUNNING_FORMS
 from penstock.sql.calls.special_dates import TIME_FORMS
 from penstock.sql.calls.subqueries import membership_call
 from penstock.sql.calls.tuples import TUPLE_FORMS
-from penstock.sql.column_types import column_default
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
-from penstock.sql.expr.typed import Typed, is_null, text, typed_sql
+from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
+from penstock.sql.stored_types import column_default
 from penstock.sql.syntax.tree import call_parts
 
 
 def _arithmetic_form(symbol: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return arithmetic.apply_operator(tr, node, symbol, (left, right))
 
@@ -42,53 +42,53 @@ def _arithmetic_form(symbol: str) -> SpecialForm:
 
 
 def _comparison_form(symbol: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return comparisons.compare(tr, node, symbol, (left, right))
 
     return form
 
 
-def _is_not_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
+def _is_not_distinct_from(tr: Translator, node: exp.Anonymous) -> TypedSql:
     left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
     return comparisons.compare_null_safe(tr, node, (left, right))
 
 
-def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> Typed:
+def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> TypedSql:
     same = _is_not_distinct_from(tr, node)
     return replace(same, sql=f"(NOT {same.sql})")
 
 
 def _logical_form(word: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         return logic.join_conditions(tr, node, word, tr.translate_all(call_arguments(tr, node, 1, 64)))
 
     return form
 
 
-def _xor(tr: Translator, node: exp.Anonymous) -> Typed:
+def _xor(tr: Translator, node: exp.Anonymous) -> TypedSql:
     return logic.join_by_xor(tr, node, tr.translate_all(call_arguments(tr, node, 2, 64)))
 
 
-def _not(tr: Translator, node: exp.Anonymous) -> Typed:
+def _not(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     return logic.translate_not(tr, exp.Not(this=argument))
 
 
 def _like_form(word: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         left, right = tr.translate_all(call_arguments(tr, node, 2, 2))
         return comparisons.match_like(tr, node, (left, right), word)
 
     return form
 
 
-def _if(tr: Translator, node: exp.Anonymous) -> Typed:
+def _if(tr: Translator, node: exp.Anonymous) -> TypedSql:
     test, yes, no = tr.translate_all(call_arguments(tr, node, 3, 3))
     return logic.choose_value(tr, node, [test], [yes, no])
 
 
-def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
+def _multi_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
     values = tr.translate_all(call_arguments(tr, node, 3, 255))
     if len(values) % 2 == 0:
         raise tr.refusal(
@@ -97,7 +97,7 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> Typed:
     return logic.choose_value(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
 
 
-def translate_cast(tr: Translator, node: exp.Expr) -> Typed:
+def translate_cast(tr: Translator, node: exp.Expr) -> TypedSql:
     """CAST(x AS T), x::T and CAST(x, 'T')."""
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
@@ -113,7 +113,7 @@ def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
         raise tr.refusal(node, "unknown-type", str(error), error.hint) from error
 
 
-def _convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, mode: ConversionMode) -> Typed:
+def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type, mode: ConversionMode) -> TypedSql:
     """A value explicitly converted to a type, in a conversion mode. Raises Refused if ClickHouse has no such
     conversion."""
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
@@ -130,7 +130,7 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: Typed, want: Type, m
 
 
 def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         arguments = call_arguments(tr, node, 2, arity)
         value = tr.translate(arguments[0])
         want = _parse_type_name(tr, arguments[1], literal_text(tr, arguments[1]))
@@ -143,13 +143,13 @@ def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
     return form
 
 
-def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> Typed:
+def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     of = _parse_type_name(tr, argument, literal_text(tr, argument))
     return typed_sql(column_default(of), of)
 
 
-def _square(tr: Translator, node: exp.Anonymous) -> Typed:
+def _square(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     if value.unit or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
         raise tr.refusal(node, "wrong-argument-type", f"`sqr` needs a number, this is {value.type}")
@@ -158,7 +158,7 @@ def _square(tr: Translator, node: exp.Anonymous) -> Typed:
     return arithmetic.apply_operator(tr, node, "*", (value, value))
 
 
-def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
+def _type_name(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
@@ -169,18 +169,18 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> Typed:
     return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
 
 
-def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> TypedSql:
     values = tr.translate_all(call_arguments(tr, node, 1, 64))
     refuse_intervals(tr, node, values)
     return make_tuple(values)
 
 
-def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> Typed:
+def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     return finalize_state(tr, node, tr.translate(argument))
 
 
-def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
+def _array_join(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """arrayJoin(array): the row is repeated for each element, before WHERE and GROUP BY. Calls with the same array
     share one expansion."""
     (argument,) = call_arguments(tr, node, 1, 1)
@@ -194,12 +194,12 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed_sql(f"`{name}`.`value`", value.bare.of)
 
 
-def lacks_key(bit: int) -> str:
+def is_key_absent(bit: int) -> str:
     """Spark SQL: whether the grouping set of a row lacks the key of this bit of Spark's grouping_id()."""
     return f"(grouping_id() & {2**bit}) <> 0"
 
 
-def _grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
+def _grouping_bits(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """grouping(key, …): an integer with one bit for each key, 1 if the grouping set of the row lacks it.
 
     In Spark's grouping_id() the first key of `Translator.absent` is the highest bit.
@@ -215,8 +215,8 @@ def _grouping_bits(tr: Translator, node: exp.Anonymous) -> Typed:
             raise tr.refusal(argument, "not-grouped", "`grouping` takes keys of GROUP BY only")
         if sql in tr.absent:
             bit = len(tr.absent) - 1 - list(tr.absent).index(sql)
-            bits.append(f"if({lacks_key(bit)}, {2**place}L, 0L)")
-    return Typed(f"({' + '.join(bits)})" if bits else "CAST(0 AS BIGINT)", t.Int(64, signed=False), "BIGINT")
+            bits.append(f"if({is_key_absent(bit)}, {2**place}L, 0L)")
+    return TypedSql(f"({' + '.join(bits)})" if bits else "CAST(0 AS BIGINT)", t.Int(64, signed=False), "BIGINT")
 
 
 def _pretty_type_name(of: Type, level: int = 0) -> str:

@@ -1,6 +1,6 @@
 """Subqueries in expressions: a scalar subquery, `x IN (…)` and EXISTS.
 
-Each function takes the node and gives a `Typed`. Invariant: a NULL in the set of IN matches nothing and makes no
+Each function takes the node and gives a `TypedSql`. Invariant: a NULL in the set of IN matches nothing and makes no
 result NULL, as in ClickHouse (in standard SQL it would).
 """
 
@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NULL, Typed, is_null, nullable_if_any
+from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
@@ -21,7 +21,7 @@ _UINT8 = t.Int(8, signed=False)
 _TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
 
 
-def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
+def scalar_subquery(tr: Translator, node: exp.Expr) -> TypedSql:
     """`(SELECT …)` as a value: one column, NULL if there is no row; several columns are a tuple. Raises Refused."""
     _refuse_in_lambda(tr, node)
     query = _inner_query(tr, node)
@@ -31,14 +31,14 @@ def scalar_subquery(tr: Translator, node: exp.Expr) -> Typed:
     value = columns[0][1]
     if isinstance(value.bare, (t.Array, t.Map)):
         empty = "raise_error('a subquery as a value gave no row')"
-        return Typed(f"coalesce(({sql}), {empty})", value.type, value.spark)
+        return TypedSql(f"coalesce(({sql}), {empty})", value.type, value.spark)
     if isinstance(value.bare, t.Tuple):
-        return Typed(f"({sql})", t.Nullable(value.bare), value.spark)
-    of = nullable_if_any(value.type, [Typed("", t.Nullable(_UINT8), "INT")])
-    return Typed(f"({sql})", of, value.spark)
+        return TypedSql(f"({sql})", t.Nullable(value.bare), value.spark)
+    of = nullable_if_any(value.type, [TypedSql("", t.Nullable(_UINT8), "INT")])
+    return TypedSql(f"({sql})", of, value.spark)
 
 
-def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, OutputColumns]) -> Typed:
+def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, OutputColumns]) -> TypedSql:
     """Several columns as a tuple. Only a SELECT with exactly one row can: without a row, ClickHouse's type depends on
     the data."""
     sql, columns = compiled
@@ -49,7 +49,7 @@ def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: 
     of = t.Tuple(tuple((name, value.type) for name, value in columns))
     spark = ", ".join(f"{quote_identifier(name)}: {value.spark}" for name, value in columns)
     fields = ", ".join(f"{string_literal(name)}, {quote_identifier(name)}" for name in names)
-    return Typed(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
+    return TypedSql(f"(SELECT named_struct({fields}) FROM ({sql}))", of, f"STRUCT<{spark}>")
 
 
 def _has_one_row(query: exp.Query) -> bool:
@@ -75,13 +75,13 @@ def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
     return inner
 
 
-def exists_test(tr: Translator, node: exp.Expr) -> Typed:
+def exists_test(tr: Translator, node: exp.Expr) -> TypedSql:
     """EXISTS (SELECT …)."""
     sql, _ = tr.subquery(_inner_query(tr, node.this))
-    return Typed(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
+    return TypedSql(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
 
 
-def membership(tr: Translator, node: exp.Expr) -> Typed:
+def membership(tr: Translator, node: exp.Expr) -> TypedSql:
     """`x IN (…)`, where the set is a list, a tuple, an array, a table or a SELECT."""
     value = tr.translate(node.this)
     query = node.args.get("query") or _named_query(tr, node)
@@ -106,13 +106,15 @@ def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Table(this=given.this.copy())))
 
 
-def membership_call(tr: Translator, node: exp.Anonymous) -> Typed:
+def membership_call(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """in(x, set) and notIn(x, set) as functions."""
     _, arguments = call_parts(node)
     if len(arguments) != 2:
         raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
     found = membership(tr, exp.In(this=arguments[0], field=arguments[1]))
-    return found if call_name(node) == "in" or is_null(found) else Typed(f"(NOT {found.sql})", found.type, found.spark)
+    return (
+        found if call_name(node) == "in" or is_null(found) else TypedSql(f"(NOT {found.sql})", found.type, found.spark)
+    )
 
 
 def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
@@ -131,7 +133,7 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
     raise tr.refusal(node, "unsupported-syntax", "expected a list or a SELECT after IN", hint)
 
 
-def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Expr]) -> Typed:
+def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp.Expr]) -> TypedSql:
     if is_null(value):
         return NULL
     pairs = []
@@ -144,13 +146,13 @@ def _in_list(tr: Translator, node: exp.Expr, value: Typed, elements: list[exp.Ex
         left, right = as_comparable_pair(tr, element, value, item)
         pairs.append((left, right))
     if not pairs:
-        return Typed(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
+        return TypedSql(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
     lefts = list(dict.fromkeys(left for left, _ in pairs))
     groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
-    return Typed(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
+    return TypedSql(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
-def _check_time_precision(tr: Translator, node: exp.Expr, cut: Typed, to: Typed) -> None:
+def _check_time_precision(tr: Translator, node: exp.Expr, cut: TypedSql, to: TypedSql) -> None:
     """Raises Refused if `cut` holds a finer time than `to`.
 
     ClickHouse casts the elements of a list to the type of the value, and the value to the type of a SELECT's column. A
@@ -169,7 +171,7 @@ def _loses_precision(cut: t.Type, to: t.Type) -> bool:
     return _TIME_PRECISION.get(type(cut), 0) > _TIME_PRECISION.get(type(to), 2)
 
 
-def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> Typed:
+def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) -> TypedSql:
     _refuse_in_lambda(tr, node)
     sql, columns = tr.subquery(_inner_query(tr, query))
     lefts = _compared_values(value)
@@ -181,34 +183,36 @@ def _in_query(tr: Translator, node: exp.Expr, value: Typed, query: exp.Expr) -> 
     name, column = columns[0]
     if isinstance(column.bare, t.Date):
         _check_time_precision(tr, node, value, column)
-    left, right = as_comparable_pair(tr, node, value, Typed(f"s.{quote_identifier(name)}", column.type, column.spark))
+    left, right = as_comparable_pair(
+        tr, node, value, TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark)
+    )
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quote_identifier(name)} IS NOT NULL" if column.nullable else ""
     )
     found = f"({left} IN ({rows}))"
     if value.nullable:  # Where Spark runs IN as a join it is false for a NULL; in ClickHouse it is NULL.
         found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
-    return Typed(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
+    return TypedSql(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
-def _compared_values(value: Typed) -> list[Typed]:
+def _compared_values(value: TypedSql) -> list[TypedSql]:
     """The values to compare with the columns of the SELECT: the elements of a tuple, or the value itself."""
     if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
         return [value]
     return [
-        Typed(f"{value.sql}.{quote_identifier(name or f'_{place}')}", of, value_type(of))
+        TypedSql(f"{value.sql}.{quote_identifier(name or f'_{place}')}", of, value_type(of))
         for place, (name, of) in enumerate(value.bare.fields, 1)
     ]
 
 
-def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str, OutputColumns]) -> Typed:
+def _in_rows(tr: Translator, node: exp.Expr, lefts: list[TypedSql], rows: tuple[str, OutputColumns]) -> TypedSql:
     """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and the result is never NULL."""
     sql, columns = rows
     for left, (_, column) in zip(lefts, columns, strict=True):
         if isinstance(column.bare, t.Date):
             _check_time_precision(tr, node, left, column)
     pairs = [
-        as_comparable_pair(tr, node, left, Typed(f"s.{quote_identifier(name)}", column.type, column.spark))
+        as_comparable_pair(tr, node, left, TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark))
         for left, (name, column) in zip(lefts, columns, strict=True)
     ]
     shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
@@ -216,4 +220,4 @@ def _in_rows(tr: Translator, node: exp.Expr, lefts: list[Typed], rows: tuple[str
     where = f" WHERE {' AND '.join(given)}" if given else ""
     found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM ({sql}) AS s{where}))"
     missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)
-    return Typed(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")
+    return TypedSql(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
-from penstock.sql.expr.typed import Typed, text, typed_sql
+from penstock.sql.expr.typed import TypedSql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons
 from penstock.sql.operators.literals import make_tuple, negate
 from penstock.sql.operators.names import tuple_element
@@ -21,7 +21,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name
 
 
-def _tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]:
+def _tuple_elements(tr: Translator, node: exp.Expr, value: TypedSql) -> list[TypedSql]:
     """The elements of a tuple as values. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
@@ -30,7 +30,7 @@ def _tuple_elements(tr: Translator, node: exp.Expr, value: Typed) -> list[Typed]
     return [typed_sql(f"{value.sql}.{quote_identifier(name)}", inner) for name, inner in named]
 
 
-def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[tuple[Typed, Typed]]:
+def _element_pairs(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> list[tuple[TypedSql, TypedSql]]:
     left, right = (_tuple_elements(tr, node, value) for value in values)
     if len(left) != len(right):
         raise tr.refusal(node, "wrong-argument-type", "the tuples must have the same number of elements")
@@ -38,7 +38,7 @@ def _element_pairs(tr: Translator, node: exp.Expr, values: list[Typed]) -> list[
 
 
 def _element_wise_form(symbol: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         values = tr.translate_all(call_arguments(tr, node, 2, 2))
         pairs = _element_pairs(tr, node, values)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, pair) for pair in pairs])
@@ -47,7 +47,7 @@ def _element_wise_form(symbol: str) -> SpecialForm:
 
 
 def _scalar_form(symbol: str) -> SpecialForm:
-    def form(tr: Translator, node: exp.Anonymous) -> Typed:
+    def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         value, number = tr.translate_all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
@@ -57,7 +57,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
     return form
 
 
-def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
+def _negate_elements(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     found = [negate(field) for field in _tuple_elements(tr, node, value)]
     elements = [element for element in found if element is not None]
@@ -66,23 +66,23 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> Typed:
     return make_tuple(elements)
 
 
-def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> Typed:
+def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> TypedSql:
     values = tr.translate_all(call_arguments(tr, node, 1, 64))
     return make_tuple([field for value in values for field in _tuple_elements(tr, node, value)])
 
 
-def _sum_values(tr: Translator, node: exp.Anonymous, values: list[Typed]) -> Typed:
+def _sum_values(tr: Translator, node: exp.Anonymous, values: list[TypedSql]) -> TypedSql:
     return reduce(lambda a, b: arithmetic.apply_operator(tr, node, "+", (a, b)), values)
 
 
-def _hamming_distance(tr: Translator, node: exp.Anonymous) -> Typed:
+def _hamming_distance(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """tupleHammingDistance: how many elements differ. It is a sum of UInt8, whose type grows with the number of
     elements."""
     pairs = _element_pairs(tr, node, tr.translate_all(call_arguments(tr, node, 2, 2)))
     return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
 
 
-def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
+def _dot_product(tr: Translator, node: exp.Anonymous) -> TypedSql:
     values = tr.translate_all(call_arguments(tr, node, 2, 2))
     if not all(isinstance(value.bare, t.Tuple) for value in values):
         message = f"`{call_name(node)}` takes two tuples"
@@ -92,19 +92,19 @@ def _dot_product(tr: Translator, node: exp.Anonymous) -> Typed:
     )
 
 
-def _tuple_names(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_names(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     names = ", ".join(string_literal(name) for name in _field_names(tr, node, value))
     return typed_sql(f"array({names})", t.Array(t.String()))
 
 
-def _field_names(tr: Translator, node: exp.Expr, value: Typed) -> list[str]:
+def _field_names(tr: Translator, node: exp.Expr, value: TypedSql) -> list[str]:
     _tuple_elements(tr, node, value)
     assert isinstance(value.bare, t.Tuple)
     return [name or str(place) for place, (name, _) in enumerate(value.bare.fields, 1)]
 
 
-def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
+def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
     fields = _tuple_elements(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
@@ -114,7 +114,7 @@ def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> Typed:
     return typed_sql(f"array({', '.join(pair.sql for pair in pairs)})", of)
 
 
-def _tuple_element(tr: Translator, node: exp.Anonymous) -> Typed:
+def _tuple_element(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """tupleElement(tuple, 1), with a negative index from the end, or tupleElement(tuple, 'name'); a third argument is
     the default."""
     value_node, place, *others = call_arguments(tr, node, 2, 3)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.translator import Translator, known_integer
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.ordering import check_orderable, order_keys
 
 UNBOUNDED = 2**40
@@ -132,7 +132,7 @@ def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
     return _numeric_key(value)
 
 
-def _numeric_key(value: Typed) -> str:
+def _numeric_key(value: TypedSql) -> str:
     of = value.bare
     if isinstance(of, t.DateTime):
         return f"unix_seconds({value.sql})"

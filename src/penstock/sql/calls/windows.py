@@ -21,7 +21,7 @@ from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame,
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
 
 __all__ = ["WINDOW_FUNCTIONS", "translate_window"]
@@ -29,14 +29,14 @@ __all__ = ["WINDOW_FUNCTIONS", "translate_window"]
 _SKIP_NULLS = ("any", "anyLast", "first_value", "last_value", "lag", "lead")
 """Functions that Spark would let ignore NULLs. All but lag and lead do so in ClickHouse anyway; for those two
 ClickHouse accepts IGNORE NULLS without any effect, so it is refused."""
-WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, OverClause], Typed]
+WindowFunction: TypeAlias = Callable[[Translator, exp.Expr, OverClause], TypedSql]
 _UINT64 = t.Int(64, signed=False)
 _ALL_PEERS = WindowFrame("RANGE", -UNBOUNDED, UNBOUNDED)
 _ALL_ROWS = WindowFrame("ROWS", -UNBOUNDED, UNBOUNDED)
 _DEFAULT = WindowFrame("RANGE", -UNBOUNDED, 0)
 
 
-def translate_window(tr: Translator, node: exp.Expr) -> Typed:
+def translate_window(tr: Translator, node: exp.Expr) -> TypedSql:
     """A call with OVER. Raises Refused."""
     wrapper = node.this
     call = wrapper.this if isinstance(wrapper, (exp.IgnoreNulls, exp.RespectNulls)) else wrapper
@@ -56,7 +56,7 @@ def translate_window(tr: Translator, node: exp.Expr) -> Typed:
     return _aggregate_over(tr, call, over)
 
 
-def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
+def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> TypedSql:
     name = call_name(call) or ""
     aggregate = parse_aggregate_name(name)
     if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
@@ -68,18 +68,18 @@ def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> Typed:
     return value
 
 
-def _row_number(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+def _row_number(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     _read_arguments(tr, node, 0, 0)
     _check_ordered(tr, node, over)
-    return Typed(f"row_number(){over.without_frame}", _UINT64, "INT")
+    return TypedSql(f"row_number(){over.without_frame}", _UINT64, "INT")
 
 
 def _rank_form(spark_name: str) -> WindowFunction:
-    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
         _read_arguments(tr, node, 0, 0)
         if over.frame is not None and over.frame.kind != "RANGE":
             raise _refused_frame(tr, node, "no frame, or one in RANGE")
-        return Typed(f"{spark_name}(){over.without_frame}" if over.ordered else "CAST(1 AS INT)", _UINT64, "INT")
+        return TypedSql(f"{spark_name}(){over.without_frame}" if over.ordered else "CAST(1 AS INT)", _UINT64, "INT")
 
     return build
 
@@ -87,29 +87,29 @@ def _rank_form(spark_name: str) -> WindowFunction:
 def _relative_rank_form(spark_name: str, alone: int) -> WindowFunction:
     """percent_rank and cume_dist; `alone` is the value without an ORDER BY."""
 
-    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
         _read_arguments(tr, node, 0, 0)
         if over.frame not in (None, _ALL_PEERS):
             raise _refused_frame(tr, node, "no frame")
         sql = f"{spark_name}(){over.without_frame}" if over.ordered else f"CAST({alone} AS DOUBLE)"
-        return Typed(sql, t.Float(64), "DOUBLE")
+        return TypedSql(sql, t.Float(64), "DOUBLE")
 
     return build
 
 
-def _ntile(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+def _ntile(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     (given,) = _read_arguments(tr, node, 1, 1)
     if over.frame not in (None, _ALL_ROWS):
         raise _refused_frame(tr, node, "no frame")
     _check_ordered(tr, node, over)
     buckets = _literal_number(tr, node, given, 1)
-    return Typed(f"ntile({buckets}){over.without_frame}", _UINT64, "INT")
+    return TypedSql(f"ntile({buckets}){over.without_frame}", _UINT64, "INT")
 
 
 def _offset_form(spark_name: str) -> WindowFunction:
     """lag and lead: over the whole partition, so without a frame."""
 
-    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
         if over.frame is not None:
             raise _refused_frame(tr, node, "no frame")
         return _offset_value(tr, node, over, spark_name, "")
@@ -118,7 +118,7 @@ def _offset_form(spark_name: str) -> WindowFunction:
 
 
 def _offset_in_frame_form(spark_name: str) -> WindowFunction:
-    def build(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+    def build(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
         arguments = _read_arguments(tr, node, 1, 3)
         distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
         frame = over.frame or _DEFAULT
@@ -137,7 +137,7 @@ def _offset_in_frame_form(spark_name: str) -> WindowFunction:
     return build
 
 
-def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: str, inside: str) -> Typed:
+def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: str, inside: str) -> TypedSql:
     """The value of another row.
 
     `inside` is the Spark condition that the row is in the frame: empty if it always is, "false" if it never is.
@@ -150,9 +150,9 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_default(of)
     spark = value_type(unwrap_type(of))
     if inside == "false":
-        return Typed(default, of, spark)
+        return TypedSql(default, of, spark)
     sql = f"{spark_name}(CAST({value.sql} AS {value_type(of)}), {distance}, {default}){over.without_frame}"
-    return Typed(f"if({inside}, {sql}, {default})" if inside else sql, of, spark)
+    return TypedSql(f"if({inside}, {sql}, {default})" if inside else sql, of, spark)
 
 
 def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
@@ -165,17 +165,17 @@ def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
     return f"CAST({value.sql} AS {value_type(of)})"
 
 
-def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     first, second = _read_arguments(tr, node, 2, 2)
     place = _literal_number(tr, node, second, 1)
     value = tr.translate(first)
     spark = value_type(value.bare)
     sql = f"nth_value({as_spark(value, spark)}, {place}){over.sql}"
     sql = f"if(count(1){over.sql} >= {place}, {sql}, {value_default(value.type)})"
-    return Typed(sql, value.type, spark)
+    return TypedSql(sql, value.type, spark)
 
 
-def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) -> Typed:
+def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     """first_value and last_value with RESPECT NULLS."""
     name = {"any": "first_value", "anyLast": "last_value"}.get(call_name(node) or "", call_name(node))
     if name not in ("first_value", "last_value"):
@@ -184,7 +184,7 @@ def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) ->
     value = tr.translate(given)
     spark = value_type(value.bare)
     sql = f"{name}({as_spark(value, spark)}){over.sql}"
-    return Typed(f"if(count(1){over.sql} = 0, {value_default(value.type)}, {sql})", value.type, spark)
+    return TypedSql(f"if(count(1){over.sql} = 0, {value_default(value.type)}, {sql})", value.type, spark)
 
 
 def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.Expr]:

@@ -13,11 +13,11 @@ from itertools import combinations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.calls.special_forms import lacks_key
+from penstock.sql.calls.special_forms import is_key_absent
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
-from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.expr.spark_types import value_default
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.ordering import check_hashable
 from penstock.sql.syntax.problems import Refused, refusal
 
@@ -58,7 +58,7 @@ def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
 
 def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> SelectBlock:
     """The block grouped by the sets. Raises Refused."""
-    keys: dict[str, Typed] = {}
+    keys: dict[str, TypedSql] = {}
     lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
         raise _refusal(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
@@ -72,7 +72,7 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
     return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
 
 
-def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, Typed]) -> str:
+def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql]) -> str:
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refusal(block, node, "a nested list of keys")
     tr = block.translator.at("filter").with_new_trace()
@@ -99,7 +99,7 @@ def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...
     return [each for size in sizes for each in combinations(keys, size)]
 
 
-def _default_if_absent(value: Typed, bit: int) -> Typed:
+def _default_if_absent(value: TypedSql, bit: int) -> TypedSql:
     """The key, or its default if the grouping set of the row lacks it."""
     zero = f"CAST({value_default(value.type)} AS {value.spark})"
-    return replace(value, sql=f"if({lacks_key(bit)}, {zero}, {value.sql})")
+    return replace(value, sql=f"if({is_key_absent(bit)}, {zero}, {value.sql})")

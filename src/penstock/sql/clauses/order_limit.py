@@ -11,9 +11,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
-from penstock.sql.compiler.block import LimitBy, OrderKey, SelectBlock
+from penstock.sql.compiler.select_block import LimitBy, OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator, known_integer
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.ordering import check_hashable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
 
@@ -49,7 +49,7 @@ def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
     return found
 
 
-def _check_distinct(block: SelectBlock, node: exp.Expr, value: Typed, tr: Translator) -> None:
+def _check_distinct(block: SelectBlock, node: exp.Expr, value: TypedSql, tr: Translator) -> None:
     """Raises Refused if a SELECT DISTINCT is sorted by more than its columns: distinct rows have nothing else."""
     shown = {item.value.sql for item in block.items}
     clause = block.tree.args.get("distinct")

@@ -10,8 +10,8 @@ import re
 from sqlglot import exp
 
 from penstock.integer_parsing import parse_whole_number
-from penstock.sql.compiler.block import SelectBlock
-from penstock.sql.expr.typed import Typed
+from penstock.sql.compiler.select_block import SelectBlock
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import refusal
 
 _NUMBER = re.compile(r"\(*-?[0-9]+\)*")
@@ -28,11 +28,11 @@ def resolve_position(block: SelectBlock, node: exp.Expr) -> exp.Expr:
     return block.selected[place - 1].node
 
 
-def is_literal_key(value: Typed) -> bool:
+def is_literal_key(value: TypedSql) -> bool:
     """Whether Spark would read the key as a literal, and a number as a position."""
     return value.constant is not None or _NUMBER.fullmatch(value.sql) is not None
 
 
-def key_sql(value: Typed) -> str:
+def key_sql(value: TypedSql) -> str:
     """The Spark SQL of a key. A literal is cast, so that Spark does not read it as a position."""
     return f"CAST({value.sql} AS {value.spark})" if is_literal_key(value) else value.sql

@@ -12,10 +12,10 @@ from sqlglot import exp
 
 from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
-from penstock.sql.compiler.block import SelectBlock, SelectedColumn, TranslatedColumn
+from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn, TranslatedColumn
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import is_same_clickhouse_type
-from penstock.sql.expr.typed import NOTHING, Typed, as_condition, integer, is_null
+from penstock.sql.expr.typed import NOTHING, TypedSql, as_condition, integer, is_null
 from penstock.sql.operators.logic import join_conditions
 from penstock.sql.operators.ordering import check_hashable
 from penstock.sql.syntax.problems import refusal
@@ -53,7 +53,7 @@ def translate_group_by(block: SelectBlock) -> SelectBlock:
         with block.environment.report.collecting():
             return apply_grouping_sets(block, shape)
         return block
-    keys: list[Typed] = []
+    keys: list[TypedSql] = []
     for node in clause.expressions:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
@@ -77,7 +77,7 @@ def _group_by_all(block: SelectBlock) -> SelectBlock:
     return _with_grouping_keys(block, keys)
 
 
-def _with_grouping_keys(block: SelectBlock, values: list[Typed]) -> SelectBlock:
+def _with_grouping_keys(block: SelectBlock, values: list[TypedSql]) -> SelectBlock:
     keys = [key_sql(value) for value in values]
     translator = replace(block.translator, keys=frozenset((*keys, *(value.sql for value in values))))
     return replace(block, group=tuple(dict.fromkeys(keys)), grouped=True, translator=translator)
@@ -97,7 +97,9 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
 
 
-def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: SelectedColumn, value: Typed) -> None:
+def _check_column(
+    block: SelectBlock, before: list[TranslatedColumn], selected: SelectedColumn, value: TypedSql
+) -> None:
     """Raises Refused for what cannot be a column of a result."""
     tr, node = block.translator, selected.node
     refuse_intervals(tr, node, [value])
@@ -113,7 +115,7 @@ def _check_column(block: SelectBlock, before: list[TranslatedColumn], selected: 
         raise tr.refusal(node, "duplicate-column", message, "give one of them another alias")
 
 
-def select_item_value(tr: Translator, selected: SelectedColumn) -> Typed:
+def select_item_value(tr: Translator, selected: SelectedColumn) -> TypedSql:
     """The value of a column. Inside of its own expression, its alias means the column of that name, not itself."""
     inner = tr.inside(selected.name) if isinstance(selected.node, exp.Alias) else tr
     return inner.translate(selected.node)

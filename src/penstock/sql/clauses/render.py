@@ -12,16 +12,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.block import (
+from penstock.sql.compiler.environment import SelectOutput
+from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
+from penstock.sql.compiler.select_block import (
     OrderKey,
     SelectBlock,
     finished_select,
-    from_to_having,
+    render_from_through_having,
     split_sort_key,
     stored_sql,
 )
-from penstock.sql.compiler.environment import SelectOutput
-from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import NEVER
 from penstock.sql.spark_text import quote_identifier
@@ -95,8 +95,8 @@ def _inner_select(block: SelectBlock) -> str:
     distinct = "DISTINCT " if _is_distinct(block) else ""
     listed = ", ".join(f"{sql} AS {name}" for name, sql in shown.items())
     if not block.qualify:
-        return f"SELECT {distinct}{listed}{from_to_having(block)}"
-    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{from_to_having(block)}"
+        return f"SELECT {distinct}{listed}{render_from_through_having(block)}"
+    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{render_from_through_having(block)}"
     return f"SELECT {distinct}{', '.join(shown)} FROM ({inner}) WHERE `__qualify`"
 
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
-from penstock.sql.compiler.block import SelectBlock, SelectedColumn
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
+from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
 from penstock.sql.operators.names import READING_KEY
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal

@@ -17,7 +17,7 @@ from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_join
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.literals import cast_all
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import refusal
@@ -75,7 +75,9 @@ def refuse_ending(environment: Environment, tree: exp.Query) -> None:
             raise refusal(environment.text, ending, "unsupported-clause", message, hint)
 
 
-def _check_comparable(environment: Environment, tree: exp.SetOperation, columns: tuple[tuple[str, Typed], ...]) -> None:
+def _check_comparable(
+    environment: Environment, tree: exp.SetOperation, columns: tuple[tuple[str, TypedSql], ...]
+) -> None:
     for name, value in columns:
         if _is_incomparable(value.type):
             message = f"{_WORDS[type(tree)]} cannot compare the rows by `{name}`: it is {value.type}"
@@ -95,13 +97,13 @@ def _is_incomparable(of: Type) -> bool:
             return False
 
 
-def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple[Typed, Typed]) -> Typed:
+def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     of = supertype([value.type for value in pair])
     if of is None or _has_own_common_type(*(value.bare for value in pair)):
         message = f"{_WORDS[type(tree)]} of {pair[0].type} and {pair[1].type}: there is no common type"
         raise refusal(environment.text, tree.expression, "no-common-type", message, "cast one of them")
     sparks = {value.spark for value in pair}
-    return Typed("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
+    return TypedSql("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
 
 
 def _has_own_common_type(left: Type, right: Type) -> bool:
@@ -110,7 +112,7 @@ def _has_own_common_type(left: Type, right: Type) -> bool:
     return any(isinstance(a, kinds) and isinstance(b, t.Int) for a, b in ((left, right), (right, left)))
 
 
-def _cast_part(output: SelectOutput, columns: tuple[tuple[str, Typed], ...]) -> str:
+def _cast_part(output: SelectOutput, columns: tuple[tuple[str, TypedSql], ...]) -> str:
     """A part with its columns cast to the common types."""
     if all(own.spark == whole.spark for (_, own), (_, whole) in zip(output.columns, columns, strict=True)):
         return f"(SELECT * FROM ({output.sql}))"
@@ -120,7 +122,7 @@ def _cast_part(output: SelectOutput, columns: tuple[tuple[str, Typed], ...]) -> 
         shown.append(
             quote_identifier(name)
             if same
-            else cast_all([Typed(quote_identifier(name), own.type, own.spark)], whole.type)[0]
+            else cast_all([TypedSql(quote_identifier(name), own.type, own.spark)], whole.type)[0]
         )
     listed = ", ".join(f"{sql} AS {quote_identifier(name)}" for sql, (name, _) in zip(shown, columns, strict=True))
     return f"(SELECT {listed} FROM ({output.sql}))"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.syntax.problems import refusal
 
 _CLAUSES = {

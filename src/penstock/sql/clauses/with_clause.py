@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.environment import Cte, Environment
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.syntax.problems import refusal
 
 

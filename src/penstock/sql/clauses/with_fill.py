@@ -14,12 +14,12 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.clauses.positional_arguments import resolve_position
-from penstock.sql.compiler.block import OrderKey, SelectBlock
 from penstock.sql.compiler.fill_column import FillColumn, FillStep
+from penstock.sql.compiler.select_block import OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator, known_integer, typed_number_literal
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.expr.dates import add_interval, zone_of
-from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.syntax.problems import Refused, refusal
 
@@ -174,7 +174,7 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
     item = block.items[place]
     number = item.value.spark == "BOOLEAN" and not isinstance(item.value.bare, t.Bool)
     spark = "INT" if number else item.value.spark
-    held = Typed("` filled`", item.value.type, spark)
+    held = TypedSql("` filled`", item.value.type, spark)
     tr = block.translator.at("row").with_new_trace().with_locals({item.name: held})
     value = tr.translate(node.this)
     if tr.trace.free:
@@ -191,7 +191,7 @@ def _interpolation_formula(block: SelectBlock, node: exp.Expr, place: int) -> Ca
 class _FillScale:
     """The values of a key as numbers: days of a Date, seconds of a DateTime, microseconds of a DateTime64."""
 
-    key: Typed
+    key: TypedSql
     descending: bool
 
     @property
@@ -247,7 +247,7 @@ class _FillScale:
             case _:
                 return None
 
-    def expression_bound(self, value: Typed) -> str | None:
+    def expression_bound(self, value: TypedSql) -> str | None:
         """The number of a bound that is an expression; None if its type is another one."""
         have, want = value.bare, self.key.bare
         if value.nullable:
@@ -297,7 +297,7 @@ def _counted_step(tr: Translator, node: exp.Expr, scale: _FillScale, number: int
     return FillStep(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
 
 
-def _fractional_step(tr: Translator, node: exp.Expr, scale: _FillScale, value: Typed) -> FillStep:
+def _fractional_step(tr: Translator, node: exp.Expr, scale: _FillScale, value: TypedSql) -> FillStep:
     """Floats are added one after another, so that they are rounded as in ClickHouse."""
     negative = isinstance(node, exp.Neg)
     constant = tr.translate(node.this).constant if negative else typed_number_literal(node) or value.constant
@@ -336,12 +336,12 @@ def _calendar_step(scale: _FillScale, given: tuple[int, str]) -> FillStep:
     """Steps of no fixed length, such as months: each value is made of the one before, so that the 31st stays the
     28th after February."""
     number, unit = given
-    amount = Typed(f"{number}L", t.Int(64, signed=True), "BIGINT", number)
+    amount = TypedSql(f"{number}L", t.Int(64, signed=True), "BIGINT", number)
     least = _SHORTEST_UNIT[unit] * abs(number)
     ticks = {t.Date: 1, t.DateTime: 86400, t.DateTime64: 86400 * 1_000_000}[type(scale.key.bare)] * least // 86400
 
     def following(before: str) -> str:
-        held = Typed(scale.from_number(before), scale.key.bare, scale.key.spark)
+        held = TypedSql(scale.from_number(before), scale.key.bare, scale.key.spark)
         return scale.to_number(add_interval(held, amount, unit, 1).sql)
 
     return FillStep(following=following, at_most=lambda distance: f"CAST({distance} div {ticks}L AS INT) + 2")

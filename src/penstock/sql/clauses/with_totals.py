@@ -18,10 +18,10 @@ from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.clauses.projection import select_item_value
-from penstock.sql.compiler.block import SelectBlock, TranslatedColumn, from_to_having, stored_sql
 from penstock.sql.compiler.environment import SelectOutput, Totals
+from penstock.sql.compiler.select_block import SelectBlock, TranslatedColumn, render_from_through_having, stored_sql
 from penstock.sql.expr.spark_types import value_default
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name
@@ -104,14 +104,15 @@ def _own_totals(block: SelectBlock) -> str:
     if not aggregates:
         return f"SELECT {_select_list(tuple(items))}"
     where = (*block.where, _kept_group_test(block, keys)) if block.having else block.where
-    return f"SELECT {_select_list(tuple(items))}{from_to_having(replace(block, where=where, group=None, having=''))}"
+    ungrouped = replace(block, where=where, group=None, having="")
+    return f"SELECT {_select_list(tuple(items))}{render_from_through_having(ungrouped)}"
 
 
-def _kept_group_test(block: SelectBlock, keys: list[Typed]) -> str:
+def _kept_group_test(block: SelectBlock, keys: list[TypedSql]) -> str:
     """Spark SQL: whether a row belongs to a group that HAVING keeps."""
     shown = ", ".join(f"{key.sql} AS `__k{place}`" for place, key in enumerate(keys))
     same = " AND ".join(f"`__kept`.`__k{place}` <=> {key.sql}" for place, key in enumerate(keys))
-    found = f"SELECT 1 FROM (SELECT {shown or '1 AS `__k`'}{from_to_having(block)}) AS `__kept`"
+    found = f"SELECT 1 FROM (SELECT {shown or '1 AS `__k`'}{render_from_through_having(block)}) AS `__kept`"
     return f"EXISTS ({found}{' WHERE ' if same else ''}{same})"
 
 
@@ -175,7 +176,7 @@ def _count_aggregates(block: SelectBlock, node: exp.Expr) -> int:
     return tr.trace.aggregates
 
 
-def _translate_key(block: SelectBlock, node: exp.Expr) -> Typed | None:
+def _translate_key(block: SelectBlock, node: exp.Expr) -> TypedSql | None:
     """A key; None for a literal, which has the same value in the totals. Raises Refused."""
     tr = block.translator.at("filter").with_new_trace()
     value = tr.translate(resolve_position(block, node))

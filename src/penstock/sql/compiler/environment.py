@@ -17,9 +17,9 @@ from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import UsedSources
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, Report
-from penstock.template.frame import CHECK, RenderInput
+from penstock.template.render_frame import CHECK, RenderInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SelectOutput:
     around the SELECT may change which rows an ANY JOIN keeps."""
 
     sql: str
-    columns: tuple[tuple[str, Typed], ...]
+    columns: tuple[tuple[str, TypedSql], ...]
     grouped: bool = False
     totals: Totals | None = None
     any_join: AnyJoinRows | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +23,26 @@ class ScopeTable:
     columns keep the table's name in a result, as the bare name belongs to another table."""
 
     name: str
-    columns: Mapping[str, Typed]
+    columns: Mapping[str, TypedSql]
     placeholder: str | None = None
     hidden: frozenset[str] = frozenset()
-    own: Mapping[str, Typed] = field(default_factory=dict)
-    whole: Mapping[str, Typed] = field(default_factory=dict)
+    own: Mapping[str, TypedSql] = field(default_factory=dict)
+    whole: Mapping[str, TypedSql] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     table_name: str = ""
     named: frozenset[str] = frozenset()
 
-    def with_columns(self, columns: Mapping[str, Typed]) -> ScopeTable:
+    def with_columns(self, columns: Mapping[str, TypedSql]) -> ScopeTable:
         return replace(self, columns=columns)
 
-    def map_columns(self, change: Callable[[Typed], Typed]) -> ScopeTable:
+    def map_columns(self, change: Callable[[TypedSql], TypedSql]) -> ScopeTable:
         """The table with every column changed, as it reads after a join."""
         columns, own, whole = (
             {name: change(value) for name, value in every.items()} for every in (self.columns, self.own, self.whole)
         )
         return replace(self, columns=columns, own=own, whole=whole)
 
-    def reading(self, name: str, how: str) -> Typed:
+    def reading(self, name: str, how: str) -> TypedSql:
         """A column as it is named: `bare`, after the table (`own`), or by `table.*` (`whole`)."""
         if how == "whole" and name in self.whole:
             return self.whole[name]

@@ -1,6 +1,6 @@
 """The translator of expressions: one node of the ClickHouse syntax tree to typed Spark SQL, recursively.
 
-In: a sqlglot node and the names in scope. Out: `Typed`. The translation of each kind of node is a handler in a table
+In: a sqlglot node and the names in scope. Out: `TypedSql`. The translation of each kind of node is a handler in a table
 (see `calls.dispatch`). Invariant: a node without a handler is refused with its place in the text, never passed
 through. The functions below the class are the checks that handlers share.
 """
@@ -17,7 +17,7 @@ from sqlglot import exp
 from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import Text
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -31,9 +31,9 @@ ExpressionPlace: TypeAlias = Literal["select", "filter", "row", "aggregate", "wi
 """Where an expression stands. Aggregates and windows are allowed in `select` only; `filter` is WHERE, `row` an
 expression over one row, `aggregate` and `window` their arguments."""
 
-OutputColumns: TypeAlias = tuple[tuple[str, Typed], ...]
+OutputColumns: TypeAlias = tuple[tuple[str, TypedSql], ...]
 CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, OutputColumns]]
-NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], Typed]
+NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], TypedSql]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Translator:
     trace: ExpressionTrace = field(default_factory=ExpressionTrace)
     place: ExpressionPlace = "select"
     keys: frozenset[str] = frozenset()
-    locals: Mapping[str, Typed] = field(default_factory=dict)
+    locals: Mapping[str, TypedSql] = field(default_factory=dict)
     resolving: frozenset[str] = frozenset()
-    absent: Mapping[str, Typed] = field(default_factory=dict)
+    absent: Mapping[str, TypedSql] = field(default_factory=dict)
 
-    def translate(self, node: exp.Expr | None) -> Typed:
+    def translate(self, node: exp.Expr | None) -> TypedSql:
         """The node as Spark SQL. Raises Refused if it is not supported, or if there is no node where the parser
         should have found one."""
         if not isinstance(node, exp.Expr):
@@ -77,7 +77,7 @@ class Translator:
             del self.trace.free[mark:]
         return value
 
-    def translate_all(self, nodes: list[exp.Expr]) -> list[Typed]:
+    def translate_all(self, nodes: list[exp.Expr]) -> list[TypedSql]:
         return [self.translate(node) for node in nodes]
 
     def at(self, place: ExpressionPlace) -> Translator:
@@ -111,7 +111,7 @@ class Translator:
     def with_scope(self, scope: SelectScope) -> Translator:
         return replace(self, scope=scope)
 
-    def with_locals(self, names: Mapping[str, Typed]) -> Translator:
+    def with_locals(self, names: Mapping[str, TypedSql]) -> Translator:
         return replace(self, locals={**self.locals, **names})
 
     def refusal(self, node: exp.Expr, code: str, message: str, hint: str | None = None) -> Refused:
@@ -119,7 +119,7 @@ class Translator:
         return refusal(self.text, node, code, message, hint)
 
 
-SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], Typed]
+SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], TypedSql]
 """The translation of a call that does not simply translate its arguments first."""
 
 
@@ -153,7 +153,7 @@ def literal_text(tr: Translator, node: exp.Expr) -> str:
     return value
 
 
-def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[Typed]) -> None:
+def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[TypedSql]) -> None:
     """Raises Refused if one of the values is an interval: those are allowed only beside a time or as a step."""
     found = next((value.unit for value in values if value.unit is not None), None)
     if found is not None:

@@ -23,7 +23,7 @@ from penstock.sql.expr.dates import (
     wrap_to_range,
     zone_of,
 )
-from penstock.sql.expr.typed import Typed, as_spark, number_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, number_sql, unless_null
 
 _TEXTS = (t.String, t.FixedString, t.Json)
 _SECONDS = t.Int(32, signed=False)
@@ -42,7 +42,7 @@ _SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 
 
-def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
     """A value as a Date, DateTime or DateTime64; None if ClickHouse has no such conversion."""
     match want:
         case t.Date():
@@ -55,7 +55,7 @@ def to_time(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
             return None
 
 
-def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | None:
+def _to_date(value: TypedSql, want: t.Date, seconds: t.Int | None) -> Conversion | None:
     """`seconds`: the range of numbers that are accepted; None for all."""
     match value.bare:
         case t.Date(wide):
@@ -74,12 +74,12 @@ def _to_date(value: Typed, want: t.Date, seconds: t.Int | None) -> Conversion | 
             return None
 
 
-def _null_unless_given(value: Typed, found: Conversion) -> Conversion:
+def _null_unless_given(value: TypedSql, found: Conversion) -> Conversion:
     """NULL for a NULL, whatever the formula makes of it."""
     return Conversion(unless_null(found.sql, value), found.valid)
 
 
-def _day_of_number(value: Typed, want: t.Date) -> str:
+def _day_of_number(value: TypedSql, want: t.Date) -> str:
     """Below 65536 a number counts days since 1970, from there on seconds; a number out of the range becomes its
     nearest border."""
     number = number_sql(value)
@@ -95,7 +95,7 @@ def _day_of_number(value: Typed, want: t.Date) -> str:
     return f"if({number} IS NULL, NULL, {shown})" if value.nullable else shown
 
 
-def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conversion | None:
+def _to_datetime(value: TypedSql, want: t.DateTime, seconds: t.Int | None) -> Conversion | None:
     """`seconds`: the range of numbers that are accepted; None for all."""
     match value.bare:
         case t.DateTime():
@@ -116,7 +116,7 @@ def _to_datetime(value: Typed, want: t.DateTime, seconds: t.Int | None) -> Conve
             return None
 
 
-def _convert_best_effort(value: Typed, want: t.DateTime | t.DateTime64) -> Conversion:
+def _convert_best_effort(value: TypedSql, want: t.DateTime | t.DateTime64) -> Conversion:
     """The accurate conversion of a text, which ClickHouse reads as parseDateTimeBestEffort does."""
     found = parse_time_best_effort(value.sql, want, month_first=False)
     return Conversion(found, f"{found} IS NOT NULL")
@@ -132,7 +132,7 @@ def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, *, month_
     return clamp(second, FIRST_SECOND, LAST_SECOND, nullable=True)
 
 
-def _second_of_number(value: Typed) -> str:
+def _second_of_number(value: TypedSql) -> str:
     """The nearest second that a DateTime can hold."""
     of = value.bare
     if isinstance(of, t.Bool) or (isinstance(of, t.Int) and of.bits <= 32 and not of.signed):
@@ -142,7 +142,7 @@ def _second_of_number(value: Typed) -> str:
     return f"timestamp_seconds(CAST({clamp(value.sql, '0', '4294967295', nullable=value.nullable)} AS BIGINT))"
 
 
-def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
+def _in_range(value: TypedSql, seconds: t.Int | None) -> str | None:
     """The condition that a number is whole and in range; None if it always is."""
     have = value.bare
     if seconds is None or isinstance(have, t.Bool) or (isinstance(have, t.Int) and have.low >= 0 and have.bits <= 32):
@@ -151,7 +151,7 @@ def _in_range(value: Typed, seconds: t.Int | None) -> str | None:
     return f"{value.sql} BETWEEN {seconds.low} AND {seconds.high}{whole}"
 
 
-def _to_datetime64(value: Typed, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
+def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.DateTime64(precision, _):
             return Conversion(

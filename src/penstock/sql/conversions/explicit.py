@@ -1,6 +1,6 @@
 """Explicit conversions: CAST, toT, toTOrZero, toTOrNull, accurateCast and its variants.
 
-In: a value and a type. Out: `Typed`, or None where ClickHouse has no such conversion. Invariant: a text that is no
+In: a value and a type. Out: `TypedSql`, or None where ClickHouse has no such conversion. Invariant: a text that is no
 value of the type fails the query, or gives the default or NULL where that was asked for; it never becomes another
 value.
 """
@@ -15,15 +15,15 @@ from typing import Literal, TypeAlias
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
-from penstock.sql.column_types import spark_type
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import cast_column, is_same_state
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, Typed, is_null, typed_sql
+from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
+from penstock.sql.stored_types import spark_type
 
 OnFailure: TypeAlias = Literal["error", "zero", "null"]
 
@@ -42,11 +42,11 @@ CAST_MODE = ConversionMode()
 """The mode of CAST: a failure is an error, numbers out of range wrap around."""
 
 
-def convert(value: Typed, want: Type, mode: ConversionMode = CAST_MODE) -> Typed | None:
+def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> TypedSql | None:
     """`value` as `want`; NULL stays NULL. None if ClickHouse has no such conversion. The value is bound where it is
     used more than once; a default stays outside of that binding."""
     if isinstance(unwrap_type(want), t.AggregateFunction):
-        return Typed(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
+        return TypedSql(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if is_null(value):
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
     known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
@@ -69,7 +69,7 @@ _OPERAND = "` operand`"
 """Stands for the value while the formula is made, so that `tolerant` does not change the value itself."""
 
 
-def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | None:
+def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str | None:
     """The conversion with the rule of its mode for invalid values."""
     value = replace(value, sql=_OPERAND)
     conversion = _find_conversion(value, want, mode)
@@ -84,7 +84,7 @@ def _guarded_formula(value: Typed, want: Type, mode: ConversionMode) -> str | No
             return _default_if_invalid(value, conversion, mode.default or value_default(want))
 
 
-def _raise_if_invalid(value: Typed, want: Type, conversion: Conversion) -> str:
+def _raise_if_invalid(value: TypedSql, want: Type, conversion: Conversion) -> str:
     """An invalid value raises an error; NULL is not invalid."""
     if conversion.valid is None:
         return conversion.sql
@@ -100,7 +100,7 @@ def _null_if_invalid(conversion: Conversion) -> str:
     return suppress_errors(conversion.sql) if may_raise(conversion.sql) else conversion.sql
 
 
-def _default_if_invalid(value: Typed, conversion: Conversion, other: str) -> str:
+def _default_if_invalid(value: TypedSql, conversion: Conversion, other: str) -> str:
     """An invalid value gives `other`; NULL stays NULL."""
     if conversion.valid is not None:
         return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
@@ -110,14 +110,14 @@ def _default_if_invalid(value: Typed, conversion: Conversion, other: str) -> str
 
 
 _CONTAINERS = (t.Array, t.Map, t.Tuple)
-_FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[Typed, Type, Overflow], Conversion | None]], ...] = (
+_FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[TypedSql, Type, Overflow], Conversion | None]], ...] = (
     ((t.Int, t.Float, t.Decimal, t.Bool), numbers.to_number),
     ((t.Date, t.DateTime, t.DateTime64), dates.to_time),
     ((t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6), strings.to_text),
 )
 
 
-def _find_conversion(value: Typed, want: Type, mode: ConversionMode) -> Conversion | None:
+def _find_conversion(value: TypedSql, want: Type, mode: ConversionMode) -> Conversion | None:
     if mode.failure != "error" and not _supports_fallback(value, want):
         return None
     if value.bare == want and value.spark == value_type(want):
@@ -128,14 +128,14 @@ def _find_conversion(value: Typed, want: Type, mode: ConversionMode) -> Conversi
     return _convert_container(value, want, mode.overflow)
 
 
-def _supports_fallback(value: Typed, want: Type) -> bool:
+def _supports_fallback(value: TypedSql, want: Type) -> bool:
     """Arrays, maps and tuples fail as a whole with one element; a Decimal of more than 30 digits overflows in a
     product that nothing turns into NULL."""
     overflows = isinstance(value.bare, t.Decimal) and value.bare.precision > 30 and isinstance(want, t.DateTime64)
     return not overflows and not isinstance(want, _CONTAINERS)
 
 
-def _convert_container(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+def _convert_container(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
     """Arrays, maps and tuples, element by element."""
     have = value.bare
     if have == NOTHING:
@@ -174,12 +174,12 @@ def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     return f"if(` e` IS NULL, raise_error({string_literal(f'cannot convert NULL to {new}')}), {element.sql})"
 
 
-def _as_field(value: Typed, want: Type) -> Typed:
+def _as_field(value: TypedSql, want: Type) -> TypedSql:
     """A field of a tuple; NULL is an error where its new type has none."""
     return value if is_nullable(want) else require_not_null(value, want)
 
 
-def require_not_null(value: Typed, want: Type) -> Typed:
+def require_not_null(value: TypedSql, want: Type) -> TypedSql:
     """A converted value as one of a type without NULL: NULL is an error."""
     if not value.nullable:
         return value

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.column_types import spark_type
 from penstock.sql.expr.common_type import INTEGER_DIGITS, supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NOTHING, Typed, as_spark
+from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark
+from penstock.sql.stored_types import spark_type
 
 
 def cast_column(sql: str, have: Type, want: Type) -> str | None:
@@ -26,7 +26,7 @@ def cast_column(sql: str, have: Type, want: Type) -> str | None:
     return sql if before == after else f"CAST({sql} AS {after})"
 
 
-def implicit_cast(value: Typed, want: Type) -> str | None:
+def implicit_cast(value: TypedSql, want: Type) -> str | None:
     """The SQL of a value as a type that holds all its values, in stored form; None if the type does not."""
     if unwrap_type(value.type) == NOTHING:
         return f"CAST(NULL AS {value_type(want)})" if is_nullable(want) else None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.column_types import UnknownState, column_default, spark_type
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.implicit import implicit_cast, is_same_state
-from penstock.sql.expr.typed import Typed, is_null
+from penstock.sql.expr.typed import TypedSql, is_null
+from penstock.sql.stored_types import UnknownState, column_default, spark_type
 
 
-def convert_for_insert(value: Typed, want: Type, default: str | None = None) -> str | None:
+def convert_for_insert(value: TypedSql, want: Type, default: str | None = None) -> str | None:
     """The SQL; None if there is no conversion. `default` is the column's own default expression."""
     if isinstance(want, t.AggregateFunction) or isinstance(unwrap_type(value.type), t.AggregateFunction):
         return _insert_state(value, want)
@@ -31,7 +31,7 @@ def convert_for_insert(value: Typed, want: Type, default: str | None = None) -> 
     return f"coalesce({lossless}, {otherwise})" if value.nullable and not is_nullable(want) else lossless
 
 
-def _insert_state(value: Typed, want: Type) -> str | None:
+def _insert_state(value: TypedSql, want: Type) -> str | None:
     try:
         same = is_same_state(unwrap_type(value.type), want)
         spark = spark_type(want) if same else ""

@@ -19,13 +19,13 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.dates import from_wall_clock, from_written_clock, zone_of
 from penstock.sql.expr.ip_addresses import ip_literal_digits, ipv6_text, normalize_ipv4
-from penstock.sql.expr.typed import Typed, integer, typed_sql
+from penstock.sql.expr.typed import TypedSql, integer, typed_sql
 from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
 
 
-def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def adapt_literals(tr: Translator, node: exp.Expr, left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:
     """The two values, with a text literal read as a literal of the other type. Raises Refused if it is none."""
     if isinstance(left.constant, str) and not isinstance(right.constant, str):
         return adapt_literal(tr, node, left, right.type), right
@@ -34,7 +34,7 @@ def adapt_literals(tr: Translator, node: exp.Expr, left: Typed, right: Typed) ->
     return left, right
 
 
-def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typed:
+def adapt_literal(tr: Translator, node: exp.Expr, value: TypedSql, of: Type) -> TypedSql:
     """A text literal as a literal of another type; any other value unchanged. Raises Refused."""
     if type(t.unwrap_type(of)) not in _PARSERS or not isinstance(value.constant, str):
         return value
@@ -44,7 +44,7 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: Typed, of: Type) -> Typ
     return found
 
 
-def parse_literal(text: str, of: Type) -> Typed | None:
+def parse_literal(text: str, of: Type) -> TypedSql | None:
     """A text as a literal of a type (without Nullable); None if it is no value of the type, or the type has no
     literals."""
     from_text = _PARSERS.get(type(of))
@@ -54,7 +54,7 @@ def parse_literal(text: str, of: Type) -> Typed | None:
         return None
 
 
-def _parse_date(text: str, of: Type) -> Typed:
+def _parse_date(text: str, of: Type) -> TypedSql:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
     day = date.fromisoformat(text.strip()[:10])
@@ -63,7 +63,7 @@ def _parse_date(text: str, of: Type) -> Typed:
     return typed_sql(f"DATE'{day.isoformat()}'", t.Date())
 
 
-def _parse_time(text: str, of: Type) -> Typed:
+def _parse_time(text: str, of: Type) -> TypedSql:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
     moment = datetime.fromisoformat(text.strip())
@@ -89,29 +89,29 @@ def _is_skipped(moment: datetime, zone: str | None) -> bool:
     return known.astimezone(timezone.utc).astimezone(known.tzinfo).replace(tzinfo=None) != moment
 
 
-def _parse_uuid(text: str, of: Type) -> Typed:
+def _parse_uuid(text: str, of: Type) -> TypedSql:
     return typed_sql(f"'{uuid.UUID(text)}'", t.UUID())
 
 
-def _parse_ipv4(text: str, of: Type) -> Typed:
+def _parse_ipv4(text: str, of: Type) -> TypedSql:
     return typed_sql(f"'{normalize_ipv4(text)}'", t.IPv4())
 
 
-def _parse_ipv6(text: str, of: Type) -> Typed:
+def _parse_ipv6(text: str, of: Type) -> TypedSql:
     return typed_sql(ipv6_text(f"'{ip_literal_digits(text)}'"), t.IPv6())
 
 
-def _parse_enum(text: str, of: Type) -> Typed:
+def _parse_enum(text: str, of: Type) -> TypedSql:
     if not isinstance(of, t.Enum) or text not in dict(of.values):
         raise ValueError(text)
     return typed_sql(string_literal(text), of)
 
 
-def _parse_integer(text: str, of: Type) -> Typed:
+def _parse_integer(text: str, of: Type) -> TypedSql:
     return integer(int(text))
 
 
-_PARSERS: Mapping[type[Type], Callable[[str, Type], Typed]] = {
+_PARSERS: Mapping[type[Type], Callable[[str, Type], TypedSql]] = {
     t.Date: _parse_date,
     t.DateTime: _parse_time,
     t.DateTime64: _parse_time,

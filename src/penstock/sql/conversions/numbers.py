@@ -12,7 +12,7 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, number_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, number_sql
 from penstock.sql.spark_text import string_literal
 
 _INTEGER = "^[+-]?[0-9]+$"
@@ -22,7 +22,7 @@ _LONG_DIGITS = 18
 _TEXTS = (t.String, t.FixedString, t.Json)
 
 
-def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+def to_number(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
     """A value as an integer, float, Decimal or Bool; None if ClickHouse has no such conversion."""
     match want:
         case t.Int():
@@ -35,7 +35,7 @@ def to_number(value: Typed, want: Type, overflow: Overflow) -> Conversion | None
             return _to_bool(value)
 
 
-def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | None:
+def _to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.Int() as have:
             return _integer_to_integer(value, have, want, overflow)
@@ -52,17 +52,17 @@ def _to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion | N
             return _text_to_integer(value, want)
 
 
-def _time_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+def _time_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conversion:
     """Days since 1970 of a date, seconds of a time. An accurate conversion checks the range for DateTime64 only, as
     ClickHouse does."""
     if isinstance(value.bare, t.Date):
-        days = Typed(f"unix_date({value.sql})", t.Int(32), "INT")
+        days = TypedSql(f"unix_date({value.sql})", t.Int(32), "INT")
         return _integer_to_integer(days, t.Int(32), want, "wraps")
-    seconds = Typed(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
+    seconds = TypedSql(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
     return _integer_to_integer(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
 
 
-def _text_to_integer(value: Typed, want: t.Int) -> Conversion | None:
+def _text_to_integer(value: TypedSql, want: t.Int) -> Conversion | None:
     """Digits with a sign; for an enum, the number of its name."""
     if isinstance(value.bare, t.Enum):
         pairs = ", ".join(f"{string_literal(name)}, {number}" for name, number in value.bare.values)
@@ -78,7 +78,7 @@ def _in_range(sql: str, want: t.Int) -> str:
     return f"{sql} BETWEEN {want.low} AND {want.high}"
 
 
-def _integer_to_integer(value: Typed, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
+def _integer_to_integer(value: TypedSql, have: t.Int, want: t.Int, overflow: Overflow) -> Conversion:
     spark = value_type(want)
     if want.low <= have.low and have.high <= want.high:
         return Conversion(as_spark(value, spark))
@@ -108,7 +108,7 @@ def _cut_fraction(sql: str) -> str:
     return f"({sql} - {sql} % 1)"
 
 
-def _float_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversion:
+def _float_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conversion:
     if overflow == "refused":
         valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
         return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
@@ -118,11 +118,11 @@ def _float_to_integer(value: Typed, want: t.Int, overflow: Overflow) -> Conversi
         return Conversion(
             f"CAST(pmod({_cut_fraction(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))"
         )
-    whole = Typed(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
+    whole = TypedSql(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
     return _integer_to_integer(whole, t.Int(64), want, "wraps")
 
 
-def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | None:
+def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion | None:
     spark = value_type(want)
     match value.bare:
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
@@ -146,7 +146,7 @@ def _to_float(value: Typed, want: t.Float, overflow: Overflow) -> Conversion | N
             return None
 
 
-def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
+def _to_decimal(value: TypedSql, want: t.Decimal) -> Conversion | None:
     """Digits after the scale are cut off, not rounded."""
     spark = value_type(want)
     match value.bare:
@@ -167,7 +167,7 @@ def _to_decimal(value: Typed, want: t.Decimal) -> Conversion | None:
             return None
 
 
-def _float_to_decimal(value: Typed, want: t.Decimal) -> Conversion:
+def _float_to_decimal(value: TypedSql, want: t.Decimal) -> Conversion:
     """As in ClickHouse: times 10^scale as a double, then the fraction is cut off."""
     spark = value_type(want)
     scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
@@ -194,7 +194,7 @@ def _cut_to_scale(sql: str, want: t.Decimal) -> Conversion:
     return Conversion(f"CAST({down} AS {value_type(want)})")
 
 
-def _to_bool(value: Typed) -> Conversion | None:
+def _to_bool(value: TypedSql) -> Conversion | None:
     match value.bare:
         case t.Bool() | t.Int() | t.Float() | t.Decimal():
             return Conversion(value.sql if value.spark == "BOOLEAN" else f"({value.sql} <> 0)")

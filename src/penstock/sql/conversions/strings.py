@@ -12,7 +12,7 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
-from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import string_literal
 
 _HEX = "[0-9a-fA-F]"
@@ -21,7 +21,7 @@ _WITHOUT_SIGNS = "'^(.{8})(.{4})(.{4})(.{4})(.{12})$', '$1-$2-$3-$4-$5'"
 _TEXTS = (t.String, t.FixedString, t.UUID, t.Enum, t.Json, t.IPv4, t.IPv6)
 
 
-def to_text(value: Typed, want: Type, overflow: Overflow) -> Conversion | None:
+def to_text(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
     """A value as a type that is stored as text; None if ClickHouse has no such conversion."""
     if isinstance(want, t.Enum):
         return _to_enum(value, want)
@@ -51,7 +51,7 @@ def _to_kept_text(shown: str, want: Type) -> Conversion | None:
             return None
 
 
-def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
+def _to_enum(value: TypedSql, want: t.Enum) -> Conversion | None:
     if isinstance(value.bare, t.Int):
         pairs = ", ".join(f"{number}, {string_literal(name)}" for name, number in want.values)
         sql = f"map({pairs})[{as_spark(value, 'INT')}]"
@@ -62,7 +62,7 @@ def _to_enum(value: Typed, want: t.Enum) -> Conversion | None:
     return Conversion(value.sql, f"{value.sql} IN ({names})")
 
 
-def as_text(value: Typed) -> str | None:
+def as_text(value: TypedSql) -> str | None:
     """The text that ClickHouse writes for a value; None if that is not supported."""
     match value.bare:
         case t.FixedString() if value.constant is None:

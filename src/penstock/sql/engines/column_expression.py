@@ -12,12 +12,12 @@ from sqlglot import exp
 
 from penstock.model.datasource import Column, Text
 from penstock.sql.calls.dispatch import HANDLERS
-from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
 
@@ -29,7 +29,7 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpress
     """A DEFAULT or key expression. Raises InvalidQuery with its problems."""
     report = Report()
     with report.collecting():
-        tr = row_translator(text, {c.name: column_value(c) for c in columns})
+        tr = row_translator(text, {c.name: stored_column_value(c) for c in columns})
         value = tr.translate(_single_expression(text, parse_select_list(text)).unalias())
         used = tr.uses.columns[OWN_TABLE]
         return CompiledExpression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
@@ -37,9 +37,9 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpress
     raise AssertionError("a refused expression has a problem")
 
 
-def column_value(column: Column) -> Typed:
+def stored_column_value(column: Column) -> TypedSql:
     """A column of the table as a value."""
-    return Typed(quote_identifier(column.name), column.type, spark_type(column.type))
+    return TypedSql(quote_identifier(column.name), column.type, spark_type(column.type))
 
 
 def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
@@ -50,7 +50,7 @@ def _single_expression(text: Text, tree: exp.Select) -> exp.Expr:
     return only
 
 
-def row_translator(text: Text, columns: Mapping[str, Typed]) -> Translator:
+def row_translator(text: Text, columns: Mapping[str, TypedSql]) -> Translator:
     """A translator for expressions over one row with these columns."""
     uses = UsedSources()
     uses.add_datasource(OWN_TABLE, OWN_TABLE)

@@ -16,11 +16,11 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import AggregateState
-from penstock.sql.column_types import UnknownState, spark_type, state_aggregate, state_arguments, state_parameters
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.sort_order import enum_number
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.query import CompiledExpression
+from penstock.sql.stored_types import UnknownState, spark_type, state_aggregate, state_arguments, state_parameters
 
 _MERGING_ENGINES = (
     "ReplacingMergeTree",

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
 _CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
@@ -42,7 +42,7 @@ def zone_of(of: Type) -> str | None:
     return None if zone in (None, "UTC", "Etc/UTC") else zone
 
 
-def wall_clock(value: Typed) -> str:
+def wall_clock(value: TypedSql) -> str:
     """SQL of a time as the clock in its zone shows it (a Spark timestamp that reads like that clock)."""
     zone = zone_of(value.bare)
     return f"from_utc_timestamp({value.sql}, {string_literal(zone)})" if zone else value.sql
@@ -75,7 +75,7 @@ def wrap_to_range(sql: str, of: Type) -> str:
             return sql
 
 
-def add_interval(value: Typed, amount: Typed, unit: str, sign: int) -> Typed:
+def add_interval(value: TypedSql, amount: TypedSql, unit: str, sign: int) -> TypedSql:
     """`value` plus (`sign` 1) or minus (`sign` -1) `amount` units. A Date plus a unit below a day becomes a
     DateTime."""
     number = as_spark(amount, "INT") if unit in _DAY_UNITS else as_spark(amount, "BIGINT")
@@ -106,11 +106,11 @@ def clamp(sql: str, low: str, high: str, *, nullable: bool) -> str:
     return bind_if_long(sql, lambda x: f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END")
 
 
-def _as_timestamp(value: Typed) -> str:
+def _as_timestamp(value: TypedSql) -> str:
     return f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
 
 
-def _is_surely_in_range(value: Typed, amount: Typed, unit: str) -> bool:
+def _is_surely_in_range(value: TypedSql, amount: TypedSql, unit: str) -> bool:
     """Whether the result is surely within range: it is now, moved by a literal of some years at most."""
     near = isinstance(amount.constant, int) and abs(amount.constant) <= _SAFE_AMOUNTS.get(unit, 0)
     return near and value.sql in ("date_trunc('SECOND', current_timestamp())", "current_date()")
@@ -157,7 +157,7 @@ def _type_after_shift(of: Type, unit: str) -> Type:
             return of
 
 
-def start_of_unit(value: Typed, unit: str, step: int = 1) -> Typed:
+def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
     """The start of the unit (or of the group of `step` units) that the time lies in. A Date for weeks, months,
     quarters and years, a DateTime for the smaller units."""
     if unit in MONTHS_PER_UNIT or unit == "WEEK":
@@ -171,25 +171,25 @@ def start_of_unit(value: Typed, unit: str, step: int = 1) -> Typed:
     return typed_sql(shown, nullable_if_any(named, [value]))
 
 
-def first_day_of_unit(value: Typed, unit: str, step: int = 1) -> str:
+def first_day_of_unit(value: TypedSql, unit: str, step: int = 1) -> str:
     """The first day of the group of `step` weeks, months, quarters or years, before 1970 too."""
     if unit in MONTHS_PER_UNIT:
         return _start_of_months(wall_clock(value), MONTHS_PER_UNIT[unit] * step)
     return _start_of_weeks(value, step)
 
 
-def _may_precede(value: Typed) -> bool:
+def _may_precede(value: TypedSql) -> bool:
     """Whether a value may lie before 1970."""
     return isinstance(value.bare, t.DateTime64) or value.bare == t.Date(wide=True) or zone_of(value.bare) is not None
 
 
-def _start_of_weeks(value: Typed, step: int) -> str:
+def _start_of_weeks(value: TypedSql, step: int) -> str:
     wall = wall_clock(value)
     passed = f"CAST(floor(datediff({wall}, DATE'1970-01-05') / {7 * step}) * {7 * step} AS INT)"
     return f"CAST(date_trunc('WEEK', {wall}) AS DATE)" if step == 1 else f"date_add(DATE'1970-01-05', {passed})"
 
 
-def _start_of_days(value: Typed, step: int) -> str:
+def _start_of_days(value: TypedSql, step: int) -> str:
     wall, zone = wall_clock(value), zone_of(value.bare)
     if step == 1:
         return from_wall_clock(f"date_trunc('DAY', {wall})", zone)
@@ -198,7 +198,7 @@ def _start_of_days(value: Typed, step: int) -> str:
     return from_wall_clock(f"timestamp_seconds(floor(unix_seconds({days}) / {seconds}) * {seconds})", zone)
 
 
-def _start_of_clock_unit(value: Typed, unit: str, step: int) -> str:
+def _start_of_clock_unit(value: TypedSql, unit: str, step: int) -> str:
     """Groups of hours are counted from midnight in the time zone. Minutes, seconds and single hours are counted from
     1970 in UTC; so are hours where the zone is always whole hours from UTC, so that the two equal hours of the
     change to winter time stay different."""

@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, is_generated_name
-from penstock.sql.expr.typed import BigintForms, Typed, as_spark, nullable_if_any
+from penstock.sql.expr.typed import BigintForms, TypedSql, as_spark, nullable_if_any
 from penstock.sql.spark_text import bigint_literal, closing_parenthesis, tokenize_spark
 
 TWO_63, TWO_64 = 2**63, 2**64
@@ -35,22 +35,22 @@ _SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
 """SQL that is repeated rather than bound: a name, a field or element of one, or a literal."""
 
 
-def int64_arithmetic(operator: str, left: Typed, right: Typed) -> Typed:
+def int64_arithmetic(operator: str, left: TypedSql, right: TypedSql) -> TypedSql:
     """`left operator right` (+, - or *) as an Int64 kept in a BIGINT. Neither operand is kept as a decimal."""
     a, b = _operand_forms(left), _operand_forms(right)
     of = nullable_if_any(t.Int(64), [left, right])
     reach = _result_reach(operator, a, b)
     if reach < TWO_63:
         sql = f"({a.sql} {operator} {b.sql})"
-        return Typed(sql, of, "BIGINT", whole=BigintForms(sql, sql, _as_decimal(sql), reach))
+        return TypedSql(sql, of, "BIGINT", whole=BigintForms(sql, sql, _as_decimal(sql), reach))
     if reach >= _DECIMAL_LIMIT:
         a, b = _plain_forms(a.sql, TWO_63), _plain_forms(b.sql, TWO_63)
     if any(each.or_null == each.sql and len(each.sql) > _LONGEST_OPERAND for each in (a, b)):
-        return Typed(
+        return TypedSql(
             bind_if_long(a.sql, lambda x: bind_if_long(b.sql, lambda y: _wrapping_sql(operator, x, y))), of, "BIGINT"
         )
     known = _wrapping_forms(operator, a, b)
-    return Typed(known.sql, of, "BIGINT", whole=known)
+    return TypedSql(known.sql, of, "BIGINT", whole=known)
 
 
 def _wrapping_sql(operator: str, left: str, right: str) -> str:
@@ -62,7 +62,7 @@ def add_wrapping(left: str, right: str) -> str:
     return _wrapping_sum("+", left, right)
 
 
-def negate_wrapping(value: Typed, spark: str) -> str:
+def negate_wrapping(value: TypedSql, spark: str) -> str:
     """An INT or BIGINT with the other sign; the least number of the type stays as it is, as in ClickHouse."""
     sql = as_spark(value, spark)
     return bind_if_long(sql, lambda v: f"coalesce(try_subtract({'0L' if spark == 'BIGINT' else '0'}, {v}), {v})")
@@ -82,12 +82,12 @@ def sum_wrapping(sql: str, over: str = "") -> str:
     return f"(shiftleft({high} + shiftright({low}, 32), 32) | ({low} & {_LOW_32_BITS}))"
 
 
-def sum_fits_int64(value: Typed) -> bool:
+def sum_fits_int64(value: TypedSql) -> bool:
     """Whether 2^31 values as large as this one can be summed within 63 bits."""
     return isinstance(value.bare, t.Int) and value.spark in ("INT", "BIGINT") and _operand_forms(value).reach <= 2**32
 
 
-def _operand_forms(value: Typed) -> BigintForms:
+def _operand_forms(value: TypedSql) -> BigintForms:
     sql = as_spark(value, "BIGINT")
     if value.whole is not None and value.whole.sql == value.sql:
         return value.whole

@@ -1,7 +1,7 @@
 """The Spark type and the default value of every ClickHouse type but aggregate states.
 
 In: a ClickHouse type. Out: Spark DDL and SQL. Invariant: the Spark type holds every value of the ClickHouse type.
-`column_types` adds aggregate states.
+`sql/stored_types.py` adds aggregate states.
 """
 
 from __future__ import annotations

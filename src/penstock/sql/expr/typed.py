@@ -33,7 +33,7 @@ class BigintForms:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedSql:
     """`constant` is the value of a literal. `unit` is the unit of an interval, whose `sql` is its number. `whole`
     are other forms of a BIGINT, valid only while `whole.sql` is still this `sql`."""
 
@@ -53,29 +53,29 @@ class Typed:
         return is_nullable(self.type)
 
 
-def typed_sql(sql: str, of: Type) -> Typed:
+def typed_sql(sql: str, of: Type) -> TypedSql:
     """SQL whose Spark type is the one in which values of the ClickHouse type are stored."""
-    return Typed(sql, of, value_type(of))
+    return TypedSql(sql, of, value_type(of))
 
 
-NULL = Typed("NULL", t.Nullable(NOTHING), "VOID")
+NULL = TypedSql("NULL", t.Nullable(NOTHING), "VOID")
 NEVER = "false"
 """A condition that is never true."""
 
 
-def is_null(value: Typed) -> bool:
+def is_null(value: TypedSql) -> bool:
     """Whether a value is the literal NULL (or of the type of nothing)."""
     return value.bare == NOTHING
 
 
-def integer(value: int) -> Typed:
+def integer(value: int) -> TypedSql:
     """An integer literal, of the least ClickHouse type that holds it."""
     of = integer_literal_type(value)
     spark = value_type(of)
     if spark == "INT":
-        return Typed(str(value), of, spark, value)
+        return TypedSql(str(value), of, spark, value)
     sql = bigint_literal(value) if spark == "BIGINT" else f"CAST({value} AS {spark})"
-    return Typed(sql, of, spark, value)
+    return TypedSql(sql, of, spark, value)
 
 
 def integer_literal_type(value: int) -> t.Int:
@@ -87,12 +87,12 @@ def integer_literal_type(value: int) -> t.Int:
     return t.Int(64, signed=value < 0)
 
 
-def text(value: str) -> Typed:
+def text(value: str) -> TypedSql:
     """A string literal."""
-    return Typed(string_literal(value), t.String(), "STRING", value)
+    return TypedSql(string_literal(value), t.String(), "STRING", value)
 
 
-def as_spark(value: Typed, spark: str) -> str:
+def as_spark(value: TypedSql, spark: str) -> str:
     """The SQL of a value as another Spark type, by a cast that keeps its value."""
     if value.spark == spark:
         return value.sql
@@ -101,7 +101,7 @@ def as_spark(value: Typed, spark: str) -> str:
     return f"CAST({value.sql} AS {spark})"
 
 
-def as_condition(value: Typed) -> str:
+def as_condition(value: TypedSql) -> str:
     """A value as a Spark boolean: a number is true where it is not 0."""
     if is_null(value):
         return "CAST(NULL AS BOOLEAN)"
@@ -110,28 +110,28 @@ def as_condition(value: Typed) -> str:
     return f"({value.sql} <> 0)"
 
 
-def null_test(value: Typed) -> Typed:
+def null_test(value: TypedSql) -> TypedSql:
     """`value IS NULL` as a UInt8; the constant false where the type has no NULL."""
-    return Typed(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
+    return TypedSql(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
 
 
-def unless_null(sql: str, *operands: Typed) -> str:
+def unless_null(sql: str, *operands: TypedSql) -> str:
     """`sql`, but NULL where an operand is NULL, for SQL that would give a NULL operand a value of its own."""
     tests = " OR ".join(dict.fromkeys(f"{operand.sql} IS NULL" for operand in operands if operand.nullable))
     return f"if({tests}, NULL, {sql})" if tests else sql
 
 
-def number_sql(value: Typed) -> str:
+def number_sql(value: TypedSql) -> str:
     """A number's SQL; a comparison, which is a Spark boolean, as 1 or 0."""
     return as_spark(value, "INT") if value.spark == "BOOLEAN" else value.sql
 
 
-def boolean(sql: str, *operands: Typed) -> Typed:
+def boolean(sql: str, *operands: TypedSql) -> TypedSql:
     """A Spark boolean whose ClickHouse type is UInt8."""
-    return Typed(sql, nullable_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
+    return TypedSql(sql, nullable_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
 
 
-def nullable_if_any(of: Type, operands: tuple[Typed, ...] | list[Typed]) -> Type:
+def nullable_if_any(of: Type, operands: tuple[TypedSql, ...] | list[TypedSql]) -> Type:
     """`of`, Nullable where an operand may be NULL. Arrays, maps and tuples are never Nullable."""
     if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
         return t.Nullable(of)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
-from penstock.sql.expr.typed import Typed
+from penstock.sql.compiler.select_block import SelectBlock
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.from_subquery import FromSubquery, columns_read, replace_from, subquery_of_from
 from penstock.sql.from_clause.join_condition import (
     LEFT,
@@ -121,7 +121,7 @@ class _AsofSides:
     """The right side of an ASOF JOIN: its columns that are read, under new names, and the parts of the condition."""
 
     right: TableReference
-    columns: Mapping[str, Typed]
+    columns: Mapping[str, TypedSql]
     parts: ConditionParts
 
     @property
@@ -138,9 +138,9 @@ class _AsofSides:
         """The right relation as it reads from the result of the join, whose alias is given."""
         names = {value.sql: name for name, value in self.columns.items()}
 
-        def of(value: Typed) -> Typed:
+        def of(value: TypedSql) -> TypedSql:
             name = names.get(value.sql, "__unread")
-            return Typed(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
+            return TypedSql(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
 
         return self.right.relation.map_columns(of)
 
@@ -198,7 +198,7 @@ def _nearest_rows(block: SelectBlock, rows: FromSubquery, sides: _AsofSides, dis
     """The rows of both sides, each with the last right row up to its position in the sort order."""
     earlier = sides.nearest.operator in (">", ">=")
     ties = _row_order(
-        {name: Typed(f"{_ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
+        {name: TypedSql(f"{_ROW}.{quote_identifier(name)}", v.type, v.spark) for name, v in sides.columns.items()}
     )
     order = (
         f"{_NEAR} {'ASC' if earlier else 'DESC'} NULLS FIRST, {_SIDE} ASC NULLS LAST, {ties or _ROW} DESC NULLS LAST"
@@ -236,34 +236,36 @@ def _right_rows(rows: FromSubquery, sides: _AsofSides) -> str:
     return f"SELECT {shown} FROM {sides.right.sql} WHERE {' AND '.join(tests)}"
 
 
-def _row_struct(columns: Mapping[str, Typed]) -> str:
+def _row_struct(columns: Mapping[str, TypedSql]) -> str:
     """The columns as one struct."""
     fields = ", ".join(f"{string_literal(name)}, {value.sql}" for name, value in columns.items())
     return f"named_struct({fields or _PLACEHOLDER_FIELD})"
 
 
-def _row_order(columns: Mapping[str, Typed]) -> str | None:
+def _row_order(columns: Mapping[str, TypedSql]) -> str | None:
     """What to compare rows by; None if Spark can compare the struct of the row itself."""
     if not any(_is_unorderable(value) for value in columns.values()):
         return None
     return _row_struct({name: _orderable_value(value) for name, value in columns.items()})
 
 
-def _is_unorderable(value: Typed) -> bool:
+def _is_unorderable(value: TypedSql) -> bool:
     """Whether Spark cannot order such values."""
     return any(word in value.spark for word in _WITHOUT_ORDER)
 
 
-def _orderable_value(value: Typed) -> Typed:
-    return Typed(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _is_unorderable(value) else value
+def _orderable_value(value: TypedSql) -> TypedSql:
+    return TypedSql(f"CAST({value.sql} AS STRING)", value.type, "STRING") if _is_unorderable(value) else value
 
 
-def _row_fields(columns: Mapping[str, Typed]) -> list[str]:
+def _row_fields(columns: Mapping[str, TypedSql]) -> list[str]:
     """The columns, read out of the struct of the row."""
     return [f"{_ROW}.{quote_identifier(name)} AS {quote_identifier(name)}" for name in columns]
 
 
-def _select_one_row_per_key(source: str, columns: Mapping[str, Typed], keys: list[str], where: tuple[str, ...]) -> str:
+def _select_one_row_per_key(
+    source: str, columns: Mapping[str, TypedSql], keys: list[str], where: tuple[str, ...]
+) -> str:
     """A SELECT of the least whole row for each key, among the rows that pass `where`."""
     row, order = _row_struct(columns), _row_order(columns)
     least = f"min({row})" if order is None else f"min_by({row}, {order})"

@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.column_types import column_default
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Typed, typed_sql
+from penstock.sql.expr.typed import TypedSql, typed_sql
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.stored_types import column_default
 
 
 def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
@@ -67,7 +67,7 @@ def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) ->
     return replace(tr.scope, aliases=aliases)
 
 
-def _element_type(array: Typed) -> Type:
+def _element_type(array: TypedSql) -> Type:
     match array.bare:
         case t.Array(of):
             return of
@@ -77,12 +77,12 @@ def _element_type(array: Typed) -> Type:
             return of
 
 
-def _zero_if_missing(value: Typed) -> Typed:
+def _zero_if_missing(value: TypedSql) -> TypedSql:
     return value if value.nullable else replace(value, sql=f"coalesce({value.sql}, {column_default(value.type)})")
 
 
 def _relations_with_elements(
-    scope: SelectScope, parts: list[exp.Expr], columns: dict[str, Typed]
+    scope: SelectScope, parts: list[exp.Expr], columns: dict[str, TypedSql]
 ) -> tuple[ScopeTable, ...]:
     """The relations with an array's own name meaning its element, if ARRAY JOIN gives it no alias.
 
@@ -100,12 +100,12 @@ def _relations_with_elements(
     return relations
 
 
-def _with_element(relation: ScopeTable, name: str, element: Typed) -> ScopeTable:
+def _with_element(relation: ScopeTable, name: str, element: TypedSql) -> ScopeTable:
     whole = {**relation.whole, name: relation.reading(name, "whole")}
     return replace(relation, columns={**relation.columns, name: element}, whole=whole)
 
 
-def _array_value(tr: Translator, node: exp.Expr) -> Typed:
+def _array_value(tr: Translator, node: exp.Expr) -> TypedSql:
     """An array, or a map as an array of its entries."""
     value = tr.translate(node.unalias())
     if isinstance(value.bare, t.Map):
@@ -124,7 +124,7 @@ def _array_name(tr: Translator, node: exp.Expr) -> str:
     raise tr.refusal(node, "missing-alias", "this array needs a name", "ARRAY JOIN … AS name")
 
 
-def _zip_arrays(arrays: list[Typed]) -> str:
+def _zip_arrays(arrays: list[TypedSql]) -> str:
     shown = [array.sql for array in arrays]
     if len(shown) == 1:
         return f"arrays_zip({shown[0]})"

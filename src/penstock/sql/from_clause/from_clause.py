@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.compiler.any_join_filters import combine_any_joins
-from penstock.sql.compiler.block import SelectBlock
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.from_clause.array_join import array_join
 from penstock.sql.from_clause.from_subquery import wrap_in_subquery
 from penstock.sql.from_clause.joins import join_table

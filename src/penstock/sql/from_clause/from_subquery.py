@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
-from penstock.sql.expr.typed import Typed
+from penstock.sql.compiler.select_block import SelectBlock
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.spark_text import quote_identifier
 
 _STAR = ("*",)
@@ -29,7 +29,7 @@ class FromSubquery:
 
     alias: str
     names: Mapping[str, str]
-    shown: Mapping[str, Typed]
+    shown: Mapping[str, TypedSql]
 
     @property
     def select_list(self) -> str:
@@ -63,7 +63,7 @@ def subquery_of_from(block: SelectBlock) -> FromSubquery:
     """The subquery of what FROM has joined so far, with the columns that the SELECT names."""
     relations = block.translator.scope.relations
     names: dict[str, str] = {}
-    shown: dict[str, Typed] = {}
+    shown: dict[str, TypedSql] = {}
     for relation in relations:
         read = columns_read(block, relation)
         for column, value in _readable_columns(relation):
@@ -83,7 +83,7 @@ def columns_read(block: SelectBlock, relation: ScopeTable) -> frozenset[str]:
     return read
 
 
-def _readable_columns(relation: ScopeTable) -> list[tuple[str, Typed]]:
+def _readable_columns(relation: ScopeTable) -> list[tuple[str, TypedSql]]:
     """Every column of a relation, in each of the ways it may be read."""
     return [*relation.columns.items(), *relation.own.items(), *relation.whole.items()]
 
@@ -106,7 +106,7 @@ def _note_read(block: SelectBlock, relation: ScopeTable, column: str) -> None:
 def _relation_in_subquery(relation: ScopeTable, alias: str, names: Mapping[str, str]) -> ScopeTable:
     """The relation with its columns read from the subquery."""
 
-    def inside(value: Typed) -> Typed:
-        return Typed(f"{quote_identifier(alias)}.{quote_identifier(names[value.sql])}", value.type, value.spark)
+    def inside(value: TypedSql) -> TypedSql:
+        return TypedSql(f"{quote_identifier(alias)}.{quote_identifier(names[value.sql])}", value.type, value.spark)
 
     return relation.map_columns(inside)

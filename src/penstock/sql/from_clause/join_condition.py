@@ -18,12 +18,12 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
-from penstock.sql.compiler.block import SelectBlock
 from penstock.sql.compiler.scope import ScopeTable
+from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import NodeHandler, Translator
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.typed import Typed, as_condition
+from penstock.sql.expr.typed import TypedSql, as_condition
 from penstock.sql.from_clause.join_kinds import JoinKind
 from penstock.sql.operators.comparisons import COMPARISON_OPERATORS, as_comparable_pair
 from penstock.sql.operators.logic import join_conditions
@@ -67,7 +67,7 @@ class JoinResult:
 class Operand:
     """A translated expression of the condition, and the columns in it."""
 
-    value: Typed
+    value: TypedSql
     columns: tuple[exp.Expr, ...]
 
 
@@ -108,7 +108,7 @@ class JoinCondition:
             self._operands[id(node)] = Operand(value, tuple(tr.trace.free))
         return self._operands[id(node)]
 
-    def value(self, node: exp.Expr) -> Typed:
+    def value(self, node: exp.Expr) -> TypedSql:
         """The expression as a Spark value. Raises Refused."""
         return self.operand(node).value
 
@@ -160,7 +160,7 @@ class JoinCondition:
         return all(self.sides(part) <= {side} for part in self.conjuncts(node))
 
 
-def _reuse_operand(operands: dict[int, Operand], handler: NodeHandler, tr: Translator, node: exp.Expr) -> Typed:
+def _reuse_operand(operands: dict[int, Operand], handler: NodeHandler, tr: Translator, node: exp.Expr) -> TypedSql:
     """The value of an operand that is translated already; any other node goes to its handler."""
     known = operands.get(id(node))
     if known is None:
@@ -234,7 +234,7 @@ def check_condition_form(tr: Translator, node: exp.Join, kind: JoinKind) -> None
         raise tr.refusal(node, "invalid-join", f"{kind.words} needs ON or USING", "CROSS JOIN needs none")
 
 
-def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[Typed, Typed]:
+def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[TypedSql, TypedSql]:
     """The columns of both sides that a name of USING means, noted as read. Raises Refused."""
     tr, right = condition.tr, condition.right
     lefts = tr.scope.relations[:-1]
@@ -250,7 +250,7 @@ def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tu
     return pair
 
 
-def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typed, Typed]) -> None:
+def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[TypedSql, TypedSql]) -> None:
     """Raises Refused unless there is a common type for the one column that stands for both."""
     kinds = {type(value.bare) for value in pair}
     if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
@@ -258,7 +258,7 @@ def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typ
         raise tr.refusal(node, "no-common-type", message, "ON … = …")
 
 
-def check_common_type(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> None:
+def check_common_type(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> None:
     """Raises Refused if ClickHouse has no common type for both operands."""
     if supertype([value.type for value in pair]) is None:
         message = f"{pair[0].type} and {pair[1].type} have no common type"
@@ -310,7 +310,7 @@ def _classify_part(condition: JoinCondition, node: exp.Expr, kind: JoinKind) -> 
     return _read_inequality(tr, node, values, COMPARISON_OPERATORS[comparison.kind])
 
 
-def _key_texts(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> tuple[str, str]:
+def _key_texts(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> tuple[str, str]:
     """The operands of an equality as Spark SQL of one type. Raises Refused for types that cannot be grouped by."""
     check_common_type(tr, node, pair)
     kinds = {type(value.bare) for value in pair}
@@ -320,7 +320,7 @@ def _key_texts(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> tup
     return as_comparable_pair(tr, node, *pair)
 
 
-def _read_inequality(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], operator: str) -> AsofInequality:
+def _read_inequality(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql], operator: str) -> AsofInequality:
     if any(isinstance(value.bare, t.Float) for value in pair):
         message = "ASOF by floats is not supported: what ClickHouse finds beside NaN is not deterministic"
         raise tr.refusal(node, "unsupported-clause", message, "toDecimal64(…, 6) of both sides")

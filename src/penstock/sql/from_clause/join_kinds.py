@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.model.types import Type
-from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
+from penstock.sql.stored_types import column_default, spark_type
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
 _FULL_NAMES = {
@@ -140,11 +140,11 @@ def _cast_using_columns(right: ScopeTable, lefts: tuple[ScopeTable, ...], using:
     return right.with_columns(columns)
 
 
-def _cast_value(value: Typed, of: Type) -> Typed:
+def _cast_value(value: TypedSql, of: Type) -> TypedSql:
     return value if is_same_clickhouse_type(value.type, of) else typed_sql(as_spark(value, value_type(of)), of)
 
 
-def _merge_column(left: Typed, right: Typed, kind: JoinKind) -> Typed:
+def _merge_column(left: TypedSql, right: TypedSql, kind: JoinKind) -> TypedSql:
     of = supertype((left.type, right.type)) or left.type
     a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
     if (
@@ -166,13 +166,13 @@ def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
     return filled.with_columns({**filled.columns, **kept})
 
 
-def _default_value(value: Typed) -> Typed:
+def _default_value(value: TypedSql) -> TypedSql:
     """The default of a column whose side has no row."""
     default = "NULL" if value.nullable else column_default(value.type)
     return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
 
 
-def _zero_if_missing(value: Typed) -> Typed:
+def _zero_if_missing(value: TypedSql) -> TypedSql:
     """The column, or the default of its type if it is NULL because its side has no row."""
     if value.nullable or value.spark == "VOID":
         return value

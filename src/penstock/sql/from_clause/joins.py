@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.compiler.block import SelectBlock
-from penstock.sql.expr.typed import Typed, as_condition, boolean, is_null
+from penstock.sql.compiler.select_block import SelectBlock
+from penstock.sql.expr.typed import TypedSql, as_condition, boolean, is_null
 from penstock.sql.from_clause.any_asof_joins import any_join, asof_join
 from penstock.sql.from_clause.join_condition import (
     EQUALITIES,
@@ -81,7 +81,7 @@ def _on_test(condition: JoinCondition, on: exp.Expr, kind: JoinKind) -> str:
     return "CAST(NULL AS BOOLEAN)" if is_null(value) else as_condition(value)
 
 
-def _on_value(condition: JoinCondition, on: exp.Expr) -> Typed:
+def _on_value(condition: JoinCondition, on: exp.Expr) -> TypedSql:
     """The condition as it is written, except that NaN equals NaN in a key of floats, as in ClickHouse's hash table."""
     parts = list(condition.conjuncts(on))
     keys = [_float_key_test(condition, part) for part in parts]
@@ -91,7 +91,7 @@ def _on_value(condition: JoinCondition, on: exp.Expr) -> Typed:
     return join_conditions(condition.tr, on, "AND", tests)
 
 
-def _float_key_test(condition: JoinCondition, node: exp.Expr) -> Typed | None:
+def _float_key_test(condition: JoinCondition, node: exp.Expr) -> TypedSql | None:
     """An equality of both sides if one of them is a float: in Spark NaN equals NaN; None for any other part."""
     comparison = condition.comparison(node)
     if comparison is None or comparison.kind not in EQUALITIES:

@@ -15,7 +15,6 @@ from penstock.errors import InvalidQuery, did_you_mean
 from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
-from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.scope import ScopeTable
@@ -23,12 +22,13 @@ from penstock.sql.compiler.translator import check_length
 from penstock.sql.engines.merge_rules import MergeRuleResult, merge_rule
 from penstock.sql.expr.bind_once import is_generated_name
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
 from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -80,7 +80,11 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
         raise refusal(
-            environment.text, node, "unknown-table", f"unknown table `{name}`", nearest_name(environment, node.name)
+            environment.text,
+            node,
+            "unknown-table",
+            f"unknown table `{name}`",
+            nearest_table_name(environment, node.name),
         )
     return _table_by_name(environment, node, node.alias or node.name)
 
@@ -93,7 +97,7 @@ def _check_alias(environment: Environment, node: exp.Expr) -> None:
         raise refusal(environment.text, node, "unsupported-clause", message)
 
 
-def nearest_name(environment: Environment, name: str) -> str | None:
+def nearest_table_name(environment: Environment, name: str) -> str | None:
     """A hint with the nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
     return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
@@ -114,7 +118,7 @@ def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int)
 
 def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
     columns = {
-        name: Typed(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
+        name: TypedSql(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
         for name, value in output.columns
     }
     totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quote_identifier(alias)}")
@@ -139,7 +143,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         return _table_of_output(inline_node(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
-        hint = nearest_name(environment, name)
+        hint = nearest_table_name(environment, name)
         raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
     stored = _table_of_datasource(environment, source, alias)
     if not node.args.get("sample"):
@@ -174,7 +178,7 @@ def _table_of_datasource(environment: Environment, source: DataSource, alias: st
 
 def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableReference:
     columns = {
-        column.name: Typed(
+        column.name: TypedSql(
             f"{quote_identifier(alias)}.{quote_identifier(column.name)}", column.type, spark_type(column.type)
         )
         for column in source.columns
@@ -237,7 +241,7 @@ def _table_of_function(environment: Environment, node: exp.Table) -> TableRefere
 
 
 def _table_of_rows(rows: GeneratedRows, alias: str) -> TableReference:
-    value = Typed(f"{quote_identifier(alias)}.{quote_identifier(rows.column)}", rows.type, value_type(rows.type))
+    value = TypedSql(f"{quote_identifier(alias)}.{quote_identifier(rows.column)}", rows.type, value_type(rows.type))
     column = replace(value, spark="BIGINT") if rows.type == UINT64 else value
     return TableReference(f"({rows.sql}) AS {quote_identifier(alias)}", ScopeTable(alias, {rows.column: column}))
 

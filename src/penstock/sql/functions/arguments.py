@@ -1,6 +1,6 @@
 """Arguments of functions: literals, numbers as Spark's INT and BIGINT, bytes, and types of array elements.
 
-Takes `Typed` arguments and returns literal values, SQL or types. Elements that Spark would compare or sort otherwise
+Takes `TypedSql` arguments and returns literal values, SQL or types. Elements that Spark would compare or sort otherwise
 than ClickHouse are refused here with BadArguments.
 """
 
@@ -16,7 +16,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, text
+from penstock.sql.expr.typed import TypedSql, as_spark, text
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_spark
 
@@ -24,7 +24,7 @@ _MAX_INT = 2**31 - 1
 _STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
-def literal_string(value: Typed, what: str) -> str:
+def literal_string(value: TypedSql, what: str) -> str:
     """The value of a string literal; `what` names the argument in the message. Raises BadArguments for anything
     else."""
     if not isinstance(value.constant, str):
@@ -32,7 +32,7 @@ def literal_string(value: Typed, what: str) -> str:
     return value.constant
 
 
-def literal_strings(value: Typed, what: str) -> list[Typed]:
+def literal_strings(value: TypedSql, what: str) -> list[TypedSql]:
     """The values of a literal array of strings. Raises BadArguments for anything else."""
     try:
         tokens = tokenize_spark(value.sql)
@@ -44,19 +44,19 @@ def literal_strings(value: Typed, what: str) -> list[Typed]:
     return found
 
 
-def literal_integer(value: Typed, what: str) -> int:
+def literal_integer(value: TypedSql, what: str) -> int:
     """The value of an integer literal. Raises BadArguments for anything else."""
     if not isinstance(value.constant, int) or isinstance(value.constant, bool):
         raise BadArguments(f"{what} must be a literal number")
     return value.constant
 
 
-def zone_argument(values: Sequence[Typed], place: int) -> str | None:
+def zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
     """The time zone that the literal argument at `place` names, None without such an argument. Raises BadArguments."""
     return literal_string(values[place], "the time zone") if len(values) > place else None
 
 
-def precision_argument(values: Sequence[Typed], place: int) -> int:
+def precision_argument(values: Sequence[TypedSql], place: int) -> int:
     """The digits of a second that a DateTime64 has: the literal argument at `place`, by default 3. Raises BadArguments
     unless it is from 0 to 6, as many as Spark's timestamps have."""
     precision = values[place].constant if len(values) > place else 3
@@ -65,7 +65,7 @@ def precision_argument(values: Sequence[Typed], place: int) -> int:
     return precision
 
 
-def as_spark_int(value: Typed) -> str:
+def as_spark_int(value: TypedSql) -> str:
     """An integer as Spark's INT; one out of its range becomes the nearest INT."""
     if value.spark == "INT":
         return value.sql
@@ -78,12 +78,12 @@ def as_spark_int(value: Typed) -> str:
     return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
 
 
-def empty_if_null(array: str, value: Typed, spark: str = "ARRAY<STRING>") -> str:
+def empty_if_null(array: str, value: TypedSql, spark: str = "ARRAY<STRING>") -> str:
     """The array, or an empty one where `value` is NULL: arrays are never NULL."""
     return f"coalesce({array}, CAST(array() AS {spark}))" if value.nullable else array
 
 
-def limit_parts(array: str, values: Sequence[Typed], place: int = 2) -> str:
+def limit_parts(array: str, values: Sequence[TypedSql], place: int = 2) -> str:
     """The first elements of an array, as many as the literal argument at `place` says; all of them for 0 and less."""
     if len(values) <= place:
         return array
@@ -106,7 +106,7 @@ def template_literal(value: str) -> str:
     return string_literal(value).replace("{", "{{").replace("}", "}}")
 
 
-def element_type(value: Typed) -> Type:
+def element_type(value: TypedSql) -> Type:
     """The type of an array's elements. Raises BadArguments if the value is not an array."""
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"expected an Array, this is {value.type}")
@@ -142,7 +142,7 @@ def check_order(of: Type) -> None:
         raise BadArguments(f"the order of {of} is not supported", "elements without NULL inside")
 
 
-def cast_to_common_array(values: Sequence[Typed]) -> tuple[list[str], Type]:
+def cast_to_common_array(values: Sequence[TypedSql]) -> tuple[list[str], Type]:
     """The SQL of arrays cast to one type, and their element type. Raises BadArguments if there is no common type."""
     of = supertype([element_type(value) for value in values])
     if of is None:
@@ -167,7 +167,7 @@ def bytes_as_characters(value: str) -> str:
     return f"decode({to_binary(value)}, 'ISO-8859-1')"
 
 
-def as_bigint(value: Typed) -> str:
+def as_bigint(value: TypedSql) -> str:
     """An integer as a BIGINT; a UInt64 out of its range becomes the greatest BIGINT."""
     if value.spark.startswith("DECIMAL") and value.constant is None:
         return f"CAST(least({value.sql}, 9223372036854775807) AS BIGINT)"
@@ -180,7 +180,7 @@ def _uint64_as_int(v: str) -> str:
     return f"CAST(if({v} > 9223372036854775807, {negative}, least({v}, {_MAX_INT})) AS INT)"
 
 
-def is_never_negative(value: Typed) -> bool:
+def is_never_negative(value: TypedSql) -> bool:
     """Whether an integer argument cannot be below 0."""
     if isinstance(value.constant, int):
         return value.constant >= 0

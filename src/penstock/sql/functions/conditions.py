@@ -14,13 +14,13 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_condition, as_spark, is_null, null_test, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, null_test, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
 
-def require_common_type(values: Sequence[Typed]) -> Type:
+def require_common_type(values: Sequence[TypedSql]) -> Type:
     """The common type of the values. Raises BadArguments if there is none."""
     of = supertype([value.type for value in values])
     if of is None:
@@ -29,7 +29,7 @@ def require_common_type(values: Sequence[Typed]) -> Type:
     return of
 
 
-def coalesce(values: Sequence[Typed]) -> Typed:
+def coalesce(values: Sequence[TypedSql]) -> TypedSql:
     """The first value that is not NULL; values after one that cannot be NULL are left out."""
     given = [value for value in values if not is_null(value)]
     end = next((place for place, value in enumerate(given, 1) if not value.nullable), len(given))
@@ -43,22 +43,22 @@ def coalesce(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
 
 
-def _cast_to(value: Typed, of: Type) -> str:
+def _cast_to(value: TypedSql, of: Type) -> str:
     return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
 
 
-def _null_if(values: Sequence[Typed]) -> Typed:
+def _null_if(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[0].bare, (t.Array, t.Map, t.Tuple)) and not is_null(values[0]):
         raise BadArguments(f"a {values[0].type} is never NULL")
     if any(map(is_null, values)):  # nothing is equal to NULL
-        return Typed(values[0].sql, t.Nullable(values[0].bare), values[0].spark)
+        return TypedSql(values[0].sql, t.Nullable(values[0].bare), values[0].spark)
     of = require_common_type(values)
     a, b = (_cast_to(value, of) for value in values)
     first = values[0]
-    return Typed(f"if({a} = {b}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
+    return TypedSql(f"if({a} = {b}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
 
 
-def _assume_not_null(values: Sequence[Typed]) -> Typed:
+def _assume_not_null(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if not value.nullable:
         return value
@@ -68,7 +68,7 @@ def _assume_not_null(values: Sequence[Typed]) -> Typed:
 def _extreme_function(name: str) -> Function:
     """greatest and least, which skip NULLs."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = require_common_type(values)
         if len(values) == 1:
             return values[0]
@@ -93,7 +93,7 @@ def _float_extreme_sql(name: str, left: str, right: str) -> str:
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
 
 
-def _transform(values: Sequence[Typed]) -> Typed:
+def _transform(values: Sequence[TypedSql]) -> TypedSql:
     """The element of the second array at the position of the value in the first; else the default, or the value."""
     value, source, target = values[:3]
     if not isinstance(source.bare, t.Array) or not isinstance(target.bare, t.Array):
@@ -118,18 +118,18 @@ def _transform(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"coalesce({found}, {as_spark(other, value_type(result))})", result)
 
 
-def _throw_if(values: Sequence[Typed]) -> Typed:
+def _throw_if(values: Sequence[TypedSql]) -> TypedSql:
     message = literal_string(values[1], "the message") if len(values) > 1 else "Value passed to 'throwIf' is non-zero"
     if values[0].nullable:
         raise BadArguments("`throwIf` of a Nullable is not supported", "ifNull")
     return typed_sql(f"if({as_condition(values[0])}, raise_error({string_literal(message)}), 0)", UINT8)
 
 
-def _is_nullable(values: Sequence[Typed]) -> Typed:
+def _is_nullable(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql("1" if values[0].nullable else "0", UINT8)
 
 
-def _default_of_type(values: Sequence[Typed]) -> Typed:
+def _default_of_type(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(value_default(values[0].type), values[0].type)
 
 
@@ -140,13 +140,13 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
     Function("isNull", (1, 1), ("any",), lambda v: null_test(v[0]), strict=False),
     Function(
-        "isNotNull", (1, 1), ("any",), lambda v: Typed(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
+        "isNotNull", (1, 1), ("any",), lambda v: TypedSql(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
     ),
     Function(
         "isZeroOrNull",
         (1, 1),
         ("number",),
-        lambda v: Typed(f"coalesce({as_spark(v[0], 'DOUBLE')} = 0, true)", UINT8, "BOOLEAN"),
+        lambda v: TypedSql(f"coalesce({as_spark(v[0], 'DOUBLE')} = 0, true)", UINT8, "BOOLEAN"),
         strict=False,
     ),
     _extreme_function("greatest"),

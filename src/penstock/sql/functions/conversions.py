@@ -13,7 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.spark_types import value_default
-from penstock.sql.expr.typed import Typed, is_null, nullable_if_any
+from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
 from penstock.sql.functions.arguments import precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
 
@@ -33,14 +33,14 @@ _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
 _MODE_OF_SUFFIX = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 
 
-def _convert(value: Typed, of: Type, mode: ConversionMode) -> Typed:
+def _convert(value: TypedSql, of: Type, mode: ConversionMode) -> TypedSql:
     result = convert(value, of, mode)
     if result is None:
         raise BadArguments(f"{value.type} cannot be converted to {of}")
     return result
 
 
-def _require_string(value: Typed) -> None:
+def _require_string(value: TypedSql) -> None:
     if not isinstance(value.bare, (t.String, t.FixedString)):
         raise BadArguments(f"the argument must be a String, this is {value.type}")
 
@@ -48,11 +48,11 @@ def _require_string(value: Typed) -> None:
 def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
     """toT, toTOrZero, toTOrNull and toTOrDefault of one type."""
 
-    def plain(values: Sequence[Typed]) -> Typed:
+    def plain(values: Sequence[TypedSql]) -> TypedSql:
         return _convert(values[0], of, CAST_MODE)
 
-    def forgiving(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
-        def build(values: Sequence[Typed]) -> Typed:
+    def forgiving(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
+        def build(values: Sequence[TypedSql]) -> TypedSql:
             _require_string(values[0])
             return _convert(values[0], of, mode)
 
@@ -66,10 +66,10 @@ def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
     return tuple(rows)
 
 
-def _or_default_build(of: Type) -> Callable[[Sequence[Typed]], Typed]:
+def _or_default_build(of: Type) -> Callable[[Sequence[TypedSql]], TypedSql]:
     """toTOrDefault: the default (else the zero value) where the conversion fails."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if any(map(is_null, values)):
             raise BadArguments("a literal NULL has no default", "the default alone")
         default = value_default(of) if values[0].nullable else None
@@ -80,7 +80,7 @@ def _or_default_build(of: Type) -> Callable[[Sequence[Typed]], Typed]:
     return build
 
 
-def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
+def _zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
     if len(values) <= place:
         return values[0].bare.zone if isinstance(values[0].bare, (t.DateTime, t.DateTime64)) else None
     if not isinstance(values[place].constant, str):
@@ -88,7 +88,7 @@ def _zone_argument(values: Sequence[Typed], place: int) -> str | None:
     return str(values[place].constant)
 
 
-def _to_date(values: Sequence[Typed]) -> Typed:
+def _to_date(values: Sequence[TypedSql]) -> TypedSql:
     """toDate(time, zone) is the date on the zone's clock."""
     value, zone = values[0], _zone_argument(values, 1) if len(values) > 1 else None
     match value.bare:
@@ -99,8 +99,8 @@ def _to_date(values: Sequence[Typed]) -> Typed:
     return _convert(value, t.Date(), CAST_MODE)
 
 
-def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
-    def build(values: Sequence[Typed]) -> Typed:
+def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         accurate = mode.failure == "null" and isinstance(values[0].bare, t.Int)
         return _convert(
             values[0], t.DateTime(_zone_argument(values, 1)), ConversionMode("null", "refused") if accurate else mode
@@ -109,8 +109,8 @@ def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     return build
 
 
-def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
-    def build(values: Sequence[Typed]) -> Typed:
+def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         precision = precision_argument(values, 1)
         found = _convert(values[0], t.DateTime64(precision, _zone_argument(values, 2)), mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
@@ -120,8 +120,8 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
     return build
 
 
-def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[Typed]], Typed]:
-    def build(values: Sequence[Typed]) -> Typed:
+def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         scale = values[1].constant
         if not isinstance(scale, int) or not 0 <= scale <= precision:
             raise BadArguments(f"the scale must be a literal from 0 to {precision}")
@@ -132,14 +132,14 @@ def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[Type
     return build
 
 
-def _to_fixed_string(values: Sequence[Typed]) -> Typed:
+def _to_fixed_string(values: Sequence[TypedSql]) -> TypedSql:
     length = values[1].constant
     if not isinstance(length, int) or length < 1:
         raise BadArguments("the length must be a literal from 1")
     return _convert(values[0], t.FixedString(length), CAST_MODE)
 
 
-def _default_sql(values: Sequence[Typed], place: int, of: Type) -> str:
+def _default_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
     """The SQL of the default argument at `place`, which must be of the result's own type; without one the type's
     zero."""
     if is_null(values[0]):
@@ -151,12 +151,12 @@ def _default_sql(values: Sequence[Typed], place: int, of: Type) -> str:
     return values[place].sql
 
 
-def _refuse_date_in_zone(value: Typed, of: t.DateTime | t.DateTime64) -> None:
+def _refuse_date_in_zone(value: TypedSql, of: t.DateTime | t.DateTime64) -> None:
     if isinstance(value.bare, t.Date) and of.zone not in (None, "UTC"):
         raise BadArguments("a Date in a time zone is not converted with a default", "toDateTime(…, zone)")
 
 
-def _surely_fits(value: Typed, of: t.Decimal) -> bool:
+def _surely_fits(value: TypedSql, of: t.Decimal) -> bool:
     """Whether a value is a string or a number whose type fits into the decimal: ClickHouse's decimals may hold more
     digits than declared."""
     match value.bare:
@@ -170,13 +170,13 @@ def _surely_fits(value: Typed, of: t.Decimal) -> bool:
             return False
 
 
-def _datetime_or_default(values: Sequence[Typed]) -> Typed:
+def _datetime_or_default(values: Sequence[TypedSql]) -> TypedSql:
     of = t.DateTime(_zone_argument(values, 1))
     _refuse_date_in_zone(values[0], of)
     return _convert(values[0], of, ConversionMode("zero", "refused", default=_default_sql(values, 2, of)))
 
 
-def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
+def _datetime64_or_default(values: Sequence[TypedSql]) -> TypedSql:
     if not isinstance(values[0].bare, (t.String, t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments(f"a {values[0].type} is not converted with a default", "toDateTime64(…)")
     precision = precision_argument(values, 1)
@@ -185,10 +185,10 @@ def _datetime64_or_default(values: Sequence[Typed]) -> Typed:
     return _convert(values[0], of, ConversionMode("zero", "refused", default=_default_sql(values, 3, of)))
 
 
-def _decimal_or_default(precision: int) -> Callable[[Sequence[Typed]], Typed]:
+def _decimal_or_default(precision: int) -> Callable[[Sequence[TypedSql]], TypedSql]:
     """toDecimalNOrDefault: the default is a decimal of the result's own type."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         scale = values[1].constant
         if not isinstance(scale, int) or not 0 <= scale <= precision:
             raise BadArguments(f"the scale must be a literal from 0 to {precision}")

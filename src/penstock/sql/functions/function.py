@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.expr.typed import NOTHING, Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import NOTHING, TypedSql, nullable_if_any, typed_sql
 
 Kind = Literal["any", "number", "integer", "float", "string", "time", "array", "map", "constant", "text", "bytes"]
 """What an argument must be. "constant" is a literal. "text" is a String, "bytes" a String or FixedString, "string" any
 type that Spark holds as a string; "time" is a date or a time; "integer" and "number" include Bool."""
-Build: TypeAlias = Callable[[Sequence[Typed]], Typed]
+Build: TypeAlias = Callable[[Sequence[TypedSql]], TypedSql]
 """Makes the SQL of a call from its arguments. Raises BadArguments."""
 
 UINT8, UINT16, UINT32, UINT64 = (t.Int(bits, signed=False) for bits in (8, 16, 32, 64))
@@ -50,7 +50,7 @@ class Function:
     strict: bool = True
 
 
-ResultType: TypeAlias = Union[Type, Callable[[Sequence[Typed]], Type]]
+ResultType: TypeAlias = Union[Type, Callable[[Sequence[TypedSql]], Type]]
 MAX_ARGUMENTS = 64
 """The greatest number of arguments of functions that take any number of them."""
 
@@ -62,12 +62,12 @@ def template_function(name: str, takes: str, template: str, result: ResultType, 
     kinds = [kind.strip("[]") for kind in takes.split()]
     least = sum(not kind.startswith("[") for kind in takes.split())
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = result(values) if callable(result) else nullable_if_any(result, list(values))
         sql = template.format(*(value.sql for value in values))
         if spark is None:
             return typed_sql(sql, of)
-        return Typed(sql, of, spark)
+        return TypedSql(sql, of, spark)
 
     return Function(name, (least, len(kinds)), tuple(kinds), build)  # type: ignore[arg-type]
 
@@ -85,7 +85,7 @@ _TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
 }
 
 
-def is_kind(value: Typed, kind: Kind) -> bool:
+def is_kind(value: TypedSql, kind: Kind) -> bool:
     """Whether an argument is of a kind; NULL is of every kind."""
     if kind == "any" or value.bare == NOTHING:
         return not isinstance(value.bare, t.AggregateFunction)

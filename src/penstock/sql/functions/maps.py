@@ -15,7 +15,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, Typed, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import check_equality, check_order, element_type, literal_integer
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
@@ -24,14 +24,14 @@ _SERIES_TYPES = tuple(
 )
 
 
-def map_type(value: Typed) -> t.Map:
+def map_type(value: TypedSql) -> t.Map:
     """The type of a map. Raises BadArguments if the value is not a map."""
     if not isinstance(value.bare, t.Map):
         raise BadArguments(f"expected a Map, this is {value.type}")
     return value.bare
 
 
-def map_element(value: Typed, key: Typed) -> Typed:
+def map_element(value: TypedSql, key: TypedSql) -> TypedSql:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
@@ -43,17 +43,17 @@ def map_element(value: Typed, key: Typed) -> Typed:
     return typed_sql(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of.value, [key]))
 
 
-def map_contains(values: Sequence[Typed]) -> Typed:
+def map_contains(values: Sequence[TypedSql]) -> TypedSql:
     """mapContains: NULL is never a key."""
     of = map_type(values[0])
     if is_null(values[1]):
-        return Typed("false", UINT8, "BOOLEAN")
+        return TypedSql("false", UINT8, "BOOLEAN")
     found = f"map_contains_key({values[0].sql}, {_key_sql(of, values[1])})"
     known = _key_sql(of, values[1]) == values[1].sql and not values[1].nullable
-    return Typed(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
+    return TypedSql(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
 
 
-def _make_map(values: Sequence[Typed]) -> Typed:
+def _make_map(values: Sequence[TypedSql]) -> TypedSql:
     """map(key, value, …); literal keys must differ."""
     if len(values) < 2:
         raise BadArguments("`map` without a pair has no type", "mapFromArrays of empty arrays with a type")
@@ -70,7 +70,7 @@ def _make_map(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"map({', '.join(shown)})", t.Map(key, item))
 
 
-def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
+def _check_keys(of: Type, keys: Sequence[TypedSql]) -> None:
     if t.is_nullable(of):
         raise BadArguments(f"a Map cannot have a key of type {of}", "assumeNotNull")
     constants = [key.constant for key in keys if key.constant is not None]
@@ -78,7 +78,7 @@ def _check_keys(of: Type, keys: Sequence[Typed]) -> None:
         raise BadArguments("a key that comes twice in a `map` is not supported", "an Array of tuples keeps both")
 
 
-def _map_from_arrays(values: Sequence[Typed]) -> Typed:
+def _map_from_arrays(values: Sequence[TypedSql]) -> TypedSql:
     key, item = element_type(values[0]), element_type(values[1])
     if t.is_nullable(key) or NOTHING in (t.unwrap_type(key), t.unwrap_type(item)):
         raise BadArguments(f"a Map cannot have a key of type {key}", "assumeNotNull")
@@ -88,14 +88,14 @@ def _map_from_arrays(values: Sequence[Typed]) -> Typed:
 
 
 def _map_parts_function(name: str, spark: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = map_type(values[0])
         return typed_sql(f"{spark}({values[0].sql})", t.Array(of.key if name == "mapKeys" else of.value))
 
     return Function(name, (1, 1), ("map",), build)
 
 
-def _contains_value(values: Sequence[Typed]) -> Typed:
+def _contains_value(values: Sequence[TypedSql]) -> TypedSql:
     of = map_type(values[0])
     common = supertype((of.value, values[1].type))
     if common is None or isinstance(t.unwrap_type(common), t.Float):
@@ -103,13 +103,13 @@ def _contains_value(values: Sequence[Typed]) -> Typed:
     check_equality(of.value)
     spark = value_type(common)
     items = f"CAST(map_values({values[0].sql}) AS ARRAY<{spark}>)"
-    return Typed(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
+    return TypedSql(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
 
 
 def _like_function(name: str, part: str) -> Function:
     """The pairs whose keys (or values) match a LIKE pattern, or whether there are any."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = map_type(values[0])
         if t.unwrap_type(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
             raise BadArguments(f"`{name}` takes a Map of strings and a literal pattern")
@@ -117,30 +117,30 @@ def _like_function(name: str, part: str) -> Function:
         if name.startswith("mapExtract"):
             return typed_sql(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)
         items = "map_keys" if part == "k" else "map_values"
-        return Typed(f"exists({items}({values[0].sql}), ` {part}` -> {test})", UINT8, "BOOLEAN")
+        return TypedSql(f"exists({items}({values[0].sql}), ` {part}` -> {test})", UINT8, "BOOLEAN")
 
     return Function(name, (2, 2), ("map", "text"), build)
 
 
-def _common_map_type(name: str, values: Sequence[Typed]) -> t.Map:
+def _common_map_type(name: str, values: Sequence[TypedSql]) -> t.Map:
     of = map_type(values[0])
     if any(map_type(value) != of for value in values):
         raise BadArguments(f"the maps of `{name}` must be of one type", "CAST them to one Map(…)")
     return of
 
 
-def _map_concat(values: Sequence[Typed]) -> Typed:
+def _map_concat(values: Sequence[TypedSql]) -> TypedSql:
     of = _common_map_type("mapConcat", values)
     return typed_sql(f"map_concat({', '.join(value.sql for value in values)})", of)
 
 
-def _map_update(values: Sequence[Typed]) -> Typed:
+def _map_update(values: Sequence[TypedSql]) -> TypedSql:
     """The second map's pairs replace those of the first and come last."""
     of, (a, b) = _common_map_type("mapUpdate", values), (value.sql for value in values)
     return typed_sql(f"map_concat(map_filter({a}, (` k`, ` v`) -> NOT map_contains_key({b}, ` k`)), {b})", of)
 
 
-def _summed_map_type(name: str, values: Sequence[Typed]) -> t.Map:
+def _summed_map_type(name: str, values: Sequence[TypedSql]) -> t.Map:
     """The type of a sum of maps, with 64-bit values. Raises BadArguments if keys or values differ in type."""
     types = [map_type(value) for value in values]
     sums = {_sum_value_type(name, of.value) for of in types}
@@ -163,7 +163,7 @@ def _sum_value_type(name: str, of: Type) -> Type:
 def _add_function(name: str, sign: str) -> Function:
     """mapAdd and mapSubtract: key by key, in the order of the keys; unsigned sums wrap around."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = _summed_map_type(name, values)
         spark = value_type(of.value)
         wide = spark if spark != "DECIMAL(20,0)" else "DECIMAL(38,0)"
@@ -183,7 +183,7 @@ def _zero_literal(spark: str) -> str:
 
 
 def _sort_function(name: str, reverse: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = map_type(values[0])
         check_order(of.key)
         m = values[0].sql
@@ -193,7 +193,7 @@ def _sort_function(name: str, reverse: str) -> Function:
     return Function(name, (1, 1), ("map",), build)
 
 
-def _key_sql(of: t.Map, key: Typed) -> str:
+def _key_sql(of: t.Map, key: TypedSql) -> str:
     """A key cast to the map's key type, NULL where it does not fit. Raises BadArguments for keys of an unrelated
     type."""
     common = supertype((t.unwrap_type(of.key), key.bare))
@@ -205,7 +205,7 @@ def _key_sql(of: t.Map, key: Typed) -> str:
     return f"try_cast({key.sql} AS {spark})"
 
 
-def _populate_series(values: Sequence[Typed]) -> Typed:
+def _populate_series(values: Sequence[TypedSql]) -> TypedSql:
     """Every key from the least to the greatest, or to a literal last one; new keys have the value 0."""
     of = values[0].bare
     if not isinstance(of, t.Map) or of.key not in _SERIES_TYPES or of.value not in _SERIES_TYPES:

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from penstock.sql.functions import conditions, conversions, maps, reinterpret, uuids
 from penstock.sql.functions.arrays import elements, numeric, reshape, sets
 from penstock.sql.functions.dates import (
+    best_effort_times,
     change_part,
     day_numbers,
     format_codes,
     intervals,
     make_date,
-    parse_best_effort,
     parts,
-    starts,
     time_zones,
+    unit_starts,
     unix_time,
     weeks,
 )
@@ -63,7 +63,7 @@ FAMILIES = (
     encodings,
     unix_time,
     parts,
-    starts,
+    unit_starts,
     weeks,
     intervals,
     make_date,
@@ -71,7 +71,7 @@ FAMILIES = (
     day_numbers,
     time_zones,
     format_codes,
-    parse_best_effort,
+    best_effort_times,
     elements,
     reshape,
     sets,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import binary_to_string, zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -19,7 +19,7 @@ _SIXTEEN_BYTES = t.FixedString(16)
 _UUID = string_literal(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z")
 
 
-def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
+def _uuid_to_bytes(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0].sql
     known = f"if({value} RLIKE {_UUID}, replace({value}, '-', ''), {_ZERO_UUID})"
     return typed_sql(
@@ -27,7 +27,7 @@ def _uuid_to_bytes(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _uuid_to_string(values: Sequence[Typed]) -> Typed:
+def _uuid_to_string(values: Sequence[TypedSql]) -> TypedSql:
     if values[0].bare != _SIXTEEN_BYTES:
         raise BadArguments(f"`UUIDNumToString` needs a FixedString(16), this is {values[0].type}")
     digits = f"lower(hex({values[0].sql}))"
@@ -35,7 +35,7 @@ def _uuid_to_string(values: Sequence[Typed]) -> Typed:
     return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
-def _uuid_to_number(values: Sequence[Typed]) -> Typed:
+def _uuid_to_number(values: Sequence[TypedSql]) -> TypedSql:
     if not isinstance(values[0].bare, t.UUID):
         raise BadArguments(f"`UUIDToNum` needs a UUID, this is {values[0].type}", "toUUID, or UUIDStringToNum")
     return typed_sql(
@@ -43,7 +43,7 @@ def _uuid_to_number(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _uuid_timestamp(values: Sequence[Typed]) -> Typed:
+def _uuid_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     """The time in a UUID of version 7; 1970-01-01 for other versions."""
     value = values[0]
     if not isinstance(value.bare, t.UUID):

@@ -1,6 +1,6 @@
 """The operators + - * / % DIV, for numbers, dates, times and intervals.
 
-In: binary nodes, or two values. Out: `Typed`. Invariant: operands are cast to the Spark type of the result first, so
+In: binary nodes, or two values. Out: `TypedSql`. Invariant: operands are cast to the Spark type of the result first, so
 nothing overflows below 64 bits; a result of 64 bits wraps around, as in ClickHouse.
 """
 
@@ -17,7 +17,7 @@ from penstock.sql.expr.dates import add_interval
 from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 
 ARITHMETIC_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -31,13 +31,13 @@ _UINT64 = t.Int(64, signed=False)
 _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
 
-def translate_arithmetic(tr: Translator, node: exp.Expr) -> Typed:
+def translate_arithmetic(tr: Translator, node: exp.Expr) -> TypedSql:
     """A binary node. Raises Refused as `apply_operator`."""
     left, right = tr.translate(node.this), tr.translate(node.expression)
     return apply_operator(tr, node, ARITHMETIC_OPERATORS[type(node)], (left, right))
 
 
-def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values under an operator. Raises Refused if ClickHouse has no such operation."""
     left, right = pair
     moved = _time_arithmetic(operator, left, right)
@@ -47,7 +47,7 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
         message = f"`{operator}` of an interval needs a date or time as the other operand"
         raise tr.refusal(node, "wrong-argument-type", message, "add the intervals one by one")
     if is_null(left) or is_null(right):
-        return Typed("NULL", left.type if is_null(left) else right.type, "VOID")
+        return TypedSql("NULL", left.type if is_null(left) else right.type, "VOID")
     of = arithmetic_type(operator, left.bare, right.bare)
     if of is None:
         message = f"`{operator}` is not defined for {left.type} and {right.type}"
@@ -56,7 +56,7 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
         return _uint64_arithmetic(operator, pair, of)
     if of == _UINT64 and _fits_bigint(operator, pair):
         sql = f"({as_spark(left, 'BIGINT')} {operator} {as_spark(right, 'BIGINT')})"
-        return Typed(sql, nullable_if_any(of, pair), "BIGINT")
+        return TypedSql(sql, nullable_if_any(of, pair), "BIGINT")
     if of == t.Int(64) and operator in "+-*":
         return int64_arithmetic(operator, left, right)
     result = nullable_if_any(of, pair)
@@ -70,7 +70,7 @@ def is_64_bit_integer(of: t.Type) -> bool:
     return isinstance(of, t.Int) and of.bits == 64
 
 
-def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> Typed:
+def _uint64_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Type) -> TypedSql:
     """With a UInt64 operand: computed in decimals, of which the lowest 64 bits are taken."""
     left, right = (as_spark(value, _WIDE) for value in pair)
     sql = f"{left} {operator} {right}"
@@ -81,7 +81,7 @@ def _uint64_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Type) -> 
     return typed_sql(lowest_64_bits(sql), nullable_if_any(of, pair))
 
 
-def _keeps_product_in_decimal(value: Typed) -> bool:
+def _keeps_product_in_decimal(value: TypedSql) -> bool:
     """Whether a product of this value and a UInt64 has at most the 38 digits of a decimal."""
     if isinstance(value.constant, int):
         return abs(value.constant) < 2**61
@@ -100,16 +100,16 @@ def _uint64_product(left: str, right: str) -> str:
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: formula(a, b)))
 
 
-def _decimal_arithmetic(operator: str, pair: tuple[Typed, Typed], of: t.Decimal, result: t.Type) -> Typed:
+def _decimal_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Decimal, result: t.Type) -> TypedSql:
     """Computed with all digits of the integer that is behind the Decimal in ClickHouse (9, 18 or 38)."""
     digits = next(size for size in (9, 18, 38) if of.precision <= size)
     spark = f"DECIMAL({digits},{of.scale})"
     if operator == "/":
-        return Typed(f"CAST({_decimal_quotient(pair, of)} AS {spark})", result, spark)
-    return Typed(f"CAST(({_as_decimal(pair[0])} {operator} {_as_decimal(pair[1])}) AS {spark})", result, spark)
+        return TypedSql(f"CAST({_decimal_quotient(pair, of)} AS {spark})", result, spark)
+    return TypedSql(f"CAST(({_as_decimal(pair[0])} {operator} {_as_decimal(pair[1])}) AS {spark})", result, spark)
 
 
-def _decimal_quotient(pair: tuple[Typed, Typed], of: t.Decimal) -> str:
+def _decimal_quotient(pair: tuple[TypedSql, TypedSql], of: t.Decimal) -> str:
     """Digits after the scale are cut off, not rounded. Spark's DIV of decimals is exact, and fails where no decimal
     holds the result."""
     left, right = map(_as_decimal, pair)
@@ -121,13 +121,13 @@ def _decimal_unit(scale: int) -> str:
     return f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
 
 
-def _fits_bigint(operator: str, pair: tuple[Typed, Typed]) -> bool:
+def _fits_bigint(operator: str, pair: tuple[TypedSql, TypedSql]) -> bool:
     """Whether a UInt64 result can be kept as a BIGINT: results of counts and sums can, columns are decimals."""
     small = all(value.spark in ("INT", "BIGINT") for value in pair)
     return small and (operator == "+" or (operator == "*" and any(value.bare == _UINT64 for value in pair)))
 
 
-def _plain_arithmetic(operator: str, left: Typed, right: Typed, of: t.Type) -> str:
+def _plain_arithmetic(operator: str, left: TypedSql, right: TypedSql, of: t.Type) -> str:
     spark = value_type(of)
     if operator == "/":
         return divide_floats(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
@@ -143,7 +143,7 @@ def _plain_arithmetic(operator: str, left: Typed, right: Typed, of: t.Type) -> s
     return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
 
 
-def as_signed_operands(left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def as_signed_operands(left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:
     """The operands of intDiv. Where only one is signed, ClickHouse reads the bits of the other one as a signed
     number: of its own size, or of the size of the dividend if that is larger."""
     a, b = (each.bare if isinstance(each.bare, t.Int) else t.Int(8, signed=False) for each in (left, right))
@@ -152,7 +152,7 @@ def as_signed_operands(left: Typed, right: Typed) -> tuple[Typed, Typed]:
     return _as_signed(left, a, a.bits), _as_signed(right, b, max(a.bits, b.bits))
 
 
-def _as_signed(value: Typed, have: t.Int, bits: int) -> Typed:
+def _as_signed(value: TypedSql, have: t.Int, bits: int) -> TypedSql:
     of = t.Int(bits)
     known = isinstance(value.constant, int) and value.constant <= of.high
     if have.signed or have.bits < bits or known:
@@ -170,18 +170,18 @@ def _float_remainder(left: str, right: str) -> str:
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: rest(a, b)))
 
 
-def _common_integer(left: Typed, right: Typed) -> str:
+def _common_integer(left: TypedSql, right: TypedSql) -> str:
     wide = {left.spark, right.spark}
     return next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in wide), "INT")
 
 
-def _as_decimal(value: Typed) -> str:
+def _as_decimal(value: TypedSql) -> str:
     if isinstance(value.bare, t.Bool):
         return f"CAST(CAST({value.sql} AS INT) AS DECIMAL(20,0))"
     return as_spark(value, "DECIMAL(20,0)") if isinstance(value.bare, t.Int) else value.sql
 
 
-def divide_floats(left: str, right: str, divisor: Typed) -> str:
+def divide_floats(left: str, right: str, divisor: TypedSql) -> str:
     """Floating-point division as in IEEE 754: infinity or NaN where the divisor is 0."""
     if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
         return f"({left} / {right})"
@@ -192,7 +192,7 @@ def divide_floats(left: str, right: str, divisor: Typed) -> str:
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: safe(a, b)))
 
 
-def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
+def _time_arithmetic(operator: str, left: TypedSql, right: TypedSql) -> TypedSql | None:
     """A date or time plus or minus an interval or a number, or the difference of two; None for other operands."""
     if operator not in "+-":
         return None
@@ -213,19 +213,19 @@ def _time_arithmetic(operator: str, left: Typed, right: Typed) -> Typed | None:
     return None
 
 
-def _time_difference(left: Typed, right: Typed) -> Typed | None:
+def _time_difference(left: TypedSql, right: TypedSql) -> TypedSql | None:
     """Days between dates, seconds between times, as Int32."""
     of = nullable_if_any(t.Int(32), [left, right])
     if isinstance(left.bare, t.Date) and left.bare == right.bare:
-        return Typed(f"datediff({left.sql}, {right.sql})", of, "INT")
+        return TypedSql(f"datediff({left.sql}, {right.sql})", of, "INT")
     if isinstance(left.bare, t.DateTime) and isinstance(right.bare, t.DateTime):
-        return Typed(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")
+        return TypedSql(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")
     if isinstance(left.bare, (t.DateTime, t.DateTime64)) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
         return _datetime64_difference(left, right)
     return None
 
 
-def _datetime64_difference(left: Typed, right: Typed) -> Typed:
+def _datetime64_difference(left: TypedSql, right: TypedSql) -> TypedSql:
     """Seconds as a decimal, with as many fraction digits as the finer operand."""
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"

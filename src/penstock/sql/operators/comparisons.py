@@ -21,7 +21,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NEVER, NULL, Typed, as_spark, boolean, is_null
+from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null
 from penstock.sql.spark_text import string_literal
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
@@ -49,18 +49,18 @@ _SEARCHED_BYTES = 3
 """For a literal piece of at least so many bytes, ClickHouse searches before it calls RE2."""
 
 
-def translate_comparison(tr: Translator, node: exp.Expr) -> Typed:
+def translate_comparison(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of = <> < > <= or >=."""
     pair = (tr.translate(node.this), tr.translate(node.expression))
     return compare(tr, node, COMPARISON_OPERATORS[type(node)], pair)
 
 
-def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> Typed:
+def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of <=>."""
     return compare_null_safe(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
 
 
-def translate_between(tr: Translator, node: exp.Expr) -> Typed:
+def translate_between(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of BETWEEN, which includes both bounds."""
     value = tr.translate(node.this)
     low = compare(tr, node, ">=", (value, tr.translate(node.args["low"])))
@@ -68,31 +68,31 @@ def translate_between(tr: Translator, node: exp.Expr) -> Typed:
     return boolean(f"({low.sql} AND {high.sql})", low, high)
 
 
-def translate_like(tr: Translator, node: exp.Expr) -> Typed:
+def translate_like(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of LIKE or ILIKE, negated or not."""
     value, pattern = tr.translate(node.this), tr.translate(node.expression)
     word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
     return match_like(tr, node, (value, pattern), f"NOT {word}" if node.args.get("negate") else word)
 
 
-def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed]) -> Typed:
+def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """`<=>`: NULL equals NULL, but NaN does not equal NaN."""
     left, right = adapt_literals(tr, node, *pair)
     of = t.Int(8, signed=False)
     if is_null(left) or is_null(right):
-        return Typed(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
+        return TypedSql(f"({right.sql if is_null(left) else left.sql} IS NULL)", of, "BOOLEAN")
     if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
-        return Typed(NEVER, of, "BOOLEAN")
+        return TypedSql(NEVER, of, "BOOLEAN")
     a, b = as_comparable_pair(tr, node, left, right)
     tests = _nan_sides("=", (left, a), (right, b))
-    return Typed(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
+    return TypedSql(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
 
 
-def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed]) -> Typed:
+def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values compared. Raises Refused if they have no common type."""
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
-        return Typed("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
+        return TypedSql("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
     a, b = _as_ordered_pair(tr, node, operator, (left, right), as_comparable_pair(tr, node, left, right))
     sql = _compare_exactly(operator, left, right) if _needs_exact_comparison(left, right) else f"({a} {operator} {b})"
     tests = [f"isnan({s})" for s in _nan_sides(operator, (left, a), (right, b))]
@@ -108,7 +108,7 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Ty
 
 
 def _as_ordered_pair(
-    tr: Translator, node: exp.Expr, operator: str, pair: tuple[Typed, Typed], shown: tuple[str, str]
+    tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql], shown: tuple[str, str]
 ) -> tuple[str, str]:
     """Values that are stored as texts are less or greater by their numbers. Raises Refused if that is not supported."""
     left, right = pair
@@ -126,7 +126,7 @@ def _are_different_enums(left: Type, right: Type) -> bool:
     return isinstance(left, t.Enum) and isinstance(right, t.Enum) and left != right
 
 
-def _nan_sides(operator: str, left: tuple[Typed, str], right: tuple[Typed, str]) -> list[str]:
+def _nan_sides(operator: str, left: tuple[TypedSql, str], right: tuple[TypedSql, str]) -> list[str]:
     """SQL of the operands that must not be NaN for Spark's answer to be ClickHouse's."""
     sides = {"<": (right,), "<=": (left, right), ">": (left,), ">=": (left, right), "=": (left,), "<>": (left,)}
     if operator in ("=", "<>") and (_is_known_number(left[0]) or _is_known_number(right[0])):
@@ -137,12 +137,12 @@ def _nan_sides(operator: str, left: tuple[Typed, str], right: tuple[Typed, str])
     return [sql for side, sql in found if isinstance(side.bare, t.Float)]
 
 
-def _is_known_number(value: Typed) -> bool:
+def _is_known_number(value: TypedSql) -> bool:
     """Whether a value is a literal other than NaN."""
     return value.constant is not None and value.constant == value.constant
 
 
-def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed) -> tuple[str, str]:
+def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: TypedSql) -> tuple[str, str]:
     """The SQL of two values as one Spark type. Raises Refused if there is none."""
     refuse_intervals(tr, node, (left, right))
     if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
@@ -166,19 +166,19 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: Typed, right: Typed
     return as_spark(left, spark), as_spark(right, spark)
 
 
-def _midnight(day: Typed, time: Typed) -> str:
+def _midnight(day: TypedSql, time: TypedSql) -> str:
     """A date beside a time: midnight in the time zone of that time."""
     zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
     moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
     return moment.sql if moment is not None else day.sql
 
 
-def _without_end_zeros(value: Typed) -> str:
+def _without_end_zeros(value: TypedSql) -> str:
     """Beside a FixedString, zero bytes at the end do not count."""
     return f"rtrim(chr(0), {value.sql})" if isinstance(value.bare, (t.String, t.FixedString)) else value.sql
 
 
-def _needs_exact_comparison(left: Typed, right: Typed) -> bool:
+def _needs_exact_comparison(left: TypedSql, right: TypedSql) -> bool:
     """Whether a 64-bit integer meets a float and both may be beyond 2^53, where doubles skip integers: ClickHouse
     compares them exactly."""
     for whole, other in ((left, right), (right, left)):
@@ -189,7 +189,7 @@ def _needs_exact_comparison(left: Typed, right: Typed) -> bool:
     return False
 
 
-def _compare_exactly(operator: str, left: Typed, right: Typed) -> str:
+def _compare_exactly(operator: str, left: TypedSql, right: TypedSql) -> str:
     """As integers where both operands are large, as doubles elsewhere."""
     whole, other = (left, right) if isinstance(left.bare, t.Int) else (right, left)
 
@@ -204,7 +204,7 @@ def _compare_exactly(operator: str, left: Typed, right: Typed) -> str:
     return bind_if_long(whole.sql, lambda i: bind_if_long(other.sql, lambda f: both(i, f)))
 
 
-def _common_number_type(left: Typed, right: Typed) -> str:
+def _common_number_type(left: TypedSql, right: TypedSql) -> str:
     if isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float):
         return "DOUBLE"
     for spark in (left.spark, right.spark):
@@ -217,7 +217,7 @@ def _scale(of: Type) -> int:
     return of.scale if isinstance(of, t.Decimal) else 0
 
 
-def match_like(tr: Translator, node: exp.Expr, pair: tuple[Typed, Typed], word: str) -> Typed:
+def match_like(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql], word: str) -> TypedSql:
     """LIKE and ILIKE of a text and a pattern: `%` and `_` as in SQL, a backslash escapes. Raises Refused for other
     types."""
     for value in pair:

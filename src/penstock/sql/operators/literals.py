@@ -1,6 +1,6 @@
 """Literals: numbers, texts, NULL, booleans, arrays, tuples and intervals.
 
-In: literal nodes. Out: `Typed`, with the constant where there is one. Invariant: a number has the least type that
+In: literal nodes. Out: `TypedSql`, with the constant where there is one. Invariant: a number has the least type that
 holds it, as in ClickHouse.
 """
 
@@ -16,12 +16,12 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, integer, is_null, text, typed_sql
+from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, integer, is_null, text, typed_sql
 
 INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND", "MICROSECOND")
 
 
-def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
+def translate_literal(tr: Translator, node: exp.Expr) -> TypedSql:
     """A number or text. Raises Refused if a number cannot be read."""
     if node.args.get("is_string"):
         return text(node.name)
@@ -32,29 +32,29 @@ def translate_literal(tr: Translator, node: exp.Expr) -> Typed:
         raise tr.refusal(node, "invalid-literal", f"`{node.name}` is not a number") from None
 
 
-def float_literal(value: float) -> Typed:
+def float_literal(value: float) -> TypedSql:
     """A double literal; Spark has no literals for infinity and NaN."""
     written = repr(value)
     sql = f"double('{written}')" if "n" in written else f"{written}D"
-    return Typed(sql, t.Float(64), "DOUBLE", value)
+    return TypedSql(sql, t.Float(64), "DOUBLE", value)
 
 
-def translate_hex_literal(tr: Translator, node: exp.Expr) -> Typed:
+def translate_hex_literal(tr: Translator, node: exp.Expr) -> TypedSql:
     """A hexadecimal integer: 0xFF."""
     return integer(int(node.name, 16))
 
 
-def translate_boolean(tr: Translator, node: exp.Expr) -> Typed:
+def translate_boolean(tr: Translator, node: exp.Expr) -> TypedSql:
     """true or false."""
-    return Typed("true" if node.this else "false", t.Bool(), "BOOLEAN", bool(node.this))
+    return TypedSql("true" if node.this else "false", t.Bool(), "BOOLEAN", bool(node.this))
 
 
-def translate_null(tr: Translator, node: exp.Expr) -> Typed:
+def translate_null(tr: Translator, node: exp.Expr) -> TypedSql:
     """NULL."""
     return NULL
 
 
-def translate_minus(tr: Translator, node: exp.Expr) -> Typed:
+def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
     """A minus sign. Raises Refused if the operand is no number, or is cast to an unsigned type: `-1::UInt8`."""
     value = tr.translate(node.this)
     if (
@@ -74,7 +74,7 @@ def _has_negative_values(of: Type) -> bool:
     return not isinstance(of, t.Int) or of.signed
 
 
-def negate(value: Typed) -> Typed | None:
+def negate(value: TypedSql) -> TypedSql | None:
     """The number with the other sign; the least number of its type stays as it is, as in ClickHouse. None if the
     value is no number."""
     match value.constant, value.bare:
@@ -85,66 +85,66 @@ def negate(value: Typed) -> Typed | None:
         case (float(number), _):
             return float_literal(-number)
         case (_, t.Float(_) | t.Decimal()):
-            return Typed(f"(- {value.sql})", value.type, value.spark)
+            return TypedSql(f"(- {value.sql})", value.type, value.spark)
         case (_, t.Int(bits, signed)):
             plain = t.Int(bits if signed else min(64, bits * 2))
             of: Type = t.Nullable(plain) if value.nullable else plain
             if signed and bits < 32:
-                return Typed(
+                return TypedSql(
                     bind_if_long(value.sql, lambda v: f"if({v} = {plain.low}, {v}, - {v})"), of, value_type(of)
                 )
             return _negate_wide_integer(value, of)
     return None
 
 
-def _negate_wide_integer(value: Typed, of: Type) -> Typed:
+def _negate_wide_integer(value: TypedSql, of: Type) -> TypedSql:
     """A result that wraps around: of 64 bits, or of as many as the operand has."""
     spark = value_type(of)
     if value.spark.startswith("DECIMAL"):
-        return Typed(lowest_64_bits(f"- {value.sql}"), of, spark)
+        return TypedSql(lowest_64_bits(f"- {value.sql}"), of, spark)
     if isinstance(value.bare, t.Int) and not value.bare.signed:
-        return Typed(f"(- {as_spark(value, spark)})", of, spark)
-    return Typed(negate_wrapping(value, spark), of, spark)
+        return TypedSql(f"(- {as_spark(value, spark)})", of, spark)
+    return TypedSql(negate_wrapping(value, spark), of, spark)
 
 
-def translate_array(tr: Translator, node: exp.Expr) -> Typed:
+def translate_array(tr: Translator, node: exp.Expr) -> TypedSql:
     """An array written with brackets."""
     return make_array(tr, node, tr.translate_all(node.expressions))
 
 
-def make_array(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
+def make_array(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> TypedSql:
     """An array of values of one common type. Raises Refused if they have none."""
     if not values:
-        return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
+        return TypedSql("array()", t.Array(NOTHING), "ARRAY<VOID>")
     of = common_type(tr, node, values)
     return typed_sql(f"array({', '.join(cast_all(values, of))})", t.Array(of))
 
 
-def translate_tuple(tr: Translator, node: exp.Expr) -> Typed:
+def translate_tuple(tr: Translator, node: exp.Expr) -> TypedSql:
     """A tuple written with parentheses."""
     values = tr.translate_all(node.expressions)
     refuse_intervals(tr, node, values)
     return make_tuple(values)
 
 
-def make_tuple(values: list[Typed]) -> Typed:
+def make_tuple(values: list[TypedSql]) -> TypedSql:
     """A tuple of the values, without names."""
     fields: tuple[tuple[str | None, Type], ...] = tuple((None, value.type) for value in values)
     parts = (f"'_{place}', {as_spark(value, value_type(value.type))}" for place, value in enumerate(values, 1))
     return typed_sql(f"named_struct({', '.join(parts)})", t.Tuple(fields))
 
 
-def translate_parentheses(tr: Translator, node: exp.Expr) -> Typed:
+def translate_parentheses(tr: Translator, node: exp.Expr) -> TypedSql:
     """The expression in parentheses."""
     return tr.translate(node.this)
 
 
-def translate_alias(tr: Translator, node: exp.Expr) -> Typed:
+def translate_alias(tr: Translator, node: exp.Expr) -> TypedSql:
     """The expression before AS."""
     return tr.translate(node.this)
 
 
-def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
+def translate_interval(tr: Translator, node: exp.Expr) -> TypedSql:
     """INTERVAL: a number with a unit. What it means is up to the operator beside it. Raises Refused."""
     unit = node.args["unit"].name.upper().removesuffix("S") if node.args.get("unit") else ""
     if unit not in INTERVAL_UNITS:
@@ -156,17 +156,17 @@ def translate_interval(tr: Translator, node: exp.Expr) -> Typed:
         value = _integer_of_text(value)
     if not isinstance(value.bare, t.Int):
         raise tr.refusal(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
-    return Typed(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
+    return TypedSql(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
 
 
-def _integer_of_text(value: Typed) -> Typed:
+def _integer_of_text(value: TypedSql) -> TypedSql:
     """The number in a text literal, as in INTERVAL '3' DAY; the value itself if there is none."""
     written = str(value.constant)
     number = parse_whole_number(written.removeprefix("-"))
     return value if number is None else integer(-number if written.startswith("-") else number)
 
 
-def common_type(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
+def common_type(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> Type:
     """The common type of the values. Raises Refused if there is none."""
     refuse_intervals(tr, node, values)
     of = supertype([value.type for value in values])
@@ -176,7 +176,7 @@ def common_type(tr: Translator, node: exp.Expr, values: list[Typed]) -> Type:
     return of
 
 
-def cast_all(values: list[Typed], of: Type) -> list[str]:
+def cast_all(values: list[TypedSql], of: Type) -> list[str]:
     """The SQL of values, cast to the Spark type of their common type."""
     spark = value_type(of)
     return [

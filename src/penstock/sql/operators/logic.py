@@ -14,24 +14,24 @@ from penstock.model import types as t
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NEVER, NULL, Typed, as_condition, as_spark, is_null, null_test, nullable_if_any
+from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_condition, as_spark, is_null, null_test, nullable_if_any
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
 
-def translate_and_or(tr: Translator, node: exp.Expr) -> Typed:
+def translate_and_or(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of AND or OR."""
     left, right = tr.translate(node.this), tr.translate(node.expression)
     return join_conditions(tr, node, "AND" if isinstance(node, exp.And) else "OR", [left, right])
 
 
-def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> Typed:
+def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[TypedSql]) -> TypedSql:
     """Conditions joined by AND or OR. Raises Refused if one is no number."""
     check_conditions(tr, node, word, values)
     return _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
 
 
-def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
+def join_by_xor(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> TypedSql:
     """Whether an odd number of values is true. Raises Refused for a Decimal, as ClickHouse does."""
     if any(map(is_null, values)):
         return NULL
@@ -41,20 +41,20 @@ def join_by_xor(tr: Translator, node: exp.Expr, values: list[Typed]) -> Typed:
     return _logical_value(reduce("({} <> {})".format, map(as_condition, values)), values)
 
 
-def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typed]) -> None:
+def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[TypedSql]) -> None:
     """Raises Refused if a value is no number."""
     for value in values:
         if not isinstance(value.bare, _NUMBERS) and not is_null(value):
             raise tr.refusal(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
 
 
-def _logical_value(sql: str, values: list[Typed]) -> Typed:
+def _logical_value(sql: str, values: list[TypedSql]) -> TypedSql:
     """A UInt8, or a Bool where an operand is one."""
     of = t.Bool() if any(isinstance(value.bare, t.Bool) for value in values) else t.Int(8, signed=False)
-    return Typed(sql, nullable_if_any(of, values), "BOOLEAN")
+    return TypedSql(sql, nullable_if_any(of, values), "BOOLEAN")
 
 
-def translate_not(tr: Translator, node: exp.Expr) -> Typed:
+def translate_not(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of NOT."""
     value = tr.translate(node.this)
     if is_null(value):
@@ -63,7 +63,7 @@ def translate_not(tr: Translator, node: exp.Expr) -> Typed:
     return _logical_value(f"(NOT {as_condition(value)})", [value])
 
 
-def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
+def translate_is_null(tr: Translator, node: exp.Expr) -> TypedSql:
     """`x IS NULL`. Raises Refused for IS with anything but NULL."""
     value = tr.translate(node.this)
     if not isinstance(node.expression, exp.Null):
@@ -71,7 +71,7 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> Typed:
     return null_test(value)
 
 
-def translate_case(tr: Translator, node: exp.Expr) -> Typed:
+def translate_case(tr: Translator, node: exp.Expr) -> TypedSql:
     """CASE, with or without an operand."""
     from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
     tests = from_operand or [each.this for each in node.args["ifs"]]
@@ -80,13 +80,13 @@ def translate_case(tr: Translator, node: exp.Expr) -> Typed:
     return choose_value(tr, node, [tr.translate(test) for test in tests], [*values, last])
 
 
-def translate_ternary(tr: Translator, node: exp.Expr) -> Typed:
+def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:
     """`condition ? a : b`."""
     values = [tr.translate(node.args["true"]), tr.translate(node.args["false"])]
     return choose_value(tr, node, [tr.translate(node.this)], values)
 
 
-def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: list[Typed]) -> Typed:
+def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> TypedSql:
     """The value of the first true test, otherwise the last value; all values as their common type. Raises Refused if
     they have none."""
     refuse_intervals(tr, node, values)
@@ -103,6 +103,6 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[Typed], values: lis
     ]
     check_conditions(tr, node, "if", tests)
     if len(tests) == 1:
-        return Typed(f"if({as_condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
+        return TypedSql(f"if({as_condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
     branches = " ".join(f"WHEN {as_condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
-    return Typed(f"CASE {branches} ELSE {shown[-1]} END", of, spark)
+    return TypedSql(f"CASE {branches} ELSE {shown[-1]} END", of, spark)

@@ -1,6 +1,6 @@
 """Names in expressions: columns, aliases, parameters of lambdas, and elements of tuples.
 
-In: Column, Identifier and Dot nodes. Out: `Typed`. Invariant: an alias stands for its expression, except inside that
+In: Column, Identifier and Dot nodes. Out: `TypedSql`. Invariant: an alias stands for its expression, except inside that
 expression, where the same name is the column.
 """
 
@@ -13,12 +13,12 @@ from penstock.model import types as t
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.operators.literals import float_literal
 from penstock.sql.spark_text import quote_identifier
 
 
-def translate_column(tr: Translator, node: exp.Expr) -> Typed:
+def translate_column(tr: Translator, node: exp.Expr) -> TypedSql:
     """`a`, `table.a`, `tuple.field`, `table.tuple.1` …."""
     parts = [part for part in (node.args.get("db"), node.args.get("table"), node.this) if part is not None]
     names = [part.name for part in parts]
@@ -32,13 +32,13 @@ def translate_column(tr: Translator, node: exp.Expr) -> Typed:
     return value
 
 
-def translate_identifier(tr: Translator, node: exp.Expr) -> Typed:
+def translate_identifier(tr: Translator, node: exp.Expr) -> TypedSql:
     """A bare name: how sqlglot writes parameters in a lambda's body."""
     found = _lambda_parameter(tr, [node.name])
     return found[0] if found else resolve_name(tr, node, node.name)
 
 
-def translate_dot(tr: Translator, node: exp.Expr) -> Typed:
+def translate_dot(tr: Translator, node: exp.Expr) -> TypedSql:
     """`expression.name` or `expression.1`."""
     value = tr.translate(node.this)
     for step in node.expression.name.split("."):
@@ -46,7 +46,7 @@ def translate_dot(tr: Translator, node: exp.Expr) -> Typed:
     return value
 
 
-def resolve_name(tr: Translator, node: exp.Expr, name: str) -> Typed:
+def resolve_name(tr: Translator, node: exp.Expr, name: str) -> TypedSql:
     """A name without a table: an alias of this SELECT, otherwise a column. Raises Refused if it is unknown."""
     aliased = tr.scope.aliases.get(name)
     if aliased is not None and name not in tr.resolving:
@@ -64,7 +64,7 @@ READING_KEY = "reading"
 """Key in a node's meta that says how a column of `*` is read: see `ScopeTable.reading`."""
 
 
-def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> Typed:
+def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> TypedSql:
     """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
     if name in relation.unreadable:
         message = f"`{relation.name}.{name}` has no single value: several rows may match"
@@ -75,13 +75,13 @@ def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str,
     return relation.reading(name, how)
 
 
-def _lambda_parameter(tr: Translator, names: list[str]) -> tuple[Typed, list[str]] | None:
+def _lambda_parameter(tr: Translator, names: list[str]) -> tuple[TypedSql, list[str]] | None:
     """The parameter of a lambda with the first of these names, and the remaining names."""
     value = tr.locals.get(names[0])
     return (value, names[1:]) if value is not None else None
 
 
-def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[Typed, list[str]] | None:
+def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple[TypedSql, list[str]] | None:
     """A column after the name of its table, and the remaining names. Raises Refused if either is unknown."""
     if len(names) == 1:
         return None
@@ -98,7 +98,7 @@ def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple
     return read_column(tr, node, relation, names[1], node.meta.get(READING_KEY, "own")), names[2:]
 
 
-def tuple_element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Typed:
+def tuple_element(tr: Translator, node: exp.Expr, value: TypedSql, step: str) -> TypedSql:
     """One element of a tuple, by name or by number from 1. Raises Refused if there is none."""
     of = value.bare
     if isinstance(of, t.Array) and isinstance(of.of, t.Tuple):
@@ -109,6 +109,6 @@ def tuple_element(tr: Translator, node: exp.Expr, value: Typed, step: str) -> Ty
     for place, (name, inner) in enumerate(of.fields, 1):
         if step in (name, str(place)):
             result = nullable_if_any(inner, [value])
-            return Typed(f"{value.sql}.{quote_identifier(name or f'_{place}')}", result, value_type(inner))
+            return TypedSql(f"{value.sql}.{quote_identifier(name or f'_{place}')}", result, value_type(inner))
     known = [name or str(place) for place, (name, _) in enumerate(of.fields, 1)]
     raise tr.refusal(node, "unknown-column", f"{of} has no element `{step}`", did_you_mean(step, known))

@@ -14,7 +14,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, order_key
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 
 
 def order_keys(tr: Translator, nodes: list[exp.Expr]) -> list[str]:
@@ -22,7 +22,7 @@ def order_keys(tr: Translator, nodes: list[exp.Expr]) -> list[str]:
     return [key for node in nodes for value in sort_values(tr, node, node.this) for key in sort_keys(value, node)]
 
 
-def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed]:
+def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[TypedSql]:
     """The values of one key: a tuple that is written out is ordered by its elements. Raises Refused."""
     if isinstance(node, exp.Tuple):
         return [value for part in node.expressions for value in sort_values(tr, ordered, part)]
@@ -34,14 +34,14 @@ def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed
     return [value]
 
 
-def check_orderable(tr: Translator, node: exp.Expr, value: Typed) -> None:
+def check_orderable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
     """Raises Refused for types that Spark cannot order."""
     if any(isinstance(part, (t.Map, t.AggregateFunction)) for part in (value.bare, *_nested_types(value.bare))):
         message = f"{value.type} cannot be ordered or partitioned by"
         raise tr.refusal(node, "wrong-argument-type", message, "use mapKeys(…), mapValues(…) or toString(…) of it")
 
 
-def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
+def check_hashable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
     """Raises Refused for types by which rows cannot be grouped or made distinct: Spark compares maps by the order of
     their entries, or not at all."""
     if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_nested_types(value.bare))):
@@ -50,7 +50,7 @@ def check_hashable(tr: Translator, node: exp.Expr, value: Typed) -> None:
         raise tr.refusal(node, "wrong-argument-type", message, hint)
 
 
-def _check_nested_order(tr: Translator, ordered: exp.Expr, value: Typed) -> None:
+def _check_nested_order(tr: Translator, ordered: exp.Expr, value: TypedSql) -> None:
     """Inside arrays and tuples Spark orders NULL first and NaN last when ascending; ClickHouse orders both last in
     either direction."""
     descending = bool(ordered.args.get("desc"))
@@ -71,7 +71,7 @@ def _nested_types(of: Type) -> Iterator[Type]:
         yield from _nested_types(unwrap_type(each))
 
 
-def sort_keys(value: Typed, node: exp.Expr) -> list[str]:
+def sort_keys(value: TypedSql, node: exp.Expr) -> list[str]:
     """One Spark sort key; two where NaN must be put in its place."""
     descending, nulls_first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     direction = "DESC" if descending else "ASC"

@@ -26,9 +26,9 @@ from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.conversions.implicit import cast_column, implicit_cast
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_condition, is_null, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_condition, is_null, typed_sql
 from penstock.sql.functions import conversions
-from penstock.sql.functions.dates import parse_best_effort
+from penstock.sql.functions.dates import best_effort_times
 from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.outputs.forward_query import compile_forward, read_select_list
@@ -41,7 +41,7 @@ FaultKind: TypeAlias = Literal["fails", "default"]
 """What a conversion does to a value that it cannot convert: it fails, or gives a default."""
 _Faults: TypeAlias = tuple[tuple[FaultKind, str], ...]
 """For each fault of a conversion, the Spark condition that is true for the values that have it."""
-_CONVERSION_FUNCTIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *parse_best_effort.FUNCTIONS)) - {
+_CONVERSION_FUNCTIONS = frozenset(row.name for row in (*conversions.FUNCTIONS, *best_effort_times.FUNCTIONS)) - {
     "toLowCardinality",
     "toNullable",
     "materialize",
@@ -102,7 +102,7 @@ def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> 
     return ForwardProbes(tuple(probes), tuple(unsure))
 
 
-def _probe_storing(found: _ColumnConversions, value: Typed, column: Column, shown: str) -> None:
+def _probe_storing(found: _ColumnConversions, value: TypedSql, column: Column, shown: str) -> None:
     """Notes the last conversion, to the type of the column itself, and NULLs that become its default."""
     want = column.type
     if may_raise(value.sql):
@@ -145,7 +145,7 @@ class _ConversionWatcher:
         }
         return replace(tr, handlers={**plain, **own})
 
-    def _translate_node(self, handler: NodeHandler, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_node(self, handler: NodeHandler, tr: Translator, node: exp.Expr) -> TypedSql:
         """Any node without a handler here. If the left operand of an operator is NULL, Spark does not evaluate the
         right one."""
         inner = self if _evaluates_all(node) else replace(self, blind=True)
@@ -164,7 +164,7 @@ class _ConversionWatcher:
             return replace(self, blind=True)
         return replace(self, guards=(*self.guards, f"{word}coalesce({sql}, false)"))
 
-    def _translate_call(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_call(self, tr: Translator, node: exp.Expr) -> TypedSql:
         """A call: of a conversion, of a function that evaluates its arguments under conditions, or of any other."""
         name = call_name(node) or ""
         arguments = call_parts(node)[1]
@@ -181,17 +181,19 @@ class _ConversionWatcher:
             case _:
                 return self._translate_node(translate_call, tr, node)
 
-    def _translate_ternary(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_ternary(self, tr: Translator, node: exp.Expr) -> TypedSql:
         return self._translate_choice(tr, node, [node.this], [node.args["true"], node.args["false"]])
 
-    def _translate_case(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_case(self, tr: Translator, node: exp.Expr) -> TypedSql:
         ifs = node.args["ifs"]
         tests = [exp.EQ(this=node.this.copy(), expression=each.this) if node.this else each.this for each in ifs]
         return self._translate_choice(
             tr, node, tests, [*(each.args["true"] for each in ifs), node.args.get("default") or exp.null()]
         )
 
-    def _translate_choice(self, tr: Translator, node: exp.Expr, tests: list[exp.Expr], values: list[exp.Expr]) -> Typed:
+    def _translate_choice(
+        self, tr: Translator, node: exp.Expr, tests: list[exp.Expr], values: list[exp.Expr]
+    ) -> TypedSql:
         watcher, conditions, chosen = self, [], []
         for test, value in zip(tests, values, strict=False):
             mark = len(self.found.entries)
@@ -203,7 +205,7 @@ class _ConversionWatcher:
         chosen.append(watcher.watching(tr).translate(values[-1]))
         return self._settle_choice(logic.choose_value(tr, node, conditions, chosen), [*conditions, *chosen])
 
-    def _translate_coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> Typed:
+    def _translate_coalesce(self, tr: Translator, node: exp.Expr, arguments: list[exp.Expr]) -> TypedSql:
         watcher, values = self, []
         for argument in arguments:
             mark = len(self.found.entries)
@@ -216,7 +218,7 @@ class _ConversionWatcher:
         failed = [each.bad for each in self.found.entries[mark:] if each.probe.kind == "fails"]
         return replace(self, guards=(*self.guards, *(f"NOT ({bad})" for bad in failed)))
 
-    def _translate_cast(self, tr: Translator, node: exp.Expr) -> Typed:
+    def _translate_cast(self, tr: Translator, node: exp.Expr) -> TypedSql:
         mark = len(self.found.entries)
         value = self.watching(tr).translate(node.this)
         inner = [each.bad for each in self.found.entries[mark:]]
@@ -227,7 +229,7 @@ class _ConversionWatcher:
             self.found.add_fault("fails", value, _null_condition(value, inner), _source_text(node), self.guards)
         return result
 
-    def _translate_conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> Typed:
+    def _translate_conversion(self, tr: Translator, node: exp.Expr, name: str, arguments: list[exp.Expr]) -> TypedSql:
         mark = len(self.found.entries)
         value = self.watching(tr).translate(arguments[0])
         inner = [each.bad for each in self.found.entries[mark:]]
@@ -246,8 +248,8 @@ class _ConversionWatcher:
         return result
 
     def _record_conversion(
-        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
-    ) -> Typed:
+        self, tr: Translator, node: exp.Expr, value: TypedSql, converted: tuple[TypedSql, ConversionMode]
+    ) -> TypedSql:
         """Notes a conversion, and gives the value that stands for it in the SQL around it.
 
         That value never raises if probes cover the conversion; else it is the conversion itself, and the column is
@@ -266,7 +268,7 @@ class _ConversionWatcher:
         return replace(strict, sql=self.found.stand_in(suppress_errors(strict.sql) if raises else strict.sql))
 
     def _find_faults(
-        self, tr: Translator, node: exp.Expr, value: Typed, converted: tuple[Typed, ConversionMode]
+        self, tr: Translator, node: exp.Expr, value: TypedSql, converted: tuple[TypedSql, ConversionMode]
     ) -> _Faults | None:
         name = call_name(node) or ""
         if not name.startswith("parseDateTime"):
@@ -275,7 +277,7 @@ class _ConversionWatcher:
         parsed = translate_call(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
         return _parsing_faults(value, parsed, converted[1])
 
-    def _settle_choice(self, result: Typed, parts: list[Typed]) -> Typed:
+    def _settle_choice(self, result: TypedSql, parts: list[TypedSql]) -> TypedSql:
         """A choice between values that do not raise. The cast to their common type does not raise either, so it is
         hidden from may_raise."""
         if isinstance(result.bare, t.Decimal) or any(may_raise(as_condition(each)) for each in parts):
@@ -284,7 +286,7 @@ class _ConversionWatcher:
 
 
 def _call_of_values(
-    tr: Translator, node: exp.Expr, values: list[Typed], rest: list[exp.Expr]
+    tr: Translator, node: exp.Expr, values: list[TypedSql], rest: list[exp.Expr]
 ) -> tuple[Translator, exp.Expr]:
     """A call whose first arguments are translated already (as placeholders), and the translator for it."""
     known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda _, each: values[int(each.name)]})
@@ -301,12 +303,12 @@ def _evaluates_all(node: exp.Expr) -> bool:
     return sum(each.find(exp.Column, exp.Identifier) is not None for each in call_parts(node)[1]) <= 1
 
 
-def _fails_for_null(value: Typed, strict: Typed, mode: ConversionMode) -> bool:
+def _fails_for_null(value: TypedSql, strict: TypedSql, mode: ConversionMode) -> bool:
     """Whether a conversion fails for NULL: the type it asks for has none, and no default is given."""
     return mode.failure == "error" and value.nullable and not strict.nullable
 
 
-def _null_condition(value: Typed, counted: list[str]) -> str:
+def _null_condition(value: TypedSql, counted: list[str]) -> str:
     """Spark SQL: the value is NULL, for no reason that is counted already."""
     others = f" AND NOT ({' OR '.join(counted)})" if counted else ""
     return f"{value.sql} IS NULL{others}"
@@ -356,11 +358,13 @@ class _ColumnConversions:
                 sql = bind_if_long(self.safe[place], partial(_replace_column, sql, name))
         return sql
 
-    def add_fault(self, kind: FaultKind, value: Typed, bad: str, conversion: str, guards: tuple[str, ...] = ()) -> None:
+    def add_fault(
+        self, kind: FaultKind, value: TypedSql, bad: str, conversion: str, guards: tuple[str, ...] = ()
+    ) -> None:
         """Notes one fault of a conversion."""
         self.entries.append(_GuardedProbe(Probe("", kind, value.sql, bad, conversion), guards))
 
-    def add_faults(self, value: Typed, faults: _Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
+    def add_faults(self, value: TypedSql, faults: _Faults, conversion: str, guards: tuple[str, ...] = ()) -> None:
         """Notes all faults of a conversion."""
         for kind, bad in faults:
             self.add_fault(kind, value, bad, conversion, guards)
@@ -390,7 +394,7 @@ def _conversion_mode(name: str) -> ConversionMode:
     return ConversionMode(failure, "refused" if accurate else "wraps")  # type: ignore[arg-type]
 
 
-def _conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> _Faults | None:
+def _conversion_faults(value: TypedSql, to: Type, mode: ConversionMode) -> _Faults | None:
     """The faults of converting a value to a type; empty if every value converts, None if that cannot be said.
 
     Each condition is true for the values that fail or take a default, and no others; it is never NULL and never raises.
@@ -409,13 +413,13 @@ def _conversion_faults(value: Typed, to: Type, mode: ConversionMode) -> _Faults 
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def _parsing_faults(value: Typed, parsed: Typed, mode: ConversionMode) -> _Faults:
+def _parsing_faults(value: TypedSql, parsed: TypedSql, mode: ConversionMode) -> _Faults:
     """The faults of parseDateTimeBestEffort and its kin; `parsed` is the result of its variant -OrNull."""
     bad = f"{value.sql} IS NOT NULL AND {suppress_errors(parsed.sql)} IS NULL"
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) -> _Faults | None:
+def _element_faults(array: TypedSql, old: Type, new: Type, mode: ConversionMode) -> _Faults | None:
     """The faults of converting an array: it fails with any of its elements."""
     inner = _conversion_faults(typed_sql("` e`", old), new, mode)
     if inner is None:
@@ -424,7 +428,7 @@ def _element_faults(array: Typed, old: Type, new: Type, mode: ConversionMode) ->
     return tuple(("fails", f"coalesce(exists({array.sql}, ` e` -> {bad}), false)") for bad in bads)
 
 
-def _never_fails(value: Typed, want: Type, mode: ConversionMode) -> bool:
+def _never_fails(value: TypedSql, want: Type, mode: ConversionMode) -> bool:
     """Whether every value converts, because of the types alone."""
     wraps = mode.overflow == "wraps"
     match value.bare, want:

@@ -18,12 +18,12 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.json_path import parse_json_path
 from penstock.model.pipe import Copied, Node
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import Typed, typed_sql
+from penstock.sql.expr.typed import TypedSql, typed_sql
 from penstock.sql.outputs.view import check_column_names, find_target, refused_column, stored_value
 from penstock.sql.spark_text import quote_identifier, string_literal
+from penstock.sql.stored_types import column_default, spark_type
 
 _ROW = "row"
 _OPTIONS = "map('ignoreNullFields', 'false')"
@@ -66,7 +66,7 @@ def copy_rows(environment: Environment, node: Node, output: SelectOutput) -> Sel
 
 def _written_values(environment: Environment, output: SelectOutput, target: DataSource) -> dict[str, str]:
     """The columns that are written: those of the SELECT, and those that nothing else would fill, by their defaults."""
-    given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
+    given = {name: TypedSql(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     values: dict[str, str] = {}
     for column in target.columns:
         if column.name in given:
@@ -80,7 +80,7 @@ def _written_values(environment: Environment, output: SelectOutput, target: Data
 def _column_json(environment: Environment, column: Column) -> str:
     """The JSON of a column as Spark SQL. Raises Refused."""
     try:
-        return _json_text(Typed(quote_identifier(column.name), column.type, spark_type(column.type)))
+        return _json_text(TypedSql(quote_identifier(column.name), column.type, spark_type(column.type)))
     except _UnsupportedJson as error:
         message = f"column `{column.name}`: {error}"
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
@@ -144,7 +144,7 @@ class _UnsupportedJson(ValueError):
         self.hint = hint
 
 
-def _json_text(value: Typed) -> str:
+def _json_text(value: TypedSql) -> str:
     """Spark SQL of the JSON text of a value; `null` for NULL. Raises _UnsupportedJson."""
     if isinstance(unwrap_type(value.type), t.Json):
         return f"coalesce({value.sql}, 'null')"

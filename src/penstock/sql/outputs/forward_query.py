@@ -15,8 +15,8 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
-from penstock.sql.engines.column_expression import OWN_TABLE, column_value, row_translator
-from penstock.sql.expr.typed import Typed
+from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.query import ForwardColumn
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import Refused, Report, refusal
@@ -45,7 +45,7 @@ class ForwardSelectList:
         """The expression for a column of the new schema. Raises Refused."""
         return _choose_item(self.tr, list(self.items), column.name, self.tr.text.location).node.unalias()
 
-    def value(self, tr: Translator, column: Column) -> Typed:
+    def value(self, tr: Translator, column: Column) -> TypedSql:
         """The expression for a column, translated by `tr` but not yet cast to the type of the column. Raises
         Refused."""
         return replace(tr, resolving=tr.resolving | {column.name}).translate(self.node(column))
@@ -69,7 +69,7 @@ def read_select_list(report: Report, text: Text, old: Sequence[Column]) -> Forwa
     """The select list over the old columns. Raises Refused, or adds problems to the report."""
     tree = parse_select_list(text)
     _check_shape(report, text, tree)
-    tr = row_translator(text, {column.name: column_value(column) for column in old})
+    tr = row_translator(text, {column.name: stored_column_value(column) for column in old})
     given = _read_items(report, tr, tree, [column.name for column in old])
     return ForwardSelectList(_with_aliases(tr, tree, given), tuple(given))
 

@@ -15,13 +15,13 @@ from sqlglot import exp
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Materialized, Node
-from penstock.sql.column_types import column_default, spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
-from penstock.sql.engines.column_expression import column_value, row_translator
-from penstock.sql.expr.typed import Typed
-from penstock.sql.spark_dialect.compile import parse_spark
+from penstock.sql.engines.column_expression import row_translator, stored_column_value
+from penstock.sql.expr.typed import TypedSql
+from penstock.sql.spark_dialect.compile_spark import parse_spark
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.stored_types import column_default, spark_type
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import parse_query, parse_select_list
@@ -109,7 +109,7 @@ def _find_select_item(environment: Environment, name: str) -> exp.Expr:
 def _rows_of_target(environment: Environment, output: SelectOutput, target: DataSource) -> SelectOutput:
     """A SELECT of the target's columns around that of the node; DEFAULTs are computed over these in another SELECT
     around."""
-    given = {name: Typed(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
+    given = {name: TypedSql(f"q.{quote_identifier(name)}", value.type, value.spark) for name, value in output.columns}
     present = [column for column in target.columns if column.name in given]
     values = {}
     for column in present:
@@ -124,7 +124,7 @@ def _rows_of_target(environment: Environment, output: SelectOutput, target: Data
     elif missing:
         every = {c.name: values.get(c.name, column_default(c.type)) for c in target.columns}
         sql = f"SELECT {_select_list(every)} FROM ({output.sql}) AS q"
-    columns = tuple((c.name, Typed(quote_identifier(c.name), c.type, spark_type(c.type))) for c in target.columns)
+    columns = tuple((c.name, TypedSql(quote_identifier(c.name), c.type, spark_type(c.type))) for c in target.columns)
     return SelectOutput(sql, columns, output.grouped)
 
 
@@ -132,7 +132,7 @@ def _select_list(values: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in values.items())
 
 
-def stored_value(environment: Environment, value: Typed, column: Column) -> str:
+def stored_value(environment: Environment, value: TypedSql, column: Column) -> str:
     """A value of the select list as the column stores it. Raises Refused."""
     sql = convert_for_insert(value, column.type)
     if sql is None:
@@ -149,7 +149,7 @@ def _default_value(environment: Environment, column: Column, present: list[Colum
         return column_default(column.type)
     with environment.report.collecting():
         tree = parse_select_list(column.default)
-        tr = row_translator(column.default, {each.name: column_value(each) for each in present})
+        tr = row_translator(column.default, {each.name: stored_column_value(each) for each in present})
         value = tr.translate(tree.expressions[0].unalias())
         sql = convert_for_insert(value, column.type)
         if sql is not None:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
-from penstock.sql.column_types import UnknownState
+from penstock.sql.stored_types import UnknownState
 
 
 class Refused(Exception):

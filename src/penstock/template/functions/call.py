@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from penstock.errors import did_you_mean
 from penstock.template.errors import Fault
-from penstock.template.frame import RenderFrame
+from penstock.template.render_frame import RenderFrame
 from penstock.template.values import Value
 
 

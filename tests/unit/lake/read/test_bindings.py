@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("penstock.sql.column_types")
+pytest.importorskip("penstock.sql.stored_types")
 
 from penstock.lake.read.bindings import Appended, Latest, Slice, binding_relation, rejected_relation
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.equivalence.view_equivalence import is_type_blind, stored_type_family
+from penstock.plan.equivalence.view_equivalence import ignores_column_width, stored_type_family
 
 FROM = "FROM __new_events__ AS `events`"
 
@@ -21,7 +21,7 @@ FROM = "FROM __new_events__ AS `events`"
     ],
 )
 def test_only_the_value_counts(sql: str) -> None:
-    assert is_type_blind(sql, "n")
+    assert ignores_column_width(sql, "n")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_only_the_value_counts(sql: str) -> None:
     ],
 )
 def test_the_type_may_count(sql: str) -> None:
-    assert not is_type_blind(sql, "n")
+    assert not ignores_column_width(sql, "n")
 
 
 def test_families() -> None:

@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import InvalidQuery
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_copy
-from penstock.template.frame import RenderInput
+from penstock.template.render_frame import RenderInput
 
 
 def rows(schema: str, sql: str, given: RenderInput | None = None) -> str:

@@ -13,7 +13,7 @@ from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, NULL, Typed, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function, template_function
@@ -22,7 +22,7 @@ from penstock.sql.functions.maps import map_element
 _NESTED = (t.Array, t.Map, t.Tuple)
 
 
-def array_or_map_element(values: Sequence[Typed]) -> Typed:
+def array_or_map_element(values: Sequence[TypedSql]) -> TypedSql:
     """`array[position]` or `map[key]`."""
     value, key = values
     if is_null(key):
@@ -40,7 +40,7 @@ def array_or_map_element(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if({key.sql} IS NULL, NULL, {sql})", nullable_if_any(of, [key]))
 
 
-def _element_at(value: Typed, key: Typed) -> str:
+def _element_at(value: TypedSql, key: TypedSql) -> str:
     if not isinstance(key.bare, (t.Int, t.Bool)):
         raise BadArguments(f"a position in an Array must be an integer, this is {key.type}")
     if key.constant == 0 and not isinstance(key.constant, bool):
@@ -51,7 +51,7 @@ def _element_at(value: Typed, key: Typed) -> str:
     return f"try_element_at({value.sql}, nullif({place}, 0))"
 
 
-def _element_or_null(values: Sequence[Typed]) -> Typed:
+def _element_or_null(values: Sequence[TypedSql]) -> TypedSql:
     value, key = values
     of = element_type(value)
     if isinstance(t.unwrap_type(of), _NESTED):
@@ -60,7 +60,7 @@ def _element_or_null(values: Sequence[Typed]) -> Typed:
 
 
 def _push_function(name: str, template: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         array, value, of = cast_array_and_value(values)
         return typed_sql(template.format(array, value), t.Array(of))
 
@@ -72,27 +72,27 @@ def _same_type_function(name: str, template: str) -> Function:
     return template_function(name, "array", template, lambda values: values[0].bare)
 
 
-def _slice(values: Sequence[Typed]) -> Typed:
+def _slice(values: Sequence[TypedSql]) -> TypedSql:
     """A literal range from the start is a plain slice; other ranges are computed from the array's size."""
     array, start = values[0].sql, values[1]
     length = values[2] if len(values) > 2 else None
     fixed = isinstance(start.constant, int) and start.constant != 0
     if fixed and int(start.constant or 0) > 0 and (length is None or _is_literal_count(length)):
         end = as_spark(length, "INT") if length else f"size({array})"
-        return Typed(f"slice({array}, {as_spark(start, 'INT')}, {end})", values[0].type, values[0].spark)
+        return TypedSql(f"slice({array}, {as_spark(start, 'INT')}, {end})", values[0].type, values[0].spark)
     if fixed and length is None:
         place = f"greatest({as_spark(start, 'INT')}, - size({array}))"
         sql = f"if(size({array}) = 0, {array}, slice({array}, {place}, size({array})))"
-        return Typed(sql, values[0].type, values[0].spark)
+        return TypedSql(sql, values[0].type, values[0].spark)
     if any(value.nullable for value in values[1:]):
         raise BadArguments("positions of `arraySlice` that may be NULL are not supported", "assumeNotNull")
     sql = bind_if_long(
         array, lambda a: _slice_of_signed_length(a, as_spark_int(start), as_spark_int(length) if length else None)
     )
-    return Typed(sql, values[0].type, values[0].spark)
+    return TypedSql(sql, values[0].type, values[0].spark)
 
 
-def _is_literal_count(length: Typed) -> bool:
+def _is_literal_count(length: TypedSql) -> bool:
     return isinstance(length.constant, int) and length.constant >= 0
 
 
@@ -109,7 +109,7 @@ def _slice_of_signed_length(array: str, start: str, length: str | None) -> str:
     return f"slice({array}, CAST(least({begin}, 2147483647L) AS INT), {count})"
 
 
-def _array_string_concat(values: Sequence[Typed]) -> Typed:
+def _array_string_concat(values: Sequence[TypedSql]) -> TypedSql:
     of = element_type(values[0])
     shown = as_text(typed_sql("` x`", of)) if of != NOTHING else "` x`"
     if shown is None:
@@ -120,23 +120,23 @@ def _array_string_concat(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"array_join(transform({values[0].sql}, ` x` -> {shown}), {separator})", STRING)
 
 
-def _make_array(values: Sequence[Typed]) -> Typed:
+def _make_array(values: Sequence[TypedSql]) -> TypedSql:
     if not values:
-        return Typed("array()", t.Array(NOTHING), "ARRAY<VOID>")
+        return TypedSql("array()", t.Array(NOTHING), "ARRAY<VOID>")
     of = supertype([value.type for value in values])
     if of is None:
         raise BadArguments("the elements have no common type")
     return typed_sql(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
 
 
-def _flatten(values: Sequence[Typed]) -> Typed:
+def _flatten(values: Sequence[TypedSql]) -> TypedSql:
     of, sql = values[0].bare, values[0].sql
     while isinstance(of, t.Array) and isinstance(of.of, t.Array):
         of, sql = of.of, f"flatten({sql})"
     return typed_sql(sql, of)
 
 
-def _array_concat(values: Sequence[Typed]) -> Typed:
+def _array_concat(values: Sequence[TypedSql]) -> TypedSql:
     arrays, of = cast_to_common_array(values)
     return typed_sql(f"concat({', '.join(arrays)})", t.Array(of))
 

@@ -15,7 +15,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type, supertype
 from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
 from penstock.sql.functions.arguments import check_order, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
 
@@ -35,7 +35,7 @@ def array_sum_type(of: Type) -> Type:
             raise BadArguments(f"elements of {of} cannot be added")
 
 
-def number_element_type(value: Typed) -> Type:
+def number_element_type(value: TypedSql) -> Type:
     """The type of elements that are numbers and never NULL. Raises BadArguments for others."""
     of = element_type(value)
     if t.is_nullable(of):
@@ -56,7 +56,7 @@ def _add_element(of: Type, total: str, each: str) -> str:
     return f"CAST({total} + {each} AS {spark})"
 
 
-def _sum(values: Sequence[Typed]) -> Typed:
+def _sum(values: Sequence[TypedSql]) -> TypedSql:
     given = number_element_type(values[0])
     of = array_sum_type(given)
     spark = value_type(of)
@@ -67,7 +67,7 @@ def _sum(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"aggregate({array}, CAST(0 AS {spark}), (` a`, ` x`) -> {step})", of)
 
 
-def _average(values: Sequence[Typed]) -> Typed:
+def _average(values: Sequence[TypedSql]) -> TypedSql:
     of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
         raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
@@ -78,7 +78,7 @@ def _average(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
 
 
-def _product(values: Sequence[Typed]) -> Typed:
+def _product(values: Sequence[TypedSql]) -> TypedSql:
     """Integers are multiplied in 64 bits, where they wrap around, and only the result is made a double."""
     of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
@@ -89,10 +89,10 @@ def _product(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if(size({array}) = 0, 0D, aggregate({array}, 1D, (` a`, ` x`) -> ` a` * ` x`))", FLOAT64)
 
 
-def _whole_product(value: Typed, of: t.Int) -> str:
+def _whole_product(value: TypedSql, of: t.Int) -> str:
     wide = value_type(of).startswith("DECIMAL")
-    each = Typed(lowest_64_bits("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
-    step = int64_arithmetic("*", Typed("` a`", t.Int(64), "BIGINT"), each).sql
+    each = TypedSql(lowest_64_bits("` x`") if wide else "` x`", t.Int(64), "BIGINT" if wide else value_type(of))
+    step = int64_arithmetic("*", TypedSql("` a`", t.Int(64), "BIGINT"), each).sql
     bits = f"aggregate({value.sql}, 1L, (` a`, ` x`) -> {step})"
     return bits if of.signed else f"pmod(CAST({bits} AS DECIMAL(20,0)), {TWO_64})"
 
@@ -100,7 +100,7 @@ def _whole_product(value: Typed, of: t.Int) -> str:
 def _extreme_build(name: str, spark: str) -> Build:
     """NaN is the extreme only of an array without another number."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = element_type(values[0])
         if of == t.Tuple(()) or t.unwrap_type(of) == t.Tuple(()):
             raise BadArguments(f"`{name}` needs elements with a type")
@@ -119,7 +119,7 @@ def _extreme_build(name: str, spark: str) -> Build:
 def _running_sum_build(total: str) -> Build:
     """Each element's sum of the elements up to it. `total` is a template of the sum and its Spark type."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         given = number_element_type(values[0])
         of = array_sum_type(given)
         spark = value_type(of)
@@ -134,7 +134,7 @@ def _running_sum_build(total: str) -> Build:
     return build
 
 
-def _difference(values: Sequence[Typed]) -> Typed:
+def _difference(values: Sequence[TypedSql]) -> TypedSql:
     """The difference of each element to the one before it, 0 for the first; 64-bit integers wrap around."""
     of = number_element_type(values[0])
     if isinstance(of, t.Bool):
@@ -155,7 +155,7 @@ def _difference(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), t.Array(result))
 
 
-def _range(values: Sequence[Typed]) -> Typed:
+def _range(values: Sequence[TypedSql]) -> TypedSql:
     """The integers from the first argument, or 0, to below the last; the step must be a literal."""
     of = supertype([value.type for value in values])
     if of is None or not isinstance(t.unwrap_type(of), t.Int):
@@ -179,7 +179,7 @@ def _range(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"CAST({whole} AS {value_type(result)})", result)
 
 
-def _dot_product(values: Sequence[Typed]) -> Typed:
+def _dot_product(values: Sequence[TypedSql]) -> TypedSql:
     """Integers wrap around in the type of a product."""
     of = arithmetic_type("*", number_element_type(values[0]), number_element_type(values[1]))
     if not isinstance(of, (t.Int, t.Float)) or of == t.Int(64, signed=False):
@@ -190,7 +190,7 @@ def _dot_product(values: Sequence[Typed]) -> Typed:
     rows = zip_arrays([as_spark(value, f"ARRAY<{spark}>") for value in values])
     step = "` a` + ` r`.`0` * ` r`.`1`"
     if of == t.Int(64):
-        sum_so_far, left, right = (Typed(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
+        sum_so_far, left, right = (TypedSql(sql, of, spark) for sql in ("` a`", "` r`.`0`", "` r`.`1`"))
         step = int64_arithmetic("+", sum_so_far, int64_arithmetic("*", left, right)).sql
     total = f"aggregate({rows}, {zero}, (` a`, ` r`) -> {step})"
     if isinstance(of, t.Float) or of.bits == 64:
@@ -200,7 +200,7 @@ def _dot_product(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"CAST({f'(({wrapped} ^ {half}L) - {half}L)' if of.signed else wrapped} AS {value_type(of)})", of)
 
 
-def _as_doubles(name: str, value: Typed) -> str:
+def _as_doubles(name: str, value: TypedSql) -> str:
     """The array as doubles. Raises BadArguments for Float32, for which ClickHouse computes in Float32, and decimals."""
     of = number_element_type(value)
     if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
@@ -217,7 +217,7 @@ def _norm_function(kind: str) -> Function:
     return Function(name, (1, 1), ("array",), lambda v: typed_sql(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
 
 
-def _differences(name: str, values: Sequence[Typed]) -> str:
+def _differences(name: str, values: Sequence[TypedSql]) -> str:
     rows = zip_arrays([_as_doubles(name, value) for value in values[:2]])
     return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
 
@@ -227,20 +227,20 @@ def _distance_function(kind: str) -> Function:
     return Function(name, (2, 2), ("array",), lambda v: typed_sql(_NORMS[kind](_differences(name, v)), FLOAT64))
 
 
-def _power_argument(value: Typed) -> str:
+def _power_argument(value: TypedSql) -> str:
     number = value.constant
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not 1 <= number < 1e9:
         raise BadArguments("the power must be a literal number from 1")
     return f"{float(number)!r}D"
 
 
-def _power_norm(rows: str, value: Typed) -> str:
+def _power_norm(rows: str, value: TypedSql) -> str:
     power = _power_argument(value)
     total = _fold_sum(rows, f"power(abs(` x`), {power})")
     return f"power({total}, 1D / {power})"
 
 
-def _cosine_distance(values: Sequence[Typed]) -> Typed:
+def _cosine_distance(values: Sequence[TypedSql]) -> TypedSql:
     """1 - cosine of the angle between two vectors; NaN if one of them is zero."""
     a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
     for value in values:

@@ -12,7 +12,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import Typed, as_spark, is_null, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
@@ -29,18 +29,18 @@ _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
 )
 
 
-def _filler_sql(values: Sequence[Typed], place: int, of: Type) -> str:
+def _filler_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
     """The value of new elements: the argument at `place`, or the zero value."""
     return as_spark(values[place], value_type(of)) if len(values) > place else value_default(of)
 
 
-def _size_argument(value: Typed, name: str) -> str:
+def _size_argument(value: TypedSql, name: str) -> str:
     if value.nullable:
         raise BadArguments(f"a number of `{name}` that may be NULL is not supported", "assumeNotNull")
     return as_spark_int(value)
 
 
-def _resize(values: Sequence[Typed]) -> Typed:
+def _resize(values: Sequence[TypedSql]) -> TypedSql:
     of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
@@ -55,7 +55,7 @@ def _resize(values: Sequence[Typed]) -> Typed:
 
 
 def _rotate_function(name: str, sign: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if values[1].nullable or values[1].spark.startswith("DECIMAL"):
             raise BadArguments(f"a number of `{name}` cannot be a {values[1].type}", "toInt64")
         n = f"({as_spark(values[1], 'BIGINT')})"
@@ -64,7 +64,7 @@ def _rotate_function(name: str, sign: str) -> Function:
             k = f"CAST(pmod({sign}{n}, greatest(size({a}), 1)) AS INT)"
             return f"concat(slice({a}, {k} + 1, size({a})), slice({a}, 1, {k}))"
 
-        return Typed(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
+        return TypedSql(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
 
     return Function(name, (2, 2), ("array", "integer"), build)
 
@@ -72,7 +72,7 @@ def _rotate_function(name: str, sign: str) -> Function:
 def _shift_function(name: str, sign: str) -> Function:
     """Elements that become free get the third argument or the zero value."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of, n = element_type(values[0]), f"{sign}({_size_argument(values[1], name)})"
         if len(values) > 2 and supertype((of, values[2].type)) != of:
             raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
@@ -83,12 +83,12 @@ def _shift_function(name: str, sign: str) -> Function:
             new, kept = f"array_repeat({filler}, {count})", f"size({a}) - {count}"
             return f"if({n} < 0, concat({new}, slice({a}, 1, {kept})), concat(slice({a}, {count} + 1, {kept}), {new}))"
 
-        return Typed(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
+        return TypedSql(bind_if_long(values[0].sql, formula), values[0].type, values[0].spark)
 
     return Function(name, (2, 3), ("array", "integer", "any"), build)
 
 
-def _zip(values: Sequence[Typed]) -> Typed:
+def _zip(values: Sequence[TypedSql]) -> TypedSql:
     types = [element_type(value) for value in values]
     result = t.Array(t.Tuple(tuple((None, of) for of in types)))
     if len(values) == 1:
@@ -98,7 +98,7 @@ def _zip(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"transform({rows}, ` r` -> named_struct({parts}))", result)
 
 
-def _zip_unaligned(values: Sequence[Typed]) -> Typed:
+def _zip_unaligned(values: Sequence[TypedSql]) -> TypedSql:
     types = [element_type(value) for value in values]
     if len(types) == 1 or any(isinstance(t.unwrap_type(of), _NESTED) for of in types):
         raise BadArguments("`arrayZipUnaligned` takes two arrays or more, of plain values", "arrayZip")
@@ -109,15 +109,15 @@ def _zip_unaligned(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if({most} = 0, CAST(array() AS {value_type(result)}), {rows})", result)
 
 
-def _with_constant(values: Sequence[Typed]) -> Typed:
+def _with_constant(values: Sequence[TypedSql]) -> TypedSql:
     n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
     return typed_sql(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
 
 
-def _empty_to_single(values: Sequence[Typed]) -> Typed:
+def _empty_to_single(values: Sequence[TypedSql]) -> TypedSql:
     array, of = values[0].sql, element_type(values[0])
-    return Typed(f"if(size({array}) = 0, array({value_default(of)}), {array})", values[0].type, values[0].spark)
+    return TypedSql(f"if(size({array}) = 0, array({value_default(of)}), {array})", values[0].type, values[0].spark)
 
 
 def _empty_array_function(name: str, of: Type) -> Function:
@@ -126,7 +126,7 @@ def _empty_array_function(name: str, of: Type) -> Function:
     )
 
 
-def _remove(values: Sequence[Typed]) -> Typed:
+def _remove(values: Sequence[TypedSql]) -> TypedSql:
     """The array without the elements that equal the value; NULL equals NULL."""
     of = element_type(values[0])
     check_equality(of)
@@ -140,7 +140,7 @@ def _remove(values: Sequence[Typed]) -> Typed:
     return typed_sql(kept if value_type(t.Array(wide)) == whole else f"CAST({kept} AS {whole})", values[0].type)
 
 
-def _shingles(values: Sequence[Typed]) -> Typed:
+def _shingles(values: Sequence[TypedSql]) -> TypedSql:
     """All runs of neighbouring elements of one length; a shorter array raises when run."""
     size = literal_integer(values[1], "the length of the shingles")
     if not 1 <= size < 2**31:
@@ -153,7 +153,7 @@ def _shingles(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), t.Array(values[0].bare))
 
 
-def _transpose(values: Sequence[Typed]) -> Typed:
+def _transpose(values: Sequence[TypedSql]) -> TypedSql:
     of = element_type(values[0])
     if not isinstance(of, t.Array):
         raise BadArguments(f"`arrayTranspose` needs an array of arrays, this is {values[0].type}")
@@ -168,7 +168,7 @@ def _transpose(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), values[0].type)
 
 
-def _flattened_length(values: Sequence[Typed]) -> Typed:
+def _flattened_length(values: Sequence[TypedSql]) -> TypedSql:
     def count(sql: str, of: Type, level: int) -> str:
         inner = of.of if isinstance(of, t.Array) else of
         if not isinstance(inner, t.Array):
@@ -177,7 +177,7 @@ def _flattened_length(values: Sequence[Typed]) -> Typed:
         each = count(name, inner, level + 1)
         return f"aggregate(transform({sql}, {name} -> {each}), 0L, (` a`, ` b`) -> ` a` + ` b`)"
 
-    return Typed(count(values[0].sql, values[0].bare, 0), UINT64, "BIGINT")
+    return TypedSql(count(values[0].sql, values[0].bare, 0), UINT64, "BIGINT")
 
 
 FUNCTIONS: tuple[Function, ...] = (

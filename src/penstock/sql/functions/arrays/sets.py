@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
 from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
 from penstock.sql.functions.function import (
     FLOAT64,
@@ -30,7 +30,7 @@ from penstock.sql.functions.maps import map_contains
 from penstock.sql.spark_text import quote_identifier
 
 
-def cast_array_and_value(values: Sequence[Typed]) -> tuple[str, str, Type]:
+def cast_array_and_value(values: Sequence[TypedSql]) -> tuple[str, str, Type]:
     """An array and a value cast to one element type, and that type. Raises BadArguments if there is none."""
     of = supertype((element_type(values[0]), values[1].type))
     if of is None:
@@ -42,7 +42,7 @@ def _is_float(of: Type) -> bool:
     return isinstance(t.unwrap_type(of), t.Float)
 
 
-def _equality_test(values: Sequence[Typed]) -> tuple[str, str]:
+def _equality_test(values: Sequence[TypedSql]) -> tuple[str, str]:
     """The array, and the test whether its element ` x` equals the value."""
     array, value, of = cast_array_and_value(values)
     check_equality(of)
@@ -50,51 +50,51 @@ def _equality_test(values: Sequence[Typed]) -> tuple[str, str]:
     return array, f"` x` <=> {value}{known}"
 
 
-def _has(values: Sequence[Typed]) -> Typed:
+def _has(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[0].bare, t.Map):
         return map_contains(values)
     array, test = _equality_test(values)
-    return Typed(f"exists({array}, ` x` -> {test})", UINT8, "BOOLEAN")
+    return TypedSql(f"exists({array}, ` x` -> {test})", UINT8, "BOOLEAN")
 
 
-def _index_of(values: Sequence[Typed]) -> Typed:
+def _index_of(values: Sequence[TypedSql]) -> TypedSql:
     array, test = _equality_test(values)
-    return Typed(f"CAST(array_position(transform({array}, ` x` -> {test}), true) AS INT)", UINT64, "INT")
+    return TypedSql(f"CAST(array_position(transform({array}, ` x` -> {test}), true) AS INT)", UINT64, "INT")
 
 
-def _count_equal(values: Sequence[Typed]) -> Typed:
+def _count_equal(values: Sequence[TypedSql]) -> TypedSql:
     array, test = _equality_test(values)
-    return Typed(f"size(filter({array}, ` x` -> {test}))", UINT64, "INT")
+    return TypedSql(f"size(filter({array}, ` x` -> {test}))", UINT64, "INT")
 
 
-def _arrays_without_nan(values: Sequence[Typed]) -> tuple[str, str]:
+def _arrays_without_nan(values: Sequence[TypedSql]) -> tuple[str, str]:
     """Two arrays cast to one type, the second without NaN."""
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     return a, f"filter({b}, ` x` -> NOT coalesce(isnan(` x`), false))" if _is_float(of) else b
 
 
-def _has_any(values: Sequence[Typed]) -> Typed:
+def _has_any(values: Sequence[TypedSql]) -> TypedSql:
     a, b = _arrays_without_nan(values)
-    return Typed(f"(size(array_intersect({a}, {b})) > 0)", UINT8, "BOOLEAN")
+    return TypedSql(f"(size(array_intersect({a}, {b})) > 0)", UINT8, "BOOLEAN")
 
 
-def _has_all(values: Sequence[Typed]) -> Typed:
+def _has_all(values: Sequence[TypedSql]) -> TypedSql:
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         unlike = f"NOT exists({b}, ` x` -> coalesce(isnan(` x`), false)) AND "
-        return Typed(f"({unlike}size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
-    return Typed(f"(size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
+        return TypedSql(f"({unlike}size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
+    return TypedSql(f"(size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
 
 
-def _has_subarray(values: Sequence[Typed]) -> Typed:
+def _has_subarray(values: Sequence[TypedSql]) -> TypedSql:
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
         raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "integers or strings")
     places = f"sequence(1, greatest(size({a}) - size({b}) + 1, 1))"
-    return Typed(f"exists({places}, ` p` -> slice({a}, ` p`, size({b})) <=> {b})", UINT8, "BOOLEAN")
+    return TypedSql(f"exists({places}, ` p` -> slice({a}, ` p`, size({b})) <=> {b})", UINT8, "BOOLEAN")
 
 
 def _most_subtype(types: Sequence[Type]) -> Type:
@@ -113,7 +113,7 @@ def _most_subtype(types: Sequence[Type]) -> Type:
     return t.Nullable(least) if wraps else least
 
 
-def _intersect(values: Sequence[Typed]) -> Typed:
+def _intersect(values: Sequence[TypedSql]) -> TypedSql:
     """In the order of the first array."""
     arrays, of = cast_to_common_array(values)
     least = _most_subtype([element_type(value) for value in values])
@@ -125,7 +125,7 @@ def _intersect(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"CAST({sql} AS {value_type(t.Array(least))})", t.Array(least))
 
 
-def _array_except(values: Sequence[Typed]) -> Typed:
+def _array_except(values: Sequence[TypedSql]) -> TypedSql:
     """The elements of the first array that are not in the second, repeated as in the first."""
     if element_type(values[0]) != element_type(values[1]):
         raise BadArguments("both arrays of `arrayExcept` must have elements of one type")
@@ -136,7 +136,7 @@ def _array_except(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"filter({arrays[0]}, ` x` -> NOT exists({arrays[1]}, ` y` -> ` y` <=> ` x`))", t.Array(of))
 
 
-def _jaccard(values: Sequence[Typed]) -> Typed:
+def _jaccard(values: Sequence[TypedSql]) -> TypedSql:
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
     if _is_float(of):
@@ -146,7 +146,7 @@ def _jaccard(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if({union} = 0, double('NaN'), {shared} / greatest({union}, 1))", FLOAT64)
 
 
-def _distinct(values: Sequence[Typed]) -> Typed:
+def _distinct(values: Sequence[TypedSql]) -> TypedSql:
     of = element_type(values[0])
     given = f"filter({values[0].sql}, ` x` -> ` x` IS NOT NULL)"
     result = t.Array(of.of if isinstance(of, t.Nullable) else of)
@@ -156,12 +156,12 @@ def _distinct(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"transform(array_distinct({keyed}), ` s` -> ` s`.v)", result)
 
 
-def _equality_keys(values: Sequence[Typed]) -> str:
+def _equality_keys(values: Sequence[TypedSql]) -> str:
     """An array of structs that are equal where the elements are; -0.0 differs from 0.0."""
     for value in values:
         check_equality(element_type(value))
 
-    def key(sql: str, value: Typed) -> str:
+    def key(sql: str, value: TypedSql) -> str:
         return f"CAST({sql} AS STRING)" if _is_float(element_type(value)) else sql
 
     if len(values) == 1:
@@ -170,11 +170,11 @@ def _equality_keys(values: Sequence[Typed]) -> str:
     return f"transform({zip_arrays([value.sql for value in values])}, ` r` -> struct({', '.join(fields)}))"
 
 
-def _uniq(values: Sequence[Typed]) -> Typed:
-    return Typed(f"size(array_distinct({_equality_keys(values)}))", UINT32, "INT")
+def _uniq(values: Sequence[TypedSql]) -> TypedSql:
+    return TypedSql(f"size(array_distinct({_equality_keys(values)}))", UINT32, "INT")
 
 
-def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
+def _enumerate_uniq(values: Sequence[TypedSql]) -> TypedSql:
     def formula(k: str) -> str:
         before = f"filter(slice({k}, 1, ` i` + 1), ` y` -> ` y` <=> ` k`)"
         return f"transform({k}, (` k`, ` i`) -> CAST(size({before}) AS BIGINT))"
@@ -182,14 +182,14 @@ def _enumerate_uniq(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
-def _enumerate_dense(values: Sequence[Typed]) -> Typed:
+def _enumerate_dense(values: Sequence[TypedSql]) -> TypedSql:
     def formula(k: str) -> str:
         return f"transform({k}, ` k` -> array_position(array_distinct({k}), ` k`))"
 
     return typed_sql(bind_if_long(_equality_keys(values), formula), t.Array(UINT32))
 
 
-def _not_has(values: Sequence[Typed]) -> Typed:
+def _not_has(values: Sequence[TypedSql]) -> TypedSql:
     found = _has(values)
     return replace(found, sql=f"(NOT {found.sql})")
 

@@ -13,7 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -44,12 +44,12 @@ def _year_range(of: Type) -> tuple[int, int]:
     return (1970, 2149) if of == t.Date() else (0, 9999)
 
 
-def _refuse_zone(value: Typed, name: str) -> None:
+def _refuse_zone(value: TypedSql, name: str) -> None:
     if zone_of(value.bare) is not None:
         raise BadArguments(f"`{name}` in a time zone is not supported", "toTimeZone(…, 'UTC')")
 
 
-def _change_day_part(value: Typed, unit: str, number: str) -> str:
+def _change_day_part(value: TypedSql, unit: str, number: str) -> str:
     """Days that the month does not have go on into the next month."""
     at = value.sql
     parts = {"Year": f"year({at})", "Month": f"month({at})", "Day": f"dayofmonth({at})"}
@@ -62,7 +62,7 @@ def _change_day_part(value: Typed, unit: str, number: str) -> str:
     return f"timestamp_micros(unix_micros(CAST({day} AS TIMESTAMP)) + {since})"
 
 
-def _change_clock_part(value: Typed, unit: str, number: str) -> str:
+def _change_clock_part(value: TypedSql, unit: str, number: str) -> str:
     at = f"CAST({value.sql} AS TIMESTAMP)" if isinstance(value.bare, t.Date) else value.sql
     return f"timestampadd({unit.upper()}, least(greatest({number}, 0), 59) - {unit.lower()}({at}), {at})"
 
@@ -79,7 +79,7 @@ def _change_function(unit: str) -> Function:
     name = f"change{unit}"
     by_day = unit in ("Year", "Month", "Day")
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
         _refuse_zone(value, name)
         of = value.bare if by_day else _type_with_clock(value.bare)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import has_whole_hour_offsets, offset_at_1970, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
@@ -25,14 +25,14 @@ _FIRST_JULIAN_DAY, _LAST_JULIAN_DAY = -678941, 2973483
 _ISO_DATE = string_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
 
 
-def _days_since_year_zero(values: Sequence[Typed]) -> Typed:
+def _days_since_year_zero(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
     sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + {_DAYS_TO_1970} AS BIGINT)"
     return typed_sql(sql, nullable_if_any(UINT32, [value]))
 
 
 def _from_days_function(name: str, of: t.Date) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - {_DAYS_TO_1970} AS INT))"
         return typed_sql(wrap_to_range(day, of), nullable_if_any(of, list(values)))
 
@@ -40,7 +40,7 @@ def _from_days_function(name: str, of: t.Date) -> Function:
 
 
 def _to_julian_day_function(name: str, *, lenient: bool) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         text = values[0].sql
         wrong = "NULL" if lenient else f"if({text} IS NULL, NULL, raise_error('the text is no date'))"
         day = f"if({text} RLIKE {_ISO_DATE}, unix_date(try_cast({text} AS DATE)), NULL)"
@@ -51,7 +51,7 @@ def _to_julian_day_function(name: str, *, lenient: bool) -> Function:
 
 
 def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         def formula(n: str) -> str:
             near = f"greatest(least({n}, {_LAST_JULIAN_DAY}), {_FIRST_JULIAN_DAY}) - {_JULIAN_DAY_OF_1970}"
             day = f"CAST(date_from_unix_date(CAST({near} AS INT)) AS STRING)"
@@ -72,7 +72,7 @@ def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
 def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
     """toRelativeYearNum … toRelativeSecondNum: units since 1970; years, quarters and months since year 0."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = apply_zone_argument(values[0], values, 1)
         wall, zone = wall_clock(value), zone_of(value.bare)
         moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string, zone_argument
-from penstock.sql.functions.dates.parse_best_effort import handle_unparsable
+from penstock.sql.functions.dates.best_effort_times import handle_unparsable
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -79,7 +79,7 @@ _END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
 _SUFFIXES = ("", "OrNull", "OrZero")
 
 
-def format_time(value: Typed, pattern: str) -> str:
+def format_time(value: TypedSql, pattern: str) -> str:
     """A time in a format. Raises BadArguments for a format code that is not supported."""
     wall = wall_clock(value)
     moment = f"CAST({wall} AS TIMESTAMP)" if value.spark == "DATE" else wall
@@ -94,7 +94,7 @@ def _spark_pattern_piece(piece: str) -> str:
     return _SPARK_LETTERS[piece] if piece.startswith("%") else "'" + piece.replace("'", "''") + "'"
 
 
-def _code_sql(piece: str, value: Typed, moment: str) -> str:
+def _code_sql(piece: str, value: TypedSql, moment: str) -> str:
     if not piece.startswith("%"):
         return string_literal(piece)
     if piece in _SPARK_LETTERS:
@@ -108,7 +108,7 @@ def _code_sql(piece: str, value: Typed, moment: str) -> str:
     raise BadArguments(f"the format code `{piece}` is not supported")
 
 
-def _offset_digits(value: Typed, moment: str) -> str:
+def _offset_digits(value: TypedSql, moment: str) -> str:
     """The offset of the zone from UTC: +0200."""
     if isinstance(value.bare, t.Date):
         raise BadArguments("a Date has no time zone, so no `%z`")
@@ -119,12 +119,12 @@ def _offset_digits(value: Typed, moment: str) -> str:
     return f"concat(if({minutes} < 0, '-', '+'), lpad(CAST({digits} AS STRING), 4, '0'))"
 
 
-def _format_datetime(values: Sequence[Typed]) -> Typed:
+def _format_datetime(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 2)
     return typed_sql(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
 
 
-def _from_unix_timestamp(values: Sequence[Typed]) -> Typed:
+def _from_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     number = values[0]
     of = number.bare
     seconds = as_spark(number, "BIGINT")
@@ -176,7 +176,7 @@ def _parse_wall_clock(text: str, form: str) -> str:
 
 
 def _parse_function(name: str, end: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         text, form = values[0], literal_string(values[1], "the format")
         zone = zone_argument(values, 2) if len(values) > 2 else "UTC"
         of = t.DateTime(zone)
@@ -192,7 +192,7 @@ def _parse_function(name: str, end: str) -> Function:
 def _parse64_function(name: str, end: str) -> Function:
     """parseDateTime64: always six digits of a second, and any year."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = t.DateTime64(6, zone_argument(values, 2) if len(values) > 2 else "UTC")
         wall = _parse_wall_clock(values[0].sql, literal_string(values[1], "the format"))
         return handle_unparsable(values[0], from_wall_clock(wall, zone_of(of)), of, end)

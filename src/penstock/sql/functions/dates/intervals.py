@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import add_interval
-from penstock.sql.expr.typed import Typed, as_spark
+from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.functions.function import BadArguments, Function
 
 _SUBSECOND_UNITS = ("Millisecond", "Microsecond")
@@ -17,7 +17,7 @@ _UNITS = ("Second", "Minute", "Hour", "Day", "Week", "Month", "Quarter", "Year")
 
 
 def _shift_function(unit: str, sign: int) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if unit in _SUBSECOND_UNITS and isinstance(values[0].bare, t.Date):
             raise BadArguments(f"a {values[0].bare} has no {unit.lower()}s", "convert it by toDateTime64 first")
         return add_interval(values[0], values[1], unit.upper(), sign)
@@ -26,9 +26,9 @@ def _shift_function(unit: str, sign: int) -> Function:
 
 
 def _interval_function(unit: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
-        return Typed(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit.upper())
+        return TypedSql(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit.upper())
 
     return Function(f"toInterval{unit}", (1, 1), ("integer",), build)
 

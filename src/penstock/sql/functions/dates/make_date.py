@@ -14,7 +14,7 @@ from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.conversions.explicit import CAST_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, clamp, from_written_clock, zone_of
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -40,7 +40,7 @@ def _make_date_function(*, wide: bool) -> Function:
     of = t.Date(wide)
     zero = FIRST_DAY
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if len(values) == 1:
             raise BadArguments("`makeDate` of a number is not supported", "YYYYMMDDToDate")
         numbers = [as_spark(value, "BIGINT") for value in values]
@@ -57,7 +57,7 @@ def _make_date_function(*, wide: bool) -> Function:
 
 
 def _date_from_digits_function(name: str, of: t.Date) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         number = as_spark(values[0], "BIGINT")
         parts = [f"({number} DIV 10000)", f"({number} DIV 100 % 100)", f"({number} % 100)"]
         low, high = _WIDE_YEARS if of.wide else (1970, _LAST_YEAR)
@@ -67,7 +67,7 @@ def _date_from_digits_function(name: str, of: t.Date) -> Function:
     return Function(name, (1, 1), ("integer",), build)
 
 
-def _make_datetime(values: Sequence[Typed]) -> Typed:
+def _make_datetime(values: Sequence[TypedSql]) -> TypedSql:
     zone = zone_argument(values, 6)
     of = t.DateTime(zone)
     numbers = [as_spark(value, "BIGINT") for value in values[:6]]
@@ -81,7 +81,7 @@ def _make_datetime(values: Sequence[Typed]) -> Typed:
     return typed_sql(made, of)
 
 
-def _timestamp(values: Sequence[Typed]) -> Typed:
+def _timestamp(values: Sequence[TypedSql]) -> TypedSql:
     found = convert(values[0], t.DateTime64(6), CAST_MODE)
     if found is None:
         raise BadArguments(f"{values[0].type} cannot be read as a time")
@@ -99,7 +99,7 @@ def _wall_clock_from_parts(numbers: Sequence[str]) -> tuple[str, str]:
     return f"timestampadd(SECOND, {seconds}, CAST({first} AS TIMESTAMP))", f"{inside} AND {fits}"
 
 
-def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
+def _datetime_from_digits(values: Sequence[TypedSql]) -> TypedSql:
     """YYYYMMDDhhmmssToDateTime: what is too early gives the first DateTime, a year above 9999 the last."""
     zone = zone_argument(values, 1)
     of = t.DateTime(zone)
@@ -115,7 +115,7 @@ def _datetime_from_digits(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(as_bigint(values[0]), formula), nullable_if_any(of, [values[0]]))
 
 
-def _make_datetime64(values: Sequence[Typed]) -> Typed:
+def _make_datetime64(values: Sequence[TypedSql]) -> TypedSql:
     """Years before 1900 give the first value, years after 2299 the last; the fraction is clamped to the precision."""
     precision = precision_argument(values, 7)
     of = t.DateTime64(precision, zone_argument(values, 8))

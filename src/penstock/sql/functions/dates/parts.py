@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.dates import clamp_below, wall_clock
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, UINT8, UINT16, UINT32, UINT64, BadArguments, Function
@@ -32,7 +32,7 @@ _MONTHS_SINCE_EPOCH = "((year({0}) - 1970) * 12 + month({0}) - 1)"
 
 
 def _part_function(name: str, template: str, of: t.Int) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if isinstance(values[0].bare, t.Date) and name in ("toHour", "toMinute", "toSecond"):
             raise BadArguments(f"`{name}` of a {values[0].bare} is not defined")
         sql = template.format(wall_clock(apply_zone_argument(values[0], values, 1)))
@@ -43,7 +43,7 @@ def _part_function(name: str, template: str, of: t.Int) -> Function:
     return Function(name, (1, 2), ("time", "constant"), build)
 
 
-def _date_name(values: Sequence[Typed]) -> Typed:
+def _date_name(values: Sequence[TypedSql]) -> TypedSql:
     part = literal_string(values[0], "the part").upper()
     if part not in _PART_AS_STRING or not isinstance(values[1].bare, (t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments("`dateName` takes one of " + ", ".join(map(str.lower, _PART_AS_STRING)) + " and a time")
@@ -51,11 +51,11 @@ def _date_name(values: Sequence[Typed]) -> Typed:
     return typed_sql(_PART_AS_STRING[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
 
 
-def _month_name(values: Sequence[Typed]) -> Typed:
+def _month_name(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
 
 
-def _to_datetime_digits(values: Sequence[Typed]) -> Typed:
+def _to_datetime_digits(values: Sequence[TypedSql]) -> TypedSql:
     """YYYYMMDDhhmmss as a number."""
     value = apply_zone_argument(values[0], values, 1)
     wall = wall_clock(value)
@@ -64,7 +64,7 @@ def _to_datetime_digits(values: Sequence[Typed]) -> Typed:
 
 
 def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = apply_zone_argument(values[0], values, 1)
         if isinstance(value.bare, t.Date):
             raise BadArguments(f"`{name}` of a Date is not supported")
@@ -77,7 +77,7 @@ def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
 def _calendar_number_function(name: str, of: t.Int, formula: Callable[[str], str]) -> Function:
     """A number computed from the date on the zone's clock, never below 0."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = apply_zone_argument(values[0], values, 1)
         number = clamp_below(formula(wall_clock(value)), "0", nullable=value.nullable)
         return typed_sql(f"CAST({number} AS {value_type(of)})", nullable_if_any(of, [value]))

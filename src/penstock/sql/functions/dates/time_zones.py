@@ -14,13 +14,13 @@ from penstock.model.types import Type
 from penstock.sql.conversions.dates import LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
 
-def apply_zone_argument(value: Typed, values: Sequence[Typed], place: int) -> Typed:
+def apply_zone_argument(value: TypedSql, values: Sequence[TypedSql], place: int) -> TypedSql:
     """The value in the zone that the literal argument at `place` names, or unchanged if there is none. Raises
     BadArguments for a Date."""
     if len(values) <= place:
@@ -36,24 +36,24 @@ def apply_zone_argument(value: Typed, values: Sequence[Typed], place: int) -> Ty
     return replace(value, type=nullable_if_any(of, [value]))
 
 
-def _to_time_zone(values: Sequence[Typed]) -> Typed:
+def _to_time_zone(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if isinstance(value.bare, t.Date):
         raise BadArguments("a Date has no time zone", "convert it by toDateTime first")
     return apply_zone_argument(value, values, 1)
 
 
-def _time_zone_offset(values: Sequence[Typed]) -> Typed:
+def _time_zone_offset(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if not isinstance(value.bare, (t.DateTime, t.DateTime64)):
         raise BadArguments("`timezoneOffset` needs a DateTime")
     moved = f"CAST(unix_seconds({wall_clock(value)}) - unix_seconds({value.sql}) AS INT)"
-    return Typed(
+    return TypedSql(
         moved if zone_of(value.bare) else f"(0 * second({value.sql}))", nullable_if_any(t.Int(32), [value]), "INT"
     )
 
 
-def _time_zone_name(values: Sequence[Typed]) -> Typed:
+def _time_zone_name(values: Sequence[TypedSql]) -> TypedSql:
     of = values[0].bare if values else t.DateTime()
     if not isinstance(of, (t.DateTime, t.DateTime64)):
         raise BadArguments("`timezoneOf` needs a DateTime")
@@ -62,19 +62,19 @@ def _time_zone_name(values: Sequence[Typed]) -> Typed:
     return typed_sql(string_literal(of.zone or "UTC"), STRING)
 
 
-def _require_zoneless(value: Typed, name: str) -> t.DateTime | t.DateTime64:
+def _require_zoneless(value: TypedSql, name: str) -> t.DateTime | t.DateTime64:
     if not isinstance(value.bare, (t.DateTime, t.DateTime64)) or value.bare.zone is not None:
         raise BadArguments(f"`{name}` takes a DateTime or DateTime64 that names no zone, this is {value.type}")
     return value.bare
 
 
-def _clip_datetime(value: Typed, sql: str) -> Typed:
+def _clip_datetime(value: TypedSql, sql: str) -> TypedSql:
     if isinstance(value.bare, t.DateTime):
         sql = clamp(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
     return typed_sql(sql, value.type)
 
 
-def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:
+def _to_utc_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     """ClickHouse subtracts the offset that the zone has when this time is read as UTC."""
     value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
     _require_zoneless(value, "toUTCTimestamp")
@@ -84,7 +84,7 @@ def _to_utc_timestamp(values: Sequence[Typed]) -> Typed:
     return _clip_datetime(value, sql)
 
 
-def _from_utc_timestamp(values: Sequence[Typed]) -> Typed:
+def _from_utc_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
     _require_zoneless(value, "fromUTCTimestamp")
     return _clip_datetime(value, f"from_utc_timestamp({value.sql}, {zone})")

@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import CAST_MODE, convert
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
 
 
-def _now(values: Sequence[Typed]) -> Typed:
+def _now(values: Sequence[TypedSql]) -> TypedSql:
     zone = zone_argument(values, 0)
     return typed_sql("date_trunc('SECOND', current_timestamp())", t.DateTime(zone))
 
 
-def _now64(values: Sequence[Typed]) -> Typed:
+def _now64(values: Sequence[TypedSql]) -> TypedSql:
     precision = precision_argument(values, 0)
     return typed_sql(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
 
 
-def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
-    value: Typed | None = values[0]
+def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
+    value: TypedSql | None = values[0]
     if isinstance(values[0].bare, (t.String, t.FixedString)):
         zone = zone_argument(values, 1)
         value = convert(values[0], t.DateTime(zone), CAST_MODE)
@@ -39,7 +39,7 @@ def _to_unix_timestamp(values: Sequence[Typed]) -> Typed:
 
 
 def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         zone = zone_argument(values, 1)
         micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
         return typed_sql(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
@@ -48,7 +48,7 @@ def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) 
 
 
 def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if not isinstance(values[0].bare, t.DateTime64):
             raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
         return typed_sql(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))

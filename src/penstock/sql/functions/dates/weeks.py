@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Function
 
 
-def week_mode(values: Sequence[Typed]) -> int:
+def week_mode(values: Sequence[TypedSql]) -> int:
     """The week mode of a function: its second argument, by default 0. Raises BadArguments unless it is a literal from 0
     to 9."""
     mode = values[1].constant if len(values) > 1 else 0
@@ -25,7 +25,7 @@ def week_mode(values: Sequence[Typed]) -> int:
     return mode
 
 
-def _start_of_week(values: Sequence[Typed]) -> Typed:
+def _start_of_week(values: Sequence[TypedSql]) -> TypedSql:
     """Weeks start on Sunday in even modes, of which 0 is the default, and on Monday in odd ones."""
     value = apply_zone_argument(values[0], values, 2)
     if week_mode(values) % 2 == 1:
@@ -72,23 +72,23 @@ def _year_and_week_in_mode(day: str, mode: int) -> str:
     return _choose_by_week_year(day, mode, (parts[0], parts[1], parts[2]))
 
 
-def _day_argument(values: Sequence[Typed]) -> tuple[Typed, str]:
+def _day_argument(values: Sequence[TypedSql]) -> tuple[TypedSql, str]:
     value = apply_zone_argument(values[0], values, 2)
     return value, f"CAST({wall_clock(value)} AS DATE)"
 
 
-def _to_week(values: Sequence[Typed]) -> Typed:
+def _to_week(values: Sequence[TypedSql]) -> TypedSql:
     value, day = _day_argument(values)
     return typed_sql(bind_if_long(day, lambda d: _week_in_mode(d, week_mode(values))), nullable_if_any(UINT8, [value]))
 
 
-def _to_year_week(values: Sequence[Typed]) -> Typed:
+def _to_year_week(values: Sequence[TypedSql]) -> TypedSql:
     value, day = _day_argument(values)
     sql = bind_if_long(day, lambda d: _year_and_week_in_mode(d, week_mode(values)))
     return typed_sql(f"CAST({sql} AS BIGINT)", nullable_if_any(UINT32, [value]))
 
 
-def _day_of_week(values: Sequence[Typed]) -> Typed:
+def _day_of_week(values: Sequence[TypedSql]) -> TypedSql:
     """The first day of the week is Monday=1, Monday=0, Sunday=0 or Sunday=1, in modes 0 to 3."""
     mode = values[1].constant if len(values) > 1 else 0
     value = apply_zone_argument(values[0], values, 2)
@@ -98,7 +98,7 @@ def _day_of_week(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"CAST({forms[mode].format(wall_clock(value))} AS INT)", nullable_if_any(UINT8, [value]))
 
 
-def _last_day_of_week(values: Sequence[Typed]) -> Typed:
+def _last_day_of_week(values: Sequence[TypedSql]) -> TypedSql:
     value, day = _day_argument(values)
     left = f"6 - weekday({day})" if week_mode(values) % 2 else f"7 - dayofweek({day})"
     return typed_sql(

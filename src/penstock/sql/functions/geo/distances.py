@@ -11,7 +11,7 @@ from math import pi
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import FLOAT64, MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 _TABLE_SIZE, _ASIN_TABLE_SIZE = 1024, 512
@@ -39,7 +39,7 @@ def _square(sql: str) -> str:
 
 
 def _distance_function(name: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if not any(value.bare == FLOAT64 for value in values):
             raise BadArguments(f"`{name}` without a Float64 is not supported", "toFloat64(…)")
         if any(isinstance(value.bare, (t.Decimal, t.Bool)) for value in values):
@@ -103,7 +103,7 @@ def _asin_sqrt() -> str:
     return f"CASE WHEN {h} < 0.122D THEN {series} WHEN {h} < 0.948D THEN {table} ELSE asin({root}) END"
 
 
-def _point_in_ellipses(values: Sequence[Typed]) -> Typed:
+def _point_in_ellipses(values: Sequence[TypedSql]) -> TypedSql:
     """A point, then the centre and the two semi-axes of each ellipse, which must be literals."""
     if len(values) % 4 != 2:
         raise BadArguments("`pointInEllipses` takes a point and four numbers for each ellipse")
@@ -121,7 +121,7 @@ def _point_in_ellipses(values: Sequence[Typed]) -> Typed:
         for x, y, a, b in ellipses
     ]
     found = bind_once(values[0].sql, "` x`", bind_once(values[1].sql, "` y`", f"({' OR '.join(tests)})"))
-    return Typed(found, UINT8, "BOOLEAN")
+    return TypedSql(found, UINT8, "BOOLEAN")
 
 
 _METRICS = {

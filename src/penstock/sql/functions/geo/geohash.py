@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import FLOAT64, STRING, BadArguments, Function
 
 _ALPHABET = "'0123456789bcdefghjkmnpqrstuvwxyz'"
@@ -20,7 +20,7 @@ _SPAN = "named_struct('l', {0}D, 'h', {1}D, 'b', '')"
 _LONGITUDE, _LATITUDE = _SPAN.format(-180.0, 180.0), _SPAN.format(-90.0, 90.0)
 
 
-def _encode(values: Sequence[Typed]) -> Typed:
+def _encode(values: Sequence[TypedSql]) -> TypedSql:
     """Bits of longitude and latitude in turns, five a letter."""
     if not all(isinstance(value.bare, t.Float) for value in values[:2]):
         raise BadArguments("`geohashEncode` takes a longitude and a latitude as floats", "toFloat64(…)")
@@ -35,7 +35,7 @@ def _encode(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"if({nulls}, NULL, {sql})" if nulls else sql, nullable_if_any(STRING, list(values)))
 
 
-def _precision(values: Sequence[Typed]) -> int:
+def _precision(values: Sequence[TypedSql]) -> int:
     """The number of letters: 12 for 0 and for more than 12, as in ClickHouse."""
     if len(values) < 3:
         return _MAX_PRECISION
@@ -55,7 +55,7 @@ def _coordinate_bits(value: str, span: str) -> str:
     return bind_once(value, "` v`", fold)
 
 
-def _decode(values: Sequence[Typed]) -> Typed:
+def _decode(values: Sequence[TypedSql]) -> TypedSql:
     """The middle of the cell; at most twelve letters are read; an empty string is (0, 0)."""
     value = values[0]
     if value.nullable:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_once
 from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bits_literal
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
 from penstock.sql.functions.hashes.siphash import hash_pair_words, number_words, sip_hash, string_words
@@ -24,7 +24,7 @@ _SEED_ZERO = "-365884300664092260L"
 """Spark's xxhash64 has the seed 42, and each argument's hash is the seed of the next: the hash of this number is 0."""
 
 
-def _bits_as_bigint(value: Typed, name: str) -> str:
+def _bits_as_bigint(value: TypedSql, name: str) -> str:
     """The bytes of a number as the lowest ones of a BIGINT. Raises BadArguments for other types."""
     match value.bare:
         case t.Bool():
@@ -54,7 +54,7 @@ def _int_hash(sql: str) -> str:
     )
 
 
-def _int_hash_64(values: Sequence[Typed]) -> Typed:
+def _int_hash_64(values: Sequence[TypedSql]) -> TypedSql:
     """A signed number is extended to 64 bits."""
     value = values[0]
     if not isinstance(value.bare, (t.Int, t.Bool, t.Date, t.DateTime)):
@@ -64,11 +64,11 @@ def _int_hash_64(values: Sequence[Typed]) -> Typed:
     return typed_sql(as_unsigned(_int_hash(bits)), nullable_if_any(UINT64, list(values)))
 
 
-def _is_string(value: Typed) -> bool:
+def _is_string(value: TypedSql) -> bool:
     return isinstance(value.bare, (t.String, t.FixedString))
 
 
-def _city_hash(values: Sequence[Typed]) -> Typed:
+def _city_hash(values: Sequence[TypedSql]) -> TypedSql:
     """Each argument's hash is combined with that of the arguments before it."""
     of = nullable_if_any(UINT64, list(values))
     texts = [value for value in values if _is_string(value)]
@@ -89,7 +89,7 @@ def _sip_hash_function(name: str, halves: int) -> Function:
     """64 bits (one half), or 128 bits (two halves) as raw bytes. With several arguments each hash is computed after the
     hash of those before it."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         words = ", ".join(_sip_words(value, name) for value in values)
         one = f"if(` x` IS NULL, NULL, {sip_hash('` x`', halves)})"
         hashes = f"transform(array({words}), ` x` -> {one})"
@@ -103,7 +103,7 @@ def _sip_hash_function(name: str, halves: int) -> Function:
     return Function(name, (1, 64), ("any",), build)
 
 
-def _sip_words(value: Typed, name: str) -> str:
+def _sip_words(value: TypedSql, name: str) -> str:
     """The words of one argument in SipHash: a string, or a number in the size of its type."""
     if _is_string(value):
         return string_words(value.sql)
@@ -120,7 +120,7 @@ def _sip_words(value: Typed, name: str) -> str:
     return unless_null(words, value)
 
 
-def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
+def _sip_result(sql: str, values: Sequence[TypedSql], halves: int) -> TypedSql:
     if halves == 1:
         return typed_sql(as_unsigned(f"{sql}.l"), nullable_if_any(UINT64, list(values)))
     digits = "concat(lpad(hex(` x`.h), 16, '0'), lpad(hex(` x`.l), 16, '0'))"
@@ -129,13 +129,13 @@ def _sip_result(sql: str, values: Sequence[Typed], halves: int) -> Typed:
     return typed_sql(shown, nullable_if_any(t.FixedString(16), list(values)))
 
 
-def _xx_hash(values: Sequence[Typed]) -> Typed:
+def _xx_hash(values: Sequence[TypedSql]) -> TypedSql:
     sql = as_unsigned(f"xxhash64({_SEED_ZERO}, {values[0].sql})")
     sql = unless_null(sql, values[0])
     return typed_sql(sql, nullable_if_any(UINT64, list(values)))
 
 
-def _half_md5(values: Sequence[Typed]) -> Typed:
+def _half_md5(values: Sequence[TypedSql]) -> TypedSql:
     digits = f"substring(md5(CAST({values[0].sql} AS BINARY)), 1, 16)"
     return typed_sql(f"CAST(conv({digits}, 16, 10) AS DECIMAL(20,0))", nullable_if_any(UINT64, list(values)))
 
@@ -143,21 +143,21 @@ def _half_md5(values: Sequence[Typed]) -> Typed:
 def _digest_function(name: str, spark: str, size: int) -> Function:
     """The raw bytes of a digest as a FixedString."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         digits = spark.format(f"CAST({values[0].sql} AS BINARY)")
         return typed_sql(f"CAST(unhex({digits}) AS STRING)", nullable_if_any(t.FixedString(size), list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
 
-def _crc32(values: Sequence[Typed]) -> Typed:
+def _crc32(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"crc32(CAST({values[0].sql} AS BINARY))", nullable_if_any(UINT32, list(values)))
 
 
 def _java_hash_function(name: str, last: Callable[[str], str]) -> Function:
     """Java's String.hashCode, over signed bytes and in 32 bits; `last` makes the result of it."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         digits = f"hex({values[0].sql})"
         byte = "CAST(conv(substring(` x`, 2 * ` i` - 1, 2), 16, 10) AS BIGINT)"
         step = f"(` a` * 31L + {byte} - if({byte} > 127, 256L, 0L)) & 4294967295L"

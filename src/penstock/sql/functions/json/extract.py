@@ -16,7 +16,7 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
@@ -41,7 +41,7 @@ _JSON_TYPE = t.Enum(
 _NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
-def null_where_json_is_null(value: Typed, sql: str, of: Type) -> Typed:
+def null_where_json_is_null(value: TypedSql, sql: str, of: Type) -> TypedSql:
     """The result of a JSON function: NULL where the JSON string is. Raises BadArguments if the result type cannot be
     NULL."""
     result = nullable_if_any(of, [value])
@@ -65,7 +65,7 @@ def nullable_value_reader(of: Type) -> Callable[[str], str]:
             raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
 
 
-def type_argument(values: Sequence[Typed]) -> Type:
+def type_argument(values: Sequence[TypedSql]) -> Type:
     """The type that the last argument names. Raises BadArguments if it is not a type."""
     try:
         return parse_type(literal_string(values[-1], "the type"))
@@ -74,7 +74,7 @@ def type_argument(values: Sequence[Typed]) -> Type:
 
 
 def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:]), formula), of)
 
     return Function(name, (1, 16), ("string", "constant"), build)
@@ -83,7 +83,7 @@ def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Fun
 def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
     """As `_extract_function`, for formulas that also need the JSON text, whose keys are in order."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         text = json_text_at(values[0], values[1:])
         whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
         return null_where_json_is_null(
@@ -172,7 +172,7 @@ def _raw_elements(v: str, text: str) -> str:
     return f"transform({elements}, (` e`, ` i`) -> {shown})"
 
 
-def _json_length(values: Sequence[Typed]) -> Typed:
+def _json_length(values: Sequence[TypedSql]) -> TypedSql:
     def formula(v: str) -> str:
         members = f"coalesce(size(try_cast({v} AS MAP<STRING, VARIANT>)), 0)"
         of_object = f"if({variant_kind(v)} LIKE 'OBJECT%', {members}, 0)"
@@ -180,16 +180,16 @@ def _json_length(values: Sequence[Typed]) -> Typed:
 
     sql = bind_if_long(variant_at(values[0], values[1:]), formula)
     sql = unless_null(sql, values[0])
-    return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
+    return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
 
-def _json_has(values: Sequence[Typed]) -> Typed:
+def _json_has(values: Sequence[TypedSql]) -> TypedSql:
     found = f"({variant_at(values[0], values[1:])} IS NOT NULL)"
     found = unless_null(found, values[0])
-    return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-def _sql_json_path(value: Typed) -> str:
+def _sql_json_path(value: TypedSql) -> str:
     """A literal `$.key."other key"[0]` as the path of a VARIANT. Raises BadArguments for other syntax."""
     text = literal_string(value, "the path").strip()
     path, place = "$", 1
@@ -203,11 +203,11 @@ def _sql_json_path(value: Typed) -> str:
     return path
 
 
-def _variant_at_sql_path(values: Sequence[Typed]) -> str:
+def _variant_at_sql_path(values: Sequence[TypedSql]) -> str:
     return variant_at_path(values[0].sql, _sql_json_path(values[1]))
 
 
-def _json_value(values: Sequence[Typed]) -> Typed:
+def _json_value(values: Sequence[TypedSql]) -> TypedSql:
     """A scalar as a string; '' for arrays and objects."""
 
     def formula(v: str) -> str:
@@ -217,13 +217,13 @@ def _json_value(values: Sequence[Typed]) -> Typed:
     return null_where_json_is_null(values[0], bind_if_long(_variant_at_sql_path(values), formula), STRING)
 
 
-def _json_exists(values: Sequence[Typed]) -> Typed:
+def _json_exists(values: Sequence[TypedSql]) -> TypedSql:
     found = f"({_variant_at_sql_path(values)} IS NOT NULL)"
     found = unless_null(found, values[0])
-    return Typed(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-def _is_valid_json(values: Sequence[Typed]) -> Typed:
+def _is_valid_json(values: Sequence[TypedSql]) -> TypedSql:
     """Exactly one value: Spark's parser ignores what follows the first one."""
     whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END_MARK}\"]'))"
 
@@ -236,7 +236,7 @@ def _is_valid_json(values: Sequence[Typed]) -> Typed:
 
     sql = bind_if_long(whole, formula)
     sql = unless_null(sql, values[0])
-    return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
 def _value_reader(of: Type) -> Callable[[str], str]:
@@ -271,24 +271,24 @@ def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[st
     return formula
 
 
-def _extract_as(values: Sequence[Typed]) -> Typed:
+def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
     return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
 
 
-def _object_keys(value: Typed, steps: Sequence[Typed]) -> str:
+def _object_keys(value: TypedSql, steps: Sequence[TypedSql]) -> str:
     if value.nullable:
         raise BadArguments("a JSON string that may be NULL is not supported here", "ifNull(json, '')")
     keys = f"json_object_keys({json_text_at(value, steps)})"
     return bind_if_long(variant_at(value, steps), lambda v: f"if({variant_kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
 
 
-def _extract_keys(values: Sequence[Typed]) -> Typed:
+def _extract_keys(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"coalesce({_object_keys(values[0], values[1:])}, {_NO_KEYS})", t.Array(STRING))
 
 
-def _key_at_place(values: Sequence[Typed]) -> Typed:
+def _key_at_place(values: Sequence[TypedSql]) -> TypedSql:
     place = values[-1].constant
     if not isinstance(place, int) or isinstance(place, bool):
         raise BadArguments("the last argument of `JSONKey` must be an integer literal")
@@ -297,7 +297,7 @@ def _key_at_place(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)
 
 
-def _extract_keys_and_values(values: Sequence[Typed]) -> Typed:
+def _extract_keys_and_values(values: Sequence[TypedSql]) -> TypedSql:
     of = type_argument(values)
     result = t.Array(t.Tuple(((None, STRING), (None, of))))
     members = f"try_cast({variant_at(values[0], values[1:-1])} AS MAP<STRING, VARIANT>)"
@@ -309,15 +309,15 @@ def _extract_keys_and_values(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"CAST(coalesce({whole}, array()) AS {value_type(result)})", result)
 
 
-def _json_array_length(values: Sequence[Typed]) -> Typed:
+def _json_array_length(values: Sequence[TypedSql]) -> TypedSql:
     sql = bind_if_long(
         variant_at(values[0], []),
         lambda v: f"if({variant_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), NULL)",
     )
-    return Typed(sql, t.Nullable(UINT64), "INT")
+    return TypedSql(sql, t.Nullable(UINT64), "INT")
 
 
-def _json_type(values: Sequence[Typed]) -> Typed:
+def _json_type(values: Sequence[TypedSql]) -> TypedSql:
     """The name of the type in ClickHouse's JSONType, decided by the Spark type of the VARIANT."""
 
     def formula(v: str) -> str:

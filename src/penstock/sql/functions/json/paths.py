@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import string_literal
 
@@ -20,12 +20,12 @@ def variant_kind(variant: str) -> str:
     return f"schema_of_variant({variant})"
 
 
-def variant_at(value: Typed, steps: Sequence[Typed]) -> str:
+def variant_at(value: TypedSql, steps: Sequence[TypedSql]) -> str:
     """The value at a path as a VARIANT; NULL if the string is not JSON or has no such place."""
     return _walk_steps(value.sql, _literal_steps(steps))[0]
 
 
-def json_text_at(value: Typed, steps: Sequence[Typed]) -> str:
+def json_text_at(value: TypedSql, steps: Sequence[TypedSql]) -> str:
     """The JSON text at a path, for the order of its keys; meaningful only where the VARIANT is an object."""
     return _walk_steps(value.sql, _literal_steps(steps))[1]
 
@@ -44,7 +44,7 @@ def variant_at_path(js: str, path: str) -> str:
     )
 
 
-def _literal_steps(steps: Sequence[Typed]) -> list[str | int]:
+def _literal_steps(steps: Sequence[TypedSql]) -> list[str | int]:
     """The keys and positions of a path. Raises BadArguments for steps that are not literals, and keys with quotes or
     brackets."""
     found: list[str | int] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any
+from penstock.sql.expr.typed import TypedSql, nullable_if_any
 from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.extract import null_where_json_is_null
@@ -25,21 +25,21 @@ _TOKEN = string_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|
 _KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
 
 
-def _name_needle(values: Sequence[Typed]) -> str:
+def _name_needle(values: Sequence[TypedSql]) -> str:
     name = literal_string(values[1], "the name")
     if not name or '"' in name or "\\" in name:
         raise BadArguments("a name with quotes is not supported", "JSONExtractString …")
     return string_literal(f'"{name}":')
 
 
-def _text_after_name(values: Sequence[Typed]) -> str:
+def _text_after_name(values: Sequence[TypedSql]) -> str:
     """The text after `"name":`, NULL if the name is not found."""
     js, needle = values[0].sql, _name_needle(values)
     return f"if(instr({js}, {needle}) = 0, NULL, substring({js}, instr({js}, {needle}) + length({needle})))"
 
 
 def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         return null_where_json_is_null(values[0], bind_if_long(_text_after_name(values), formula), of)
 
     return Function(name, (2, 2), ("text", "constant"), build)
@@ -78,8 +78,8 @@ def _raw_value(rest: str) -> str:
     return bind_if_long(f"regexp_extract_all({single}, {_TOKEN}, 0)", formula)
 
 
-def _has_name(values: Sequence[Typed]) -> Typed:
-    return Typed(
+def _has_name(values: Sequence[TypedSql]) -> TypedSql:
+    return TypedSql(
         f"(instr({values[0].sql}, {_name_needle(values)}) > 0)", nullable_if_any(UINT8, [values[0]]), "BOOLEAN"
     )
 

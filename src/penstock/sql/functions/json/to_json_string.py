@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import NOTHING, Typed, typed_sql, unless_null
+from penstock.sql.expr.typed import NOTHING, TypedSql, typed_sql, unless_null
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import quote_identifier, string_literal
 
 _QUOTED = (t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
 
 
-def _value_json(value: Typed, depth: int) -> str:
+def _value_json(value: TypedSql, depth: int) -> str:
     """The JSON of a value, `null` for NULL."""
     sql = _not_null_json(value, depth)
     return f"coalesce({sql}, 'null')" if value.nullable else sql
 
 
-def _not_null_json(value: Typed, depth: int) -> str:
+def _not_null_json(value: TypedSql, depth: int) -> str:
     """The JSON of a value that is not NULL. `depth` makes the names of lambda parameters differ."""
     match value.bare:
         case of if of == NOTHING:
@@ -65,7 +65,7 @@ def _json_string(sql: str) -> str:
     return f"replace(substring({whole}, 2, length({whole}) - 2), '/', {string_literal(chr(92) + '/')})"
 
 
-def _scalar_json(value: Typed) -> str:
+def _scalar_json(value: TypedSql) -> str:
     """Numbers as they are; dates, UUIDs and addresses in quotes; strings escaped. Raises BadArguments for other
     types."""
     of, shown = value.bare, as_text(value)
@@ -87,7 +87,7 @@ def _scalar_json(value: Typed) -> str:
             return unless_null(text, value)
 
 
-def _to_json_string(values: Sequence[Typed]) -> Typed:
+def _to_json_string(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if value.nullable:
         return typed_sql(_not_null_json(value, 0), t.Nullable(STRING))

@@ -18,7 +18,7 @@ from penstock.sql.expr.ip_addresses import (
     ipv6_digits,
     ipv6_text,
 )
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, UINT8, UINT32, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -36,7 +36,7 @@ _IPV6_RANGE = t.Tuple(((None, t.IPv6()), (None, t.IPv6())))
 def _ipv4_to_string_function(name: str, last: str) -> Function:
     """A number as a dotted address; `last` is the template of its last byte."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = values[0].bare
         if not isinstance(of, t.Int) or of.signed or of.bits > 32:
             raise BadArguments(f"`{name}` needs a UInt32, this is {values[0].type}", "toUInt32(…)")
@@ -55,7 +55,7 @@ def _ipv4_to_string_function(name: str, last: str) -> Function:
 def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
     """A dotted address as a number; `otherwise` is the SQL for a string that is no address."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         def formula(v: str) -> str:
             parts = f"transform(split({v}, '[.]'), ` p` -> CAST(` p` AS BIGINT))"
             number = f"aggregate({parts}, 0L, (` a`, ` e`) -> ` a` * 256L + ` e`)"
@@ -67,8 +67,8 @@ def _ipv4_to_number_function(name: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-def _is_ipv4(values: Sequence[Typed]) -> Typed:
-    return Typed(f"({values[0].sql} RLIKE {_IPV4_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
+def _is_ipv4(values: Sequence[TypedSql]) -> TypedSql:
+    return TypedSql(f"({values[0].sql} RLIKE {_IPV4_ADDRESS})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _unhex_string(digits: str) -> str:
@@ -76,7 +76,7 @@ def _unhex_string(digits: str) -> str:
 
 
 def _ipv6_to_bytes_function(name: str, otherwise: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0].sql
         known = ipv6_digits(f"if(contains({value}, ':') OR {value} RLIKE {_WITHOUT_ZEROS}, {value}, '')")
         sql = f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({known}, {otherwise}) END"
@@ -86,7 +86,7 @@ def _ipv6_to_bytes_function(name: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-def _ipv6_hex_digits(value: Typed, name: str) -> str:
+def _ipv6_hex_digits(value: TypedSql, name: str) -> str:
     if isinstance(value.bare, t.IPv6):
         return ipv6_digits(value.sql)
     if value.bare != _SIXTEEN_BYTES:
@@ -94,17 +94,17 @@ def _ipv6_hex_digits(value: Typed, name: str) -> str:
     return f"lower(hex({value.sql}))"
 
 
-def _ipv6_to_string(values: Sequence[Typed]) -> Typed:
+def _ipv6_to_string(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(ipv6_text(_ipv6_hex_digits(values[0], "IPv6NumToString")), nullable_if_any(STRING, list(values)))
 
 
-def _is_ipv6(values: Sequence[Typed]) -> Typed:
+def _is_ipv6(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0].sql
     sql = f"(contains({value}, ':') AND if({value} IS NULL, NULL, {ipv6_digits(value)} IS NOT NULL))"
-    return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
+    return TypedSql(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
-def _ipv4_as_number(value: Typed, name: str) -> str:
+def _ipv4_as_number(value: TypedSql, name: str) -> str:
     if isinstance(value.bare, t.IPv4):
         return ipv4_number(value.sql)
     if not isinstance(value.bare, t.Int) or value.bare.signed or value.bare.bits > 32:
@@ -112,7 +112,7 @@ def _ipv4_as_number(value: Typed, name: str) -> str:
     return as_spark(value, "BIGINT")
 
 
-def _ipv4_to_ipv6(values: Sequence[Typed]) -> Typed:
+def _ipv4_to_ipv6(values: Sequence[TypedSql]) -> TypedSql:
     number = _ipv4_as_number(values[0], "IPv4ToIPv6")
     digits = bind_once(number, "` n`", "concat('00000000000000000000ffff', lpad(lower(hex(` n`)), 8, '0'))")
     if isinstance(values[0].bare, t.IPv4):
@@ -120,7 +120,7 @@ def _ipv4_to_ipv6(values: Sequence[Typed]) -> Typed:
     return typed_sql(_unhex_string(digits), nullable_if_any(_SIXTEEN_BYTES, list(values)))
 
 
-def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
+def _ipv4_cidr_range(values: Sequence[TypedSql]) -> TypedSql:
     """The first and the last address of a range; a prefix longer than 32 is 32."""
     size = values[1].constant
     if not isinstance(size, int) or size < 0:
@@ -132,7 +132,7 @@ def _ipv4_cidr_range(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_once(_ipv4_as_number(values[0], "IPv4CIDRToRange"), "` r`", parts), _IPV4_RANGE)
 
 
-def _is_in_range(values: Sequence[Typed]) -> Typed:
+def _is_in_range(values: Sequence[TypedSql]) -> TypedSql:
     """IPv4 addresses are only in IPv4 ranges, IPv6 addresses only in IPv6 ranges."""
     prefix, size = _parse_cidr(literal_string(values[1], "the range of `isIPAddressInRange`"))
     if values[0].nullable or not isinstance(values[0].bare, (t.String, t.IPv4, t.IPv6)):
@@ -150,7 +150,7 @@ def _is_in_range(values: Sequence[Typed]) -> Typed:
     wrong = "raise_error('neither an IPv4 nor an IPv6 address')"
     kind = f"contains({value}, ':')" if wide else f"NOT contains({value}, ':')"
     test = bind_once(ipv6_digits(value), "` x`", f"if(` x` IS NULL, {wrong}, {same})")
-    return Typed(f"({test} AND {kind})", UINT8, "BOOLEAN")
+    return TypedSql(f"({test} AND {kind})", UINT8, "BOOLEAN")
 
 
 def _parse_cidr(text: str) -> tuple[str, int]:
@@ -166,7 +166,7 @@ def _parse_cidr(text: str) -> tuple[str, int]:
     return address, int(size)
 
 
-def _ipv6_cidr_range(values: Sequence[Typed]) -> Typed:
+def _ipv6_cidr_range(values: Sequence[TypedSql]) -> TypedSql:
     """The first and the last address of a range; a prefix longer than 128 is 128."""
     size = min(literal_integer(values[1], "the prefix of `IPv6CIDRToRange`"), 128)
     if size < 0 or values[0].nullable or not isinstance(values[0].bare, t.IPv6):

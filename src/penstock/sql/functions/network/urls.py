@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_spark_int, bytes_as_characters, empty_if_null, literal_string
 from penstock.sql.functions.function import STRING, UINT16, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -44,7 +44,7 @@ _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
 def _part_function(name: str, pattern: str) -> Function:
     """A function that returns the first group of a pattern."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         sql = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
@@ -54,14 +54,14 @@ def _part_function(name: str, pattern: str) -> Function:
 def _cut_function(name: str, pattern: str) -> Function:
     """Removes what a pattern matches, except for its first group."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         sql = f"regexp_replace({values[0].sql}, {string_literal(pattern)}, '$1')"
         return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
 
-def _protocol(values: Sequence[Typed]) -> Typed:
+def _protocol(values: Sequence[TypedSql]) -> TypedSql:
     """Only if at least three bytes follow the colon, as in ClickHouse."""
 
     def formula(v: str) -> str:
@@ -71,29 +71,29 @@ def _protocol(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
-def _port(values: Sequence[Typed]) -> Typed:
+def _port(values: Sequence[TypedSql]) -> TypedSql:
     default = as_spark_int(values[1]) if len(values) > 1 else "0"
     if len(values) > 1 and values[1].bare != UINT16:
         raise BadArguments(f"the default port must be a UInt16, this is {values[1].type}", "toUInt16(…)")
     found = f"try_cast(regexp_extract({values[0].sql}, {string_literal(_PORT)}, 1) AS INT)"
     sql = bind_if_long(found, lambda p: f"if({p} BETWEEN 0 AND {_HIGHEST_PORT}, {p}, {default})")
     sql = unless_null(sql, values[0])
-    return Typed(sql, nullable_if_any(UINT16, list(values)), "INT")
+    return TypedSql(sql, nullable_if_any(UINT16, list(values)), "INT")
 
 
-def _parameter_name(value: Typed) -> str:
+def _parameter_name(value: TypedSql) -> str:
     name = literal_string(value, "the parameter's name")
     if not name:
         raise BadArguments("the parameter's name is empty")
     return re.escape(name)
 
 
-def _extract_parameter(values: Sequence[Typed]) -> Typed:
+def _extract_parameter(values: Sequence[TypedSql]) -> TypedSql:
     pattern = string_literal(rf"{_QUERY}[?#&]{_parameter_name(values[1])}=([^&#]*)")
     return typed_sql(f"regexp_extract({values[0].sql}, {pattern}, 1)", nullable_if_any(STRING, [values[0]]))
 
 
-def _cut_parameter(values: Sequence[Typed]) -> Typed:
+def _cut_parameter(values: Sequence[TypedSql]) -> TypedSql:
     """Removes the `&` behind the parameter too, or the one in front if it is the last."""
     pair = f"{_parameter_name(values[1])}=[^&#]*"
     pattern = string_literal(rf"^([^?#]*(?=[?#])[\s\S]*?)(?:([?#&]){pair}&|&{pair}(?![^#])|([?#]){pair})")
@@ -103,20 +103,20 @@ def _cut_parameter(values: Sequence[Typed]) -> Typed:
 def _find_all_function(name: str, pattern: str) -> Function:
     """A function that returns the first group of every match as an array."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         sql = f"regexp_extract_all({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed_sql(empty_if_null(sql, values[0]), _STRINGS)
 
     return Function(name, (1, 1), ("text",), build)
 
 
-def _url_levels(value: Typed, formula: Callable[[str, str], str]) -> Typed:
+def _url_levels(value: TypedSql, formula: Callable[[str, str], str]) -> TypedSql:
     given = f"coalesce({value.sql}, '')" if value.nullable else value.sql
     sql = bind_if_long(given, lambda v: bind_if_long(f"regexp_extract_all({v}, {_LEVELS}, 0)", lambda p: formula(v, p)))
     return typed_sql(sql, _STRINGS)
 
 
-def _hierarchy(values: Sequence[Typed]) -> Typed:
+def _hierarchy(values: Sequence[TypedSql]) -> TypedSql:
     """A string without a protocol is its only level."""
 
     def formula(v: str, p: str) -> str:
@@ -126,7 +126,7 @@ def _hierarchy(values: Sequence[Typed]) -> Typed:
     return _url_levels(values[0], formula)
 
 
-def _path_hierarchy(values: Sequence[Typed]) -> Typed:
+def _path_hierarchy(values: Sequence[TypedSql]) -> TypedSql:
     def formula(v: str, p: str) -> str:
         first = f"right({p}[0], 1)"
         level = f"concat({first}, array_join(slice({p}, 2, ` i` - 1), ''))"
@@ -136,7 +136,7 @@ def _path_hierarchy(values: Sequence[Typed]) -> Typed:
     return _url_levels(values[0], formula)
 
 
-def _encode(values: Sequence[Typed], blank: str) -> Typed:
+def _encode(values: Sequence[TypedSql], blank: str) -> TypedSql:
     """Letters, digits and `-_.~` (the unreserved characters of RFC 3986) are kept."""
 
     def formula(v: str) -> str:
@@ -151,7 +151,7 @@ def _encode(values: Sequence[Typed], blank: str) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
-def _decode(values: Sequence[Typed], template: str) -> Typed:
+def _decode(values: Sequence[TypedSql], template: str) -> TypedSql:
     """A `%` without two hexadecimal digits behind it stays as it is."""
     parts = f"regexp_extract_all({bytes_as_characters(template.format(values[0].sql))}, {string_literal(_PIECES)}, 0)"
     byte = "decode(unhex(substring(` p`, 2)), 'ISO-8859-1')"
@@ -160,7 +160,7 @@ def _decode(values: Sequence[Typed], template: str) -> Typed:
     return typed_sql(f"CAST(encode({joined}, 'ISO-8859-1') AS STRING)", nullable_if_any(STRING, list(values)))
 
 
-def _string_function(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+def _string_function(name: str, build: Callable[[Sequence[TypedSql]], TypedSql]) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 

@@ -11,15 +11,15 @@ from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
-def _int_type(value: Typed) -> t.Int:
+def _int_type(value: TypedSql) -> t.Int:
     return value.bare if isinstance(value.bare, t.Int) else UINT8
 
 
-def _bits_as_bigint(value: Typed) -> str:
+def _bits_as_bigint(value: TypedSql) -> str:
     """The bits as a BIGINT, sign-extended from those of the type."""
     if value.spark == "DECIMAL(20,0)":
         return bind_if_long(value.sql, lambda v: wrap_integer(v, value.spark, t.Int(64)))
@@ -34,7 +34,7 @@ def _number_from_bits(sql: str, of: t.Int) -> str:
 def _binary_function(name: str, operator: str) -> Function:
     """bitAnd, bitOr and bitXor: the result has the larger size, and is signed if either argument is."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         a, b = map(_int_type, values)
         of = t.Int(max(a.bits, b.bits), a.signed or b.signed)
         sql = f"({_bits_as_bigint(values[0])} {operator} {_bits_as_bigint(values[1])})"
@@ -47,12 +47,12 @@ def _binary_function(name: str, operator: str) -> Function:
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _bit_not(values: Sequence[Typed]) -> Typed:
+def _bit_not(values: Sequence[TypedSql]) -> TypedSql:
     of = _int_type(values[0])
     return typed_sql(_number_from_bits(f"(~ {_bits_as_bigint(values[0])})", of), nullable_if_any(of, list(values)))
 
 
-def _shift_distance(value: Typed) -> str:
+def _shift_distance(value: TypedSql) -> str:
     """The literal number of places. Raises BadArguments if it is negative or not a literal."""
     if isinstance(value.constant, int) and value.constant < 0:
         raise BadArguments("the number of bits to shift must not be negative")
@@ -62,7 +62,7 @@ def _shift_distance(value: Typed) -> str:
 
 
 def _shift_function(name: str, *, left: bool) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = _int_type(values[0])
         places = int(_shift_distance(values[1]))
         if places >= of.bits:
@@ -77,7 +77,7 @@ def _shift_function(name: str, *, left: bool) -> Function:
 
 
 def _rotation_function(name: str, *, left: bool) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = _int_type(values[0])
         places = int(_shift_distance(values[1])) % of.bits
         places = places if left else (of.bits - places) % of.bits
@@ -93,7 +93,7 @@ def _rotation_function(name: str, *, left: bool) -> Function:
 def _bit_test_function(name: str, joined: str) -> Function:
     """bitTest, bitTestAll and bitTestAny with literal places."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = _int_type(values[0])
         places = [value.constant for value in values[1:]]
         if not all(isinstance(place, int) and 0 <= place < of.bits for place in places):
@@ -101,19 +101,19 @@ def _bit_test_function(name: str, joined: str) -> Function:
         mask = sum({2 ** int(place) for place in places if place is not None})
         shown = f"{mask}L" if mask < 2**63 else f"({mask - 2**64}L)" if mask > 2**63 else "shiftleft(1L, 63)"
         sql = f"(({_bits_as_bigint(values[0])} & {shown}) {'<> 0' if joined == 'any' else f'= {shown}'})"
-        return Typed(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
+        return TypedSql(sql, nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
     return Function(name, (2, 2 if joined == "one" else MAX_ARGUMENTS), ("integer",), build)
 
 
-def _bit_count(values: Sequence[Typed]) -> Typed:
+def _bit_count(values: Sequence[TypedSql]) -> TypedSql:
     of = _int_type(values[0])
     bits = _bits_as_bigint(values[0])
     masked = f"({bits} & {2**of.bits - 1}L)" if of.signed and of.bits < 64 else bits
     return typed_sql(f"CAST(bit_count({masked}) AS INT)", nullable_if_any(UINT8, list(values)))
 
 
-def _bit_hamming_distance(values: Sequence[Typed]) -> Typed:
+def _bit_hamming_distance(values: Sequence[TypedSql]) -> TypedSql:
     sql = f"bit_count({_bits_as_bigint(values[0])} ^ {_bits_as_bigint(values[1])})"
     return typed_sql(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
 

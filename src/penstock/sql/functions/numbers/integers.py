@@ -15,7 +15,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
 from penstock.sql.operators.arithmetic import as_signed_operands
 from penstock.sql.operators.literals import negate
@@ -26,18 +26,18 @@ _EUCLID_STEPS = {8: 13, 16: 25, 32: 48, 64: 94}
 """The greatest number of divisions for integers of so many bits: by Lamé's theorem, that for two Fibonacci numbers."""
 
 
-def _int_type(value: Typed) -> t.Int:
+def _int_type(value: TypedSql) -> t.Int:
     return value.bare if isinstance(value.bare, t.Int) else UINT8
 
 
-def _common_sides(values: Sequence[Typed]) -> tuple[str, str]:
+def _common_sides(values: Sequence[TypedSql]) -> tuple[str, str]:
     """The SQL of both integers in one Spark type."""
     used = {value_type(_int_type(value)) for value in values} | {value.spark for value in values}
     wide = next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in used), "INT")
     return as_spark(values[0], wide), as_spark(values[1], wide)
 
 
-def _has_no_quotient(values: Sequence[Typed]) -> str:
+def _has_no_quotient(values: Sequence[TypedSql]) -> str:
     """The condition under which ClickHouse's division fails."""
     a, b = _common_sides(values)
     of = _int_type(values[0])
@@ -48,7 +48,7 @@ def _has_no_quotient(values: Sequence[Typed]) -> str:
 def _safe_division_function(name: str, operator: str, other: str) -> Function:
     """intDivOrZero, moduloOrNull …"""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = arithmetic_type(operator, _int_type(values[0]), _int_type(values[1]))
         assert isinstance(of, t.Int)
         values = as_signed_operands(values[0], values[1]) if operator == "intDiv" else values
@@ -63,7 +63,7 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _divide_or_null(values: Sequence[Typed]) -> Typed:
+def _divide_or_null(values: Sequence[TypedSql]) -> TypedSql:
     a, b = (as_spark(value, "DOUBLE") for value in values)
     return typed_sql(f"if({b} = 0, NULL, {a} / {b})", t.Nullable(FLOAT64))
 
@@ -71,7 +71,7 @@ def _divide_or_null(values: Sequence[Typed]) -> Typed:
 def _positive_modulo_function(or_null: str) -> Function:
     """The remainder of the absolute divisor, never negative."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = t.Int(_int_type(values[1]).bits, signed=False)
         a, b = _common_sides(values)
         sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
@@ -82,7 +82,7 @@ def _positive_modulo_function(or_null: str) -> Function:
     return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
 
 
-def _negate(values: Sequence[Typed]) -> Typed:
+def _negate(values: Sequence[TypedSql]) -> TypedSql:
     found = negate(values[0])
     if found is None:
         raise BadArguments(f"`negate` needs a number, this is {values[0].type}")
@@ -92,7 +92,7 @@ def _negate(values: Sequence[Typed]) -> Typed:
 def _int_exp_function(base: int) -> Function:
     """0 for negative exponents; the largest UInt64 for powers that do not fit."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         number = as_spark(values[0], "BIGINT")
         powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWER_COUNTS[base]))
         inside = f"element_at(array({powers}), CAST({number} AS INT) + 1)"
@@ -108,7 +108,7 @@ def _int_exp_function(base: int) -> Function:
 def _extreme_of_two_function(name: str, sign: str) -> Function:
     """max2 and min2, which compute in doubles."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of: Type = nullable_if_any(FLOAT64, list(values))
         if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
             raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
@@ -122,7 +122,7 @@ def _common_divisor_function(name: str, result: str) -> Function:
     """gcd and lcm by Euclid's algorithm. `result` is a formula of the two numbers ` x` and the final state ` s`, whose
     `a` is the greatest common divisor."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = arithmetic_type("+", values[0].bare, values[1].bare)
         if not isinstance(of, t.Int) or any(value.nullable for value in values):
             shown = " and ".join(str(value.type) for value in values)
@@ -143,11 +143,11 @@ def _common_divisor_function(name: str, result: str) -> Function:
     return Function(name, (2, 2), ("integer",), build)
 
 
-def _bit_width(value: Typed) -> int:
+def _bit_width(value: TypedSql) -> int:
     return value.bare.bits if isinstance(value.bare, t.Int) else 8
 
 
-def _factorial(values: Sequence[Typed]) -> Typed:
+def _factorial(values: Sequence[TypedSql]) -> TypedSql:
     """1 for negative numbers; an error above 20."""
     number = as_spark(values[0], "BIGINT") if values[0].spark != "DECIMAL(20,0)" else values[0].sql
     results = ", ".join(f"CAST({factorial(n)} AS DECIMAL(20,0))" for n in range(21))
@@ -157,7 +157,7 @@ def _factorial(values: Sequence[Typed]) -> Typed:
     return typed_sql(sql, nullable_if_any(UINT64, list(values)))
 
 
-def _count_digits(values: Sequence[Typed]) -> Typed:
+def _count_digits(values: Sequence[TypedSql]) -> TypedSql:
     """For a decimal all digits after the point count."""
     shown = f"CAST({number_sql(values[0])} AS STRING)"
     if isinstance(values[0].bare, t.Decimal):

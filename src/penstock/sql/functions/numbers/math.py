@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, Function, template_function
 
 _LARGE_ARGUMENT = "2.68435456E8D"
@@ -20,19 +20,19 @@ _LARGE_ARGUMENT = "2.68435456E8D"
 _LN2 = "0.6931471805599453D"
 
 
-def _abs(values: Sequence[Typed]) -> Typed:
+def _abs(values: Sequence[TypedSql]) -> TypedSql:
     of = UINT8 if isinstance(values[0].bare, t.Bool) else values[0].bare
     result = t.Int(of.bits, signed=False) if isinstance(of, t.Int) else of
     spark = value_type(result)
     return typed_sql(f"abs({as_spark(values[0], spark)})", nullable_if_any(result, list(values)))
 
 
-def _sign(values: Sequence[Typed]) -> Typed:
+def _sign(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
 
 
 def _float_function(name: str, template: str, count: int = 1) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         sql = template.format(*(as_spark(value, "DOUBLE") for value in values))
         return typed_sql(sql, nullable_if_any(FLOAT64, list(values)))
 
@@ -40,14 +40,14 @@ def _float_function(name: str, template: str, count: int = 1) -> Function:
 
 
 def _approximate_function(name: str, formula: Callable[[str], str]) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         return typed_sql(bind_if_long(as_spark(values[0], "DOUBLE"), formula), nullable_if_any(FLOAT64, list(values)))
 
     return Function(name, (1, 1), ("float",), build, exact=False)
 
 
 def _approximate_function_of_two(name: str, formula: Callable[[str, str], str]) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         a, b = (as_spark(value, "DOUBLE") for value in values)
         return typed_sql(
             bind_if_long(a, lambda x: bind_if_long(b, lambda y: formula(x, y))), nullable_if_any(FLOAT64, list(values))
@@ -93,9 +93,9 @@ def _atanh(x: str) -> str:
     return f"CASE WHEN {a} < 1 THEN {inside} WHEN {x} IS NOT NULL THEN {edge} END"
 
 
-def _is_nan(values: Sequence[Typed]) -> Typed:
+def _is_nan(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
-    return Typed(unless_null(f"isnan({value.sql})", value), nullable_if_any(UINT8, [value]), "BOOLEAN")
+    return TypedSql(unless_null(f"isnan({value.sql})", value), nullable_if_any(UINT8, [value]), "BOOLEAN")
 
 
 FUNCTIONS: tuple[Function, ...] = (

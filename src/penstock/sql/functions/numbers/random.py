@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.sql.expr.typed import Typed, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
 from penstock.sql.functions.function import FLOAT64, UINT32, UINT64, Function
 
 
-def _rand64(values: Sequence[Typed]) -> Typed:
+def _rand64(values: Sequence[TypedSql]) -> TypedSql:
     high, low = ("CAST(floor(rand() * 4294967296D) AS DECIMAL(20,0))" for _ in "ab")
     return typed_sql(f"CAST({high} * 4294967296 + {low} AS DECIMAL(20,0))", UINT64)
 
 
-def _rand_uniform(values: Sequence[Typed]) -> Typed:
+def _rand_uniform(values: Sequence[TypedSql]) -> TypedSql:
     low, high = (as_spark(value, "DOUBLE") for value in values)
     return typed_sql(f"({low} + rand() * ({high} - {low}))", FLOAT64)
 

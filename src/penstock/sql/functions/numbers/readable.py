@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
-from penstock.sql.expr.typed import Typed, nullable_if_any, number_sql, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, number_sql, typed_sql
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -30,7 +30,7 @@ _FIRST_INEXACT = "9007199254740992D"
 """2**53: from here on neighbouring integers are the same double. ClickHouse shows the first unit and stops."""
 
 
-def _to_decimal_string(values: Sequence[Typed]) -> Typed:
+def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
     """With so many digits after the point, at least as many as the type has."""
     value, digits = values[0], literal_integer(values[1], "the number of digits")
     of = value.bare
@@ -44,7 +44,7 @@ def _to_decimal_string(values: Sequence[Typed]) -> Typed:
     return typed_sql(shown, nullable_if_any(STRING, [value]))
 
 
-def _format_readable_size(values: Sequence[Typed]) -> Typed:
+def _format_readable_size(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if not isinstance(value.bare, t.Int):
         raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
@@ -52,7 +52,7 @@ def _format_readable_size(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(number, _size_with_unit), nullable_if_any(STRING, [value]))
 
 
-def _rounded_to_double(value: Typed) -> str:
+def _rounded_to_double(value: TypedSql) -> str:
     """The integer rounded to a double and back, as ClickHouse computes with doubles."""
     return f"CAST(CAST({value.sql} AS DOUBLE) AS DECIMAL(38,0))"
 
@@ -77,7 +77,7 @@ def _readable_function(name: str, units: Sequence[str]) -> Function:
     """Two digits after the point. A double from 1 to 1000 has at most 52 binary digits after the point, so an integer
     of 2**-52 units holds it exactly."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
         if not isinstance(value.bare, t.Int):
             raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
@@ -98,7 +98,7 @@ def _number_with_unit(number: str, units: Sequence[str]) -> str:
     return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
 
 
-def _format_time_delta(values: Sequence[Typed]) -> Typed:
+def _format_time_delta(values: Sequence[TypedSql]) -> TypedSql:
     """An optional argument names the largest unit. A month has 30.5 days, as in ClickHouse."""
     value = values[0]
     if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):

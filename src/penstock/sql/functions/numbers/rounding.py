@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import Typed, as_spark, nullable_if_any, number_sql, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.conditions import require_common_type
 from penstock.sql.functions.function import UINT8, UINT16, BadArguments, Function
@@ -40,7 +40,7 @@ _CONTAINERS = (t.Array, t.Map, t.Tuple)
 _MAX_BUCKETS = 2**32 - 2
 
 
-def round_integer(name: str, value: Typed, digits: int) -> Typed:
+def round_integer(name: str, value: TypedSql, digits: int) -> TypedSql:
     """An integer rounded to tens, hundreds … Raises BadArguments for types and digits that may overflow."""
     of = value.bare
     if (
@@ -57,7 +57,7 @@ def round_integer(name: str, value: Typed, digits: int) -> Typed:
 def _rounding_function(name: str) -> Function:
     """round, floor, ceil and trunc with the number of decimal digits to keep."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         digits = values[1].constant if len(values) > 1 else 0
         if not isinstance(digits, int):
             raise BadArguments(f"the digits of `{name}` must be a literal")
@@ -69,7 +69,7 @@ def _rounding_function(name: str) -> Function:
         if isinstance(value.bare, t.Decimal):
             whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
             rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
-            return Typed(f"CAST({rounded} AS {whole})", value.type, whole)
+            return TypedSql(f"CAST({rounded} AS {whole})", value.type, whole)
         if isinstance(value.bare, t.Int):
             return round_integer(name, value, digits)
         if value.bare == t.Float(32) and digits:
@@ -116,7 +116,7 @@ def _check_range(sql: str, of: t.Int) -> str:
 def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:
     """The value of the last bound that the number reaches; 0 below the first."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
         tests = " ".join(f"WHEN {number_sql(value)} >= {low} THEN {result}" for low, result in reversed(bounds))
         null = f"WHEN {value.sql} IS NULL THEN NULL " if value.nullable else ""
@@ -125,7 +125,7 @@ def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> F
     return Function(name, (1, 1), ("integer",), build)
 
 
-def _round_to_exp2(values: Sequence[Typed]) -> Typed:
+def _round_to_exp2(values: Sequence[TypedSql]) -> TypedSql:
     """The greatest power of two up to the number; 0 for numbers below 1."""
     value = values[0]
     of = value.bare if isinstance(value.bare, t.Int) else UINT8
@@ -140,7 +140,7 @@ def _round_to_exp2(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _clamp(values: Sequence[Typed]) -> Typed:
+def _clamp(values: Sequence[TypedSql]) -> TypedSql:
     """The value within two limits of a common type; NULL if any argument is NULL."""
     of = t.unwrap_type(require_common_type([*values]))
     if isinstance(of, (*_CONTAINERS, t.Enum, t.Json, t.UUID, t.IPv4, t.IPv6)):
@@ -160,13 +160,13 @@ def _clamp(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(value, formula), nullable_if_any(of, list(values)))
 
 
-def _limit_argument(value: Typed) -> float:
+def _limit_argument(value: TypedSql) -> float:
     if not isinstance(value.constant, (int, float)) or isinstance(value.constant, bool):
         raise BadArguments("the limits of `widthBucket` must be literal numbers")
     return float(value.constant)
 
 
-def _width_bucket(values: Sequence[Typed]) -> Typed:
+def _width_bucket(values: Sequence[TypedSql]) -> TypedSql:
     """0 below the first bucket, the number of buckets + 1 above the last."""
     if isinstance(values[0].bare, t.Decimal):
         raise BadArguments("`widthBucket` of a Decimal is not defined", "toFloat64(…)")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, text
+from penstock.sql.expr.typed import TypedSql, text
 from penstock.sql.functions.arguments import literal_string, literal_strings
 from penstock.sql.functions.function import BadArguments, Function, Kind
 from penstock.sql.functions.strings import search, substrings
@@ -34,7 +34,7 @@ def _lower_letter(sign: str) -> str:
     return small
 
 
-def _lower_needle_letters(value: Typed, needles: Iterable[str]) -> Typed:
+def _lower_needle_letters(value: TypedSql, needles: Iterable[str]) -> TypedSql:
     """The haystack with the letters of the needles in lower case."""
     letters = sorted({each for each in "".join(needles) if each.upper() != each})
     if not letters:
@@ -57,7 +57,7 @@ def _lower_needle(needle: str) -> str:
 def _single_needle_function(name: str, of: str, arity: tuple[int, int] = (2, 2)) -> Function:
     """The function `of` on lower-cased strings, with one literal needle."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         needle = _lower_needle(literal_string(values[1], f"the needle of `{name}`"))
         return _CASE_SENSITIVE_FUNCTIONS[of].build(
             [_lower_needle_letters(values[0], needle), text(needle), *values[2:]]
@@ -70,7 +70,7 @@ def _single_needle_function(name: str, of: str, arity: tuple[int, int] = (2, 2))
 def _needle_array_function(name: str, of: str) -> Function:
     """The function `of` on lower-cased strings, with an array of literal needles."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         needles = [_lower_needle(str(each.constant)) for each in literal_strings(values[1], f"what `{name}` looks for")]
         listed = replace(values[1], sql=f"array({', '.join(map(string_literal, needles))})")
         return _CASE_SENSITIVE_FUNCTIONS[of].build([_lower_needle_letters(values[0], needles), listed])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters, to_binary
 from penstock.sql.functions.function import INT32, STRING, UINT8, BadArguments, Function, template_function
 from penstock.sql.spark_text import string_literal
@@ -19,7 +19,7 @@ _NOT_BASE64 = "raise_error('the text is not base64')"
 _NON_ASCII = string_literal("[^\\x00-\\x7F]")
 
 
-def _radix_digits(value: Typed, spark: str, base: int) -> str:
+def _radix_digits(value: TypedSql, spark: str, base: int) -> str:
     """The digits of an integer in the size of its type, without leading zeros."""
     of = value.bare
     if value.spark.startswith("DECIMAL"):
@@ -33,7 +33,7 @@ def _radix_digits(value: Typed, spark: str, base: int) -> str:
 def _radix_function(name: str, base: int, width: int) -> Function:
     """hex and bin: whole bytes of a string, or of an integer from its first byte that is not 0."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
             return typed_sql(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
@@ -54,7 +54,7 @@ def _bits_of_bytes(value: str) -> str:
     return bind_if_long(value, formula)
 
 
-def _unhex(values: Sequence[Typed]) -> Typed:
+def _unhex(values: Sequence[TypedSql]) -> TypedSql:
     def formula(v: str) -> str:
         wrong = "raise_error('unhex of what is no hexadecimal number')"
         return f"if({v} RLIKE '[^0-9A-Fa-f]', {wrong}, {binary_to_string(f'unhex({v})')})"
@@ -65,7 +65,7 @@ def _unhex(values: Sequence[Typed]) -> Typed:
 def _base64_function(name: str, url: str, otherwise: str) -> Function:
     """Blanks are skipped. Padding is required, but optional in the URL alphabet (RFC 4648, section 5)."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         def formula(v: str) -> str:
             plain = f"rpad({v}, CAST(ceil(length({v}) / 4D) * 4 AS INT), '=')" if url else v
             letters = "A-Za-z0-9+/"
@@ -81,14 +81,14 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
     return Function(name, (1, 1), ("text",), build)
 
 
-def _encode_xml(values: Sequence[Typed]) -> Typed:
+def _encode_xml(values: Sequence[TypedSql]) -> TypedSql:
     sql = values[0].sql
     for sign, written in _XML_ESCAPES:
         sql = f"replace({sql}, {string_literal(sign)}, {string_literal(written)})"
     return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
-def _char(values: Sequence[Typed]) -> Typed:
+def _char(values: Sequence[TypedSql]) -> TypedSql:
     """One byte for each number."""
     for value in values:
         if not isinstance(value.bare, t.Int) or value.spark.startswith("DECIMAL"):
@@ -97,13 +97,13 @@ def _char(values: Sequence[Typed]) -> Typed:
     return typed_sql(binary_to_string(f"unhex(concat({', '.join(digits)}))"), nullable_if_any(STRING, list(values)))
 
 
-def _ascii(values: Sequence[Typed]) -> Typed:
+def _ascii(values: Sequence[TypedSql]) -> TypedSql:
     first = f"conv(hex(substring({to_binary(values[0].sql)}, 1, 1)), 16, 10)"
     sql = f"if({values[0].sql} = '', 0, CAST({first} AS INT))"
-    return Typed(sql, nullable_if_any(INT32, list(values)), "INT")
+    return TypedSql(sql, nullable_if_any(INT32, list(values)), "INT")
 
 
-def _unbin(values: Sequence[Typed]) -> Typed:
+def _unbin(values: Sequence[TypedSql]) -> TypedSql:
     """Binary digits to bytes; the first byte is filled up with zeros."""
 
     def formula(v: str) -> str:

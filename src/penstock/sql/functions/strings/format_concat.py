@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -20,17 +20,17 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([0-9]*)\}|[{}]")
 _EMPTY = "''"
 
 
-def concat(values: Sequence[Typed]) -> Typed:
+def concat(values: Sequence[TypedSql]) -> TypedSql:
     """Strings, and other values as strings, joined; arrays appended to each other."""
     if all(isinstance(value.bare, t.Array) for value in values):
-        return Typed(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
+        return TypedSql(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
     shown = [as_text(value) for value in values]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
     return typed_sql(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
 
 
-def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
+def _string_arguments(values: Sequence[TypedSql], name: str) -> list[str]:
     """The arguments as strings. Raises BadArguments for a type that cannot be written as a string."""
     found = []
     for value in values:
@@ -41,7 +41,7 @@ def _string_arguments(values: Sequence[Typed], name: str) -> list[str]:
     return found
 
 
-def _format(values: Sequence[Typed]) -> Typed:
+def _format(values: Sequence[TypedSql]) -> TypedSql:
     """`{}` stands for the next argument, `{1}` for the argument of that number, from 0; a pattern has one form only."""
     pattern = literal_string(values[0], "the pattern of `format`")
     if "{{{" in pattern or "}}}" in pattern:
@@ -76,7 +76,7 @@ def _argument_index(found: re.Match[str], before: list[str], count: int) -> int:
     return place
 
 
-def _concat_with_separator(values: Sequence[Typed]) -> Typed:
+def _concat_with_separator(values: Sequence[TypedSql]) -> TypedSql:
     separator = string_literal(literal_string(values[0], "the separator of `concatWithSeparator`"))
     texts = _string_arguments(values[1:], "concatWithSeparator")
     pieces = [piece for text in texts for piece in (separator, text)][1:]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     empty_if_null,
     limit_parts,
@@ -30,14 +30,14 @@ _HYPERSCAN_DIFFERS = re.compile(r"\$|\\[sSzbB]|\[:|\\[pP]")
 """Syntax that Hyperscan reads otherwise than RE2."""
 
 
-def _read_pattern(value: Typed, any_case: str = "") -> Pattern:
+def _read_pattern(value: TypedSql, any_case: str = "") -> Pattern:
     try:
         return java_pattern(literal_string(value, _WHAT), any_case)
     except BadPattern as error:
         raise BadArguments(f"invalid regular expression: {error.message}", error.hint) from error
 
 
-def _nonempty_pattern(value: Typed, name: str, any_case: str = "") -> Pattern:
+def _nonempty_pattern(value: TypedSql, name: str, any_case: str = "") -> Pattern:
     """A pattern that never matches the empty string: ClickHouse stops at the first empty match."""
     pattern = _read_pattern(value, any_case)
     if pattern.empty:
@@ -45,7 +45,7 @@ def _nonempty_pattern(value: Typed, name: str, any_case: str = "") -> Pattern:
     return pattern
 
 
-def _grouped_pattern(value: Typed, name: str) -> Pattern:
+def _grouped_pattern(value: TypedSql, name: str) -> Pattern:
     """A pattern with at least one group."""
     pattern = _nonempty_pattern(value, name)
     if not pattern.groups:
@@ -53,22 +53,22 @@ def _grouped_pattern(value: Typed, name: str) -> Pattern:
     return pattern
 
 
-def _match(values: Sequence[Typed]) -> Typed:
+def _match(values: Sequence[TypedSql]) -> TypedSql:
     java = string_literal(_read_pattern(values[1]).java)
-    return Typed(f"({values[0].sql} RLIKE {java})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
+    return TypedSql(f"({values[0].sql} RLIKE {java})", nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _test_function(name: str, any_case: str, template: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         java = string_literal(_read_pattern(values[1], any_case).java)
-        return Typed(
+        return TypedSql(
             template.format(f"({values[0].sql} RLIKE {java})"), nullable_if_any(UINT8, list(values)), "BOOLEAN"
         )
 
     return Function(name, (2, 2), ("string", "constant"), build)
 
 
-def _extract_group(values: Sequence[Typed]) -> Typed:
+def _extract_group(values: Sequence[TypedSql]) -> TypedSql:
     """The group of a number; without a number the first group, or the whole match if there is none."""
     pattern = _read_pattern(values[1])
     place = literal_integer(values[2], "the number of the group") if len(values) > 2 else min(1, pattern.groups)
@@ -78,24 +78,24 @@ def _extract_group(values: Sequence[Typed]) -> Typed:
     return typed_sql(sql, nullable_if_any(STRING, [values[0]]))
 
 
-def _extract(values: Sequence[Typed]) -> Typed:
+def _extract(values: Sequence[TypedSql]) -> TypedSql:
     """The first group of the first match, or the whole match if the pattern has no group."""
     pattern = _read_pattern(values[1])
     sql = f"regexp_extract({values[0].sql}, {string_literal(pattern.java)}, {min(1, pattern.groups)})"
     return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
 
-def _extract_all_sql(value: Typed, pattern: Pattern, group: int) -> str:
+def _extract_all_sql(value: TypedSql, pattern: Pattern, group: int) -> str:
     return f"regexp_extract_all({value.sql}, {string_literal(pattern.java)}, {group})"
 
 
-def _extract_all(values: Sequence[Typed]) -> Typed:
+def _extract_all(values: Sequence[TypedSql]) -> TypedSql:
     pattern = _nonempty_pattern(values[1], "extractAll")
     sql = _extract_all_sql(values[0], pattern, min(1, pattern.groups))
     return typed_sql(empty_if_null(sql, values[0]), t.Array(STRING))
 
 
-def _extract_groups(values: Sequence[Typed]) -> Typed:
+def _extract_groups(values: Sequence[TypedSql]) -> TypedSql:
     pattern = _grouped_pattern(values[1], "extractGroups")
     java = string_literal(pattern.java)
 
@@ -106,7 +106,7 @@ def _extract_groups(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), t.Array(STRING))
 
 
-def _extract_groups_vertical(values: Sequence[Typed]) -> Typed:
+def _extract_groups_vertical(values: Sequence[TypedSql]) -> TypedSql:
     pattern = _grouped_pattern(values[1], "extractAllGroupsVertical")
     places = range(pattern.groups)
     groups = ", ".join(_extract_all_sql(values[0], pattern, place + 1) for place in places)
@@ -115,7 +115,7 @@ def _extract_groups_vertical(values: Sequence[Typed]) -> Typed:
     return typed_sql(empty_if_null(sql, values[0], "ARRAY<ARRAY<STRING>>"), t.Array(t.Array(STRING)))
 
 
-def _extract_groups_horizontal(values: Sequence[Typed]) -> Typed:
+def _extract_groups_horizontal(values: Sequence[TypedSql]) -> TypedSql:
     pattern = _grouped_pattern(values[1], "extractAllGroupsHorizontal")
     groups = ", ".join(
         empty_if_null(_extract_all_sql(values[0], pattern, place + 1), values[0]) for place in range(pattern.groups)
@@ -124,11 +124,11 @@ def _extract_groups_horizontal(values: Sequence[Typed]) -> Typed:
 
 
 def _count_function(name: str, any_case: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         pattern = _nonempty_pattern(values[1], name, any_case)
         count = f"size({_extract_all_sql(values[0], pattern, 0)})"
         sql = unless_null(count, values[0])
-        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
+        return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("string", "constant"), build)
 
@@ -150,7 +150,7 @@ def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
     return "".join(parts)
 
 
-def _replace_all(values: Sequence[Typed]) -> Typed:
+def _replace_all(values: Sequence[TypedSql]) -> TypedSql:
     pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
     other = _java_replacement(literal_string(values[2], "the replacement"), pattern, 0)
     if not values[1].constant:
@@ -158,7 +158,7 @@ def _replace_all(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"regexp_replace({values[0].sql}, {string_literal(pattern.java)}, {string_literal(other)})", of)
 
 
-def _replace_one(values: Sequence[Typed]) -> Typed:
+def _replace_one(values: Sequence[TypedSql]) -> TypedSql:
     """The text before the first match becomes a group in front of the pattern's own."""
     pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
     text = literal_string(values[2], "the replacement")
@@ -171,7 +171,7 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
     return typed_sql(f"regexp_replace({values[0].sql}, {java}, {string_literal('$1' + glued + other)})", of)
 
 
-def _split_by_regexp(values: Sequence[Typed]) -> Typed:
+def _split_by_regexp(values: Sequence[TypedSql]) -> TypedSql:
     if not values[0].constant:
         letters = f"filter(split({values[1].sql}, ''), ` p` -> ` p` <> '')"
         return typed_sql(limit_parts(empty_if_null(letters, values[1]), values), t.Array(STRING))
@@ -180,29 +180,29 @@ def _split_by_regexp(values: Sequence[Typed]) -> Typed:
     return typed_sql(limit_parts(f"split({value}, {java}, -1)", values), t.Array(STRING))
 
 
-def _multi_match_any(values: Sequence[Typed]) -> Typed:
+def _multi_match_any(values: Sequence[TypedSql]) -> TypedSql:
     """ClickHouse matches these with Hyperscan, which reads some syntax otherwise than RE2: that syntax is refused."""
     patterns = [_read_pattern(each) for each in literal_strings(values[1], "the patterns")]
     for text in (str(each.constant) for each in literal_strings(values[1], "the patterns")):
         if _HYPERSCAN_DIFFERS.search(text):
             raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
     tests = " OR ".join(f"{values[0].sql} RLIKE {string_literal(each.java)}" for each in patterns)
-    return Typed(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
-def _quote_meta(values: Sequence[Typed]) -> Typed:
+def _quote_meta(values: Sequence[TypedSql]) -> TypedSql:
     signs, quoted = string_literal(r"[\x{0}\\|()^$.\[\]?*+{:\-]"), string_literal(r"\\$0")
     return typed_sql(f"regexp_replace({values[0].sql}, {signs}, {quoted})", nullable_if_any(STRING, [values[0]]))
 
 
 def _unsupported_function(name: str, hint: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments(f"`{name}` is not supported: which of several it finds is not defined", hint)
 
     return Function(name, (2, 3), ("any",), build)
 
 
-def _pattern_function(name: str, build: Callable[[Sequence[Typed]], Typed]) -> Function:
+def _pattern_function(name: str, build: Callable[[Sequence[TypedSql]], TypedSql]) -> Function:
     return Function(name, (2, 2), ("string", "constant"), build)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
@@ -31,7 +31,7 @@ def _char_position(value: str, needle: str) -> str:
     return f"instr({value}, {needle})"
 
 
-def _start_argument(value: Typed, name: str) -> str:
+def _start_argument(value: TypedSql, name: str) -> str:
     if not isinstance(value.bare, t.Int) or value.bare.signed:
         raise BadArguments(f"the start position of `{name}` must be an unsigned number", "use toUInt32")
     if value.bare.bits == 64 and value.spark != "INT" and value.constant is None:
@@ -51,7 +51,7 @@ def _position_function(name: str, template: str, place: Callable[[str, str], str
     """The position of the needle; the haystack is the first argument."""
     size = "octet_length" if place is _byte_position else "char_length"
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value, needle = (template.format(item.sql) for item in values[:2])
         sql = place(value, needle)
         if len(values) > 2:
@@ -59,12 +59,12 @@ def _position_function(name: str, template: str, place: Callable[[str, str], str
             rest, there = _suffix_from(value, start, size)
             found = bind_if_long(place(rest, needle), lambda p: f"if({p} = 0, 0, {p} + greatest({start}, 1) - 1)")
             sql = f"if(NOT ({there}), 0, {found})"
-        return Typed(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
+        return TypedSql(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
 
-def _locate(values: Sequence[Typed]) -> Typed:
+def _locate(values: Sequence[TypedSql]) -> TypedSql:
     """position with the needle first."""
     return _POSITION.build([values[1], values[0], *values[2:]])
 
@@ -72,18 +72,18 @@ def _locate(values: Sequence[Typed]) -> Typed:
 def _count_function(name: str, template: str) -> Function:
     """The number of occurrences without overlaps."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value, needle = (template.format(item.sql) for item in values[:2])
         if len(values) > 2:
             value, _ = _suffix_from(value, _start_argument(values[2], name), "octet_length")
         sizes = f"octet_length({value}) - octet_length(replace({value}, {needle}, ''))"
         sql = f"CAST(({sizes}) DIV greatest(octet_length({needle}), 1) AS INT)"
-        return Typed(sql, nullable_if_any(UINT64, list(values)), "INT")
+        return TypedSql(sql, nullable_if_any(UINT64, list(values)), "INT")
 
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
 
-def _needle_array(value: Typed, name: str) -> str:
+def _needle_array(value: TypedSql, name: str) -> str:
     assert isinstance(value.bare, t.Array)
     if value.bare.of != STRING:
         raise BadArguments(f"`{name}` needs an Array(String), this is {value.type}")
@@ -96,32 +96,32 @@ def _contains_needle(value: str, template: str) -> str:
 
 
 def _multi_search_any_function(name: str, template: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = template.format(values[0].sql)
         sql = f"exists({_needle_array(values[1], name)}, {_NEEDLE} -> {_contains_needle(value, template)})"
-        return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+        return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
 def _multi_search_first_index_function(name: str, template: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         test = _contains_needle(template.format(values[0].sql), template)
         hits = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> {test})"
         sql = f"CAST(array_position({hits}, true) AS INT)"
         sql = unless_null(sql, values[0])
-        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
+        return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
 
-def _position_or_zero(value: Typed, template: str, place: Callable[[str, str], str]) -> str:
+def _position_or_zero(value: TypedSql, template: str, place: Callable[[str, str], str]) -> str:
     found = place(template.format(value.sql), template.format(_NEEDLE))
     return f"if({value.sql} = '', 0, {found})"
 
 
 def _multi_search_all_positions_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if values[0].nullable:
             raise BadArguments(f"`{name}` of a Nullable string is not supported", "use ifNull(s, '')")
         found = _position_or_zero(values[0], template, place)
@@ -134,12 +134,12 @@ def _multi_search_all_positions_function(name: str, template: str, place: Callab
 def _multi_search_first_position_function(name: str, template: str, place: Callable[[str, str], str]) -> Function:
     """The least position of any needle, 0 if none is found."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         found = _position_or_zero(values[0], template, place)
         places = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
         sql = f"coalesce(array_min({places}), 0)"
         sql = unless_null(sql, values[0])
-        return Typed(sql, nullable_if_any(UINT64, [values[0]]), "INT")
+        return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -152,7 +152,7 @@ def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function
     """A token that is not one word raises BadArguments; the functions with OrNull give NULL."""
     template = ASCII_LOWER if any_case else "{0}"
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         word = literal_string(values[1], "the token")
         of = t.Nullable(UINT8) if lenient else nullable_if_any(UINT8, [values[0]])
         if any(sign.isascii() and not sign.isalnum() for sign in word):
@@ -161,7 +161,7 @@ def _has_token_function(name: str, *, any_case: bool, lenient: bool) -> Function
             raise BadArguments(f"the token of `{name}` is more than one word", "position, multiSearchAny")
         quoted = re.escape(_ascii_lower(word) if any_case else word)
         pattern = f"(?<!{_WORD_CHARACTER}){quoted}(?!{_WORD_CHARACTER})" if word else "(?!)"
-        return Typed(f"({template.format(values[0].sql)} RLIKE {string_literal(pattern)})", of, "BOOLEAN")
+        return TypedSql(f"({template.format(values[0].sql)} RLIKE {string_literal(pattern)})", of, "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)
 
@@ -170,14 +170,14 @@ def _has_subsequence_function(name: str, *, any_case: bool) -> Function:
     """Each character of the needle is searched after the one before it."""
     template = ASCII_LOWER if any_case else "{0}"
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         needle = literal_string(values[1], "the needle")
         if not needle.isascii() and (any_case or "UTF8" not in name):
             raise BadArguments(f"the needle of `{name}` must be ASCII", "hasSubsequenceUTF8")
         parts = (re.escape(sign) for sign in (_ascii_lower(needle) if any_case else needle))
         pattern = r"\A" + "".join(f"[^{part}]*+{part}" for part in parts)
         sql = f"({template.format(values[0].sql)} RLIKE {string_literal(pattern)})"
-        return Typed(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+        return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "constant"), build)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import bytes_as_characters
 from penstock.sql.functions.function import STRING, UINT16, UINT64, Function, template_function
 
 _EDIT_DISTANCE = f"levenshtein({bytes_as_characters('{0}')}, {bytes_as_characters('{1}')})"
 
 
-def _soundex(values: Sequence[Typed]) -> Typed:
+def _soundex(values: Sequence[TypedSql]) -> TypedSql:
     """Only ASCII letters count. H and W separate letters as vowels do."""
 
     def formula(v: str) -> str:
@@ -30,15 +30,15 @@ def _split_bytes(value: str) -> str:
     return f"split({bytes_as_characters(value)}, '')"
 
 
-def _byte_hamming_distance(values: Sequence[Typed]) -> Typed:
+def _byte_hamming_distance(values: Sequence[TypedSql]) -> TypedSql:
     """The number of positions at which bytes differ; bytes beyond the shorter string count as different."""
     a, b = (_split_bytes(value.sql) for value in values)
     sql = f"size(filter(zip_with({a}, {b}, (` x`, ` y`) -> ` x` <=> ` y`), ` z` -> NOT ` z`))"
     tests = " OR ".join(f"{value.sql} IS NULL" for value in values if value.nullable)
-    return Typed(f"if({tests}, NULL, {sql})" if tests else sql, nullable_if_any(UINT64, list(values)), "INT")
+    return TypedSql(f"if({tests}, NULL, {sql})" if tests else sql, nullable_if_any(UINT64, list(values)), "INT")
 
 
-def _string_bytes_uniq(values: Sequence[Typed]) -> Typed:
+def _string_bytes_uniq(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0].sql
     count = f"if({value} = '', 0, size(array_distinct({_split_bytes(value)})))"
     sql = f"if({value} IS NULL, NULL, {count})" if values[0].nullable else count

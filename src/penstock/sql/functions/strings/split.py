@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, typed_sql
+from penstock.sql.expr.typed import TypedSql, typed_sql
 from penstock.sql.functions.arguments import binary_to_string, limit_parts, literal_integer, literal_string, to_binary
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -18,14 +18,14 @@ _STRINGS = t.Array(STRING)
 _NOT_ALPHANUMERIC = "[\\x00-/:-@\\[-`{-\\x7F]+"
 
 
-def _empty_string_if_null(value: Typed) -> str:
+def _empty_string_if_null(value: TypedSql) -> str:
     return f"coalesce({value.sql}, '')" if value.nullable else value.sql
 
 
 def _split_by_separator_function(name: str) -> Function:
     """splitByChar and splitByString, whose separator must be a literal; an empty separator splits into bytes."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         separator = literal_string(values[0], "the separator")
         if name == "splitByChar" and len(separator.encode()) != 1:
             raise BadArguments("the separator of `splitByChar` must be one byte", "splitByString takes more")
@@ -53,13 +53,13 @@ def _split_into_words_function(name: str, pattern: str) -> Function:
     """The non-empty parts between separators."""
     sql = f"filter(split({{0}}, {string_literal(pattern)}, -1), ` p` -> ` p` <> '')".replace("{0}", "\0")
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         return typed_sql(limit_parts(sql.replace("\0", _empty_string_if_null(values[0])), values, 1), _STRINGS)
 
     return Function(name, (1, 2), ("text", "constant"), build)
 
 
-def _ngrams(values: Sequence[Typed]) -> Typed:
+def _ngrams(values: Sequence[TypedSql]) -> TypedSql:
     """All substrings of one length, in characters."""
     size = literal_integer(values[1], "the length of the n-grams")
     if not 1 <= size <= 2**20:

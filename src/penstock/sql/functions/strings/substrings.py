@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
@@ -24,36 +24,36 @@ from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments,
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
 from penstock.sql.spark_text import string_literal
 
-_ONE = Typed("1", UINT8, "INT", 1)
+_ONE = TypedSql("1", UINT8, "INT", 1)
 _MAX_OVERLAY_PLACE = 2**30
 
 
-def _length(values: Sequence[Typed]) -> Typed:
+def _length(values: Sequence[TypedSql]) -> TypedSql:
     """Bytes of a string; elements of an array or map."""
     value = values[0]
     of = nullable_if_any(UINT64, [value])
     if isinstance(value.bare, (t.Array, t.Map)):
-        return Typed(f"size({value.sql})", of, "INT")
+        return TypedSql(f"size({value.sql})", of, "INT")
     if not isinstance(value.bare, (t.String, t.FixedString)):
         raise BadArguments(f"`length` of a {value.type} is not supported", "use toString")
-    return Typed(f"octet_length({value.sql})", of, "INT")
+    return TypedSql(f"octet_length({value.sql})", of, "INT")
 
 
 def _emptiness_function(name: str, operator: str) -> Function:
     """empty and notEmpty of strings, arrays and maps."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value, of = values[0], nullable_if_any(UINT8, list(values))
         if isinstance(value.bare, (t.Array, t.Map)):
-            return Typed(f"(size({value.sql}) {operator} 0)", of, "BOOLEAN")
+            return TypedSql(f"(size({value.sql}) {operator} 0)", of, "BOOLEAN")
         if not isinstance(value.bare, t.String):
             raise BadArguments(f"`{name}` needs a String or an Array, this is {value.type}")
-        return Typed(f"({value.sql} {operator} '')", of, "BOOLEAN")
+        return TypedSql(f"({value.sql} {operator} '')", of, "BOOLEAN")
 
     return Function(name, (1, 1), ("any",), build)
 
 
-def _substring(values: Sequence[Typed]) -> Typed:
+def _substring(values: Sequence[TypedSql]) -> TypedSql:
     """By bytes; a start of 0 gives the empty string."""
     of = nullable_if_any(STRING, list(values))
     _refuse_zero_start(values[1])
@@ -66,12 +66,12 @@ def _substring(values: Sequence[Typed]) -> Typed:
     return typed_sql(sql, of)
 
 
-def _refuse_zero_start(value: Typed) -> None:
+def _refuse_zero_start(value: TypedSql) -> None:
     if value.constant == 0:
         raise BadArguments("positions in strings count from 1")
 
 
-def _substring_utf8(values: Sequence[Typed]) -> Typed:
+def _substring_utf8(values: Sequence[TypedSql]) -> TypedSql:
     of = nullable_if_any(STRING, list(values))
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
@@ -83,7 +83,7 @@ def _substring_utf8(values: Sequence[Typed]) -> Typed:
 
 
 def _substring_of_signed_length(
-    values: Sequence[Typed], raw: Callable[[str], str], size: str, text: Callable[[str], str]
+    values: Sequence[TypedSql], raw: Callable[[str], str], size: str, text: Callable[[str], str]
 ) -> str:
     """A substring whose length, if negative, counts back from the end of the string. `raw`, `size` and `text` are the
     functions that count bytes or characters."""
@@ -102,18 +102,18 @@ def _substring_of_signed_length(
     )
 
 
-def _left_substring(values: Sequence[Typed]) -> Typed:
+def _left_substring(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[1].constant, int) and values[1].constant >= 0:
         cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), 1, {as_spark_int(values[1])}) AS STRING)"
         return typed_sql(cut, nullable_if_any(STRING, list(values)))
     return _substring([values[0], _ONE, values[1]])
 
 
-def _left_utf8(values: Sequence[Typed]) -> Typed:
+def _left_utf8(values: Sequence[TypedSql]) -> TypedSql:
     return _substring_utf8([values[0], _ONE, values[1]])
 
 
-def _right(values: Sequence[Typed]) -> Typed:
+def _right(values: Sequence[TypedSql]) -> TypedSql:
     """A negative number is how many bytes at the start are left out."""
     count = values[1].constant
     if isinstance(count, int) and count >= 0:
@@ -124,12 +124,12 @@ def _right(values: Sequence[Typed]) -> Typed:
     return typed_sql(cut, nullable_if_any(STRING, list(values)))
 
 
-def _right_utf8(values: Sequence[Typed]) -> Typed:
+def _right_utf8(values: Sequence[TypedSql]) -> TypedSql:
     start = _right_start(f"char_length({values[0].sql})", values[1])
     return typed_sql(f"substring({values[0].sql}, {start})", nullable_if_any(STRING, list(values)))
 
 
-def _right_start(size: str, count: Typed) -> str:
+def _right_start(size: str, count: TypedSql) -> str:
     """The start of the last `count` bytes or characters of a string of a size."""
 
     def formula(n: str) -> str:
@@ -142,7 +142,7 @@ def _right_start(size: str, count: Typed) -> str:
 def _substring_index_function(name: str) -> Function:
     """The part before the n-th delimiter, which must be one character."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         sign = literal_string(values[1], "the delimiter")
         if len(sign) != 1 or (name == "substringIndex" and not sign.isascii()):
             raise BadArguments(f"the delimiter of `{name}` must be a single character", "splitByString takes more")
@@ -167,7 +167,7 @@ def _overlay_function(name: str) -> Function:
         cut = f"substring({to_binary(sql) if by_bytes else sql}, {start}{length})"
         return binary_to_string(cut) if by_bytes else cut
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         place = literal_integer(values[2], f"the place of `{name}`")
         given = literal_integer(values[3], f"the length of `{name}`") if len(values) > 3 else -1
         if max(abs(place), given) > _MAX_OVERLAY_PLACE:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
@@ -31,13 +31,13 @@ MAX_REPEAT = 1_000_000
 def _same_type_function(name: str, template: str) -> Function:
     """A template whose result has the type of its argument: a FixedString stays one."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         return typed_sql(template.format(values[0].sql), nullable_if_any(values[0].bare, list(values)))
 
     return Function(name, (1, 1), ("bytes",), build)
 
 
-def _replace_one(values: Sequence[Typed]) -> Typed:
+def _replace_one(values: Sequence[TypedSql]) -> TypedSql:
     value, needle, other = (item.sql for item in values)
     place = f"instr({value}, {needle})"
     replaced = (
@@ -50,7 +50,7 @@ def _replace_one(values: Sequence[Typed]) -> Typed:
 def _trim_function(name: str, template: str) -> Function:
     """Removes blanks, or the ASCII characters of a literal."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         signs = literal_string(values[1], "the characters to trim") if len(values) > 1 else " "
         if not signs.isascii():
             raise BadArguments(f"the characters of `{name}` must be ASCII", "use replaceRegexpAll")
@@ -61,13 +61,13 @@ def _trim_function(name: str, template: str) -> Function:
     return Function(name, (1, 2), ("text", "constant"), build)
 
 
-def _repeat(values: Sequence[Typed]) -> Typed:
+def _repeat(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[1].constant, int) and values[1].constant > MAX_REPEAT:
         raise BadArguments(f"the number of times must be at most {MAX_REPEAT}")
     return typed_sql(f"repeat({values[0].sql}, {as_spark_int(values[1])})", nullable_if_any(STRING, list(values)))
 
 
-def _repeat_space(values: Sequence[Typed]) -> Typed:
+def _repeat_space(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[0].constant, int) and values[0].constant > MAX_REPEAT:
         raise BadArguments(f"the number of blanks must be at most {MAX_REPEAT}")
     return typed_sql(f"repeat(' ', {as_spark_int(values[0])})", nullable_if_any(STRING, list(values)))
@@ -76,7 +76,7 @@ def _repeat_space(values: Sequence[Typed]) -> Typed:
 def _pad_function(name: str, template: str, letter: str) -> Function:
     """Pads to an unsigned length, with blanks if no other characters are given."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         letters = (literal_string(values[2], "the letters to pad with") or " ") if len(values) > 2 else " "
         if not is_never_negative(values[1]):
             raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
@@ -91,7 +91,7 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
 def _translate_function(name: str) -> Function:
     """Characters of the second argument become those of the third; characters without a counterpart are removed."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         old, new = (literal_string(value, f"the letters of `{name}`") for value in values[1:])
         if name == "translate" and not (old.isascii() and new.isascii()):
             raise BadArguments("the letters of `translate` must be ASCII", "use translateUTF8")
@@ -103,7 +103,7 @@ def _translate_function(name: str) -> Function:
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
 
 
-def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
+def _reverse_by_separator(values: Sequence[TypedSql]) -> TypedSql:
     sign = literal_string(values[1], "the separator") if len(values) > 1 else "."
     if not sign:
         raise BadArguments("the separator of `reverseBySeparator` is empty", "reverse")
@@ -115,7 +115,7 @@ def _reverse_by_separator(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _append_trailing_char(values: Sequence[Typed]) -> Typed:
+def _append_trailing_char(values: Sequence[TypedSql]) -> TypedSql:
     """Appends the character unless the string ends with it or is empty."""
     sign = literal_string(values[1], "the last character")
     if len(sign) != 1 or not sign.isascii():
@@ -128,7 +128,7 @@ def _append_trailing_char(values: Sequence[Typed]) -> Typed:
     return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, [values[0]]))
 
 
-def _initcap(values: Sequence[Typed]) -> Typed:
+def _initcap(values: Sequence[TypedSql]) -> TypedSql:
     """Each run of ASCII letters and digits begins with an upper-case letter; the rest is lower case."""
     latin = f"decode(CAST({values[0].sql} AS BINARY), 'ISO-8859-1')"
     words = f"regexp_extract_all({latin}, '[A-Za-z0-9]+|[^A-Za-z0-9]+', 0)"

@@ -16,13 +16,13 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type, is_nullable
 from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_query import keeps_values
-from penstock.plan.equivalence.redundant_bounds import drop_redundant_bounds, widened_columns
+from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.view_equivalence import TYPE_FAMILIES, ViewPairs, content_function, pair_views
-from penstock.plan.tables.column_placement import DataSourceTransition, value_before_cut
+from penstock.plan.tables.column_placement import DataSourceTransition, value_in_older_rows
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
-from penstock.sql.column_types import spark_type
+from penstock.sql.stored_types import spark_type
 
 
 def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept: Iterable[str]) -> Binding:
@@ -57,7 +57,7 @@ def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:
     now = without_pending_cut(live)
     if bound.physical == now.physical:
         return bound.before == now.before
-    return bound.before is not None and bound.before.expression == value_before_cut(now)
+    return bound.before is not None and bound.before.expression == value_in_older_rows(now)
 
 
 def _type_family(of: Type) -> str:
@@ -108,10 +108,10 @@ def project_view(view: View, fields: Sequence[str]) -> View:
     outputs = dict(zip(view.fields, query_facts(view.sql).output_names, strict=False))
     present = [field for field in fields if field in outputs]
     sql = prune(view.sql, [outputs[field] for field in present])
-    return narrow_sources(replace(view, sql=sql, fields=tuple(present)))
+    return drop_unused_source_columns(replace(view, sql=sql, fields=tuple(present)))
 
 
-def narrow_sources(view: View) -> View:
+def drop_unused_source_columns(view: View) -> View:
     """The view with only those columns of its sources that its SQL depends on; all columns of a source whose used
     columns are not known."""
     facts = query_facts(view.sql)

@@ -7,7 +7,7 @@ import pytest
 from penstock.model import types as t
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type
-from penstock.plan.equivalence.redundant_bounds import drop_redundant_bounds, widened_columns
+from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 
 DAY = "date_from_unix_date(unix_date(CAST(`e`.`{0}` AS DATE)) & 65535)"
 HOUR = "greatest(date_trunc('HOUR', `e`.`{0}`), TIMESTAMP'1970-01-01 00:00:00')"

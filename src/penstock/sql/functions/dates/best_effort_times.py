@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import parse_time_best_effort
 from penstock.sql.expr.dates import FIRST_SECOND
-from penstock.sql.expr.typed import Typed, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, typed_sql, unless_null
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
 _SUFFIXES = ("", "OrNull", "OrZero")
 
 
-def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, end: str) -> Typed:
+def handle_unparsable(value: TypedSql, found: str, of: t.DateTime | t.DateTime64, end: str) -> TypedSql:
     """The result for a string that is not a time (`found` is NULL): NULL, the first second or an error, by the suffix
     of the function's name."""
     if end == "OrNull":
@@ -31,14 +31,14 @@ def handle_unparsable(value: Typed, found: str, of: t.DateTime | t.DateTime64, e
     return typed_sql(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
 
 
-def _require_string(value: Typed) -> str:
+def _require_string(value: TypedSql) -> str:
     if not isinstance(value.bare, t.String):
         raise BadArguments(f"expected a String, this is {value.type}")
     return value.sql
 
 
 def _datetime_function(name: str, us: str, end: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         of = t.DateTime(zone_argument(values, 1))
         found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")
         return handle_unparsable(values[0], found, of, end)
@@ -47,7 +47,7 @@ def _datetime_function(name: str, us: str, end: str) -> Function:
 
 
 def _datetime64_function(name: str, us: str, end: str) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         precision = precision_argument(values, 1)
         of = t.DateTime64(precision, zone_argument(values, 2))
         found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")

@@ -1,7 +1,7 @@
 """What the planner of one data source may read, and what it returns.
 
-`Context` has the two versions and the outcomes so far; `Outcome` is one planned data source. Invariant: an outcome
-holds everything that its data source adds to the manifest and to the steps.
+`PlanningContext` has the two versions and the outcomes so far; `PlannedDataSource` is one planned data source.
+Invariant: an outcome holds everything that its data source adds to the manifest and to the steps.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from penstock.plan.tables.running_datasource import RunningDataSource, find_runn
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlannedDataSource:
     """One planned data source. `resource` has no sizes yet: they are counted from the `costs` of all outcomes.
     `history` is the binding that shows columns whose existing values are live's as live's (None: the data source is
     new). `clone` is set if its table begins as a clone. `checks` is what its forward query may do to existing rows.
     `meets` are barriers of a table that another deployment made. `hides` are rows of live that a new TTL hides.
-    `forgets`: its table does not keep all rows that passed through it, so a view cannot be recomputed from it."""
+    `loses_rows`: its table does not keep all rows that passed through it, so a view cannot be recomputed from it."""
 
     resource: ResourcePlan
     tables: tuple[Table, ...]
@@ -42,11 +42,11 @@ class Outcome:
     checks: CheckRows | None = None
     meets: tuple[Meet, ...] = ()
     hides: HiddenRows | None = None
-    forgets: bool = False
+    loses_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PlanningContext:
     """The two versions, and the outcomes planned so far by name: `done` grows in dependency order. `former` has the
     live name of each data source that live has, `changes` are by resource, `clones` name the table that each clone
     begins as."""
@@ -57,10 +57,10 @@ class Context:
     compiled: CompiledProject
     former: Mapping[str, str]
     changes: Mapping[str, tuple[Change, ...]]
-    done: dict[str, Outcome]
+    done: dict[str, PlannedDataSource]
     clones: dict[str, str]
 
-    def add(self, name: str, outcome: Outcome) -> None:
+    def add(self, name: str, outcome: PlannedDataSource) -> None:
         """Add the outcome of one more data source."""
         self.done[name] = outcome
         if outcome.clone is not None:
@@ -96,10 +96,10 @@ class Context:
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
 
-    def forgetful_sources(self, name: str) -> tuple[str, ...]:
+    def sources_without_rows(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views that do not keep all rows that passed through them."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
-        return tuple(sorted(each for each in triggers if self.done[each].forgets))
+        return tuple(sorted(each for each in triggers if self.done[each].loses_rows))
 
     def shortened_sources(self, name: str) -> tuple[str, ...]:
         """The sources of a data source's views from whose live table expired rows were deleted."""

@@ -16,7 +16,7 @@ from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.fill_column import FillColumn
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Typed
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.spark_text import quote_identifier
 
 
@@ -33,7 +33,7 @@ class TranslatedColumn:
     """A compiled column. `free` are the columns in it that are neither grouped by nor aggregated."""
 
     name: str
-    value: Typed
+    value: TypedSql
     free: tuple[exp.Expr, ...] = ()
 
 
@@ -50,7 +50,7 @@ class LimitBy:
 class OrderKey:
     """One key of ORDER BY. `sqls` are its Spark sort keys, of which the last one is the value itself."""
 
-    value: Typed
+    value: TypedSql
     node: exp.Expr
     sqls: tuple[str, ...]
     windows: bool = False
@@ -102,26 +102,26 @@ def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
     return block.any_join.for_outer_select([(each.name, each.node) for each in block.selected], block.translator.scope)
 
 
-def stored_sql(value: Typed) -> str:
+def stored_sql(value: TypedSql) -> str:
     """A value as a column stores it: a comparison becomes a number, unless its ClickHouse type is Bool."""
     if value.spark == "BOOLEAN" and not isinstance(value.bare, t.Bool):
         return f"CAST({value.sql} AS INT)"
     return value.sql
 
 
-def _result_column(item: TranslatedColumn) -> Typed:
+def _result_column(item: TranslatedColumn) -> TypedSql:
     number = item.value.spark == "BOOLEAN" and not isinstance(item.value.bare, t.Bool)
-    return Typed(quote_identifier(item.name), item.value.type, "INT" if number else item.value.spark)
+    return TypedSql(quote_identifier(item.name), item.value.type, "INT" if number else item.value.spark)
 
 
 def _plain_select(block: SelectBlock) -> str:
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
     shown = ", ".join(f"{stored_sql(item.value)} AS {quote_identifier(item.name)}" for item in block.items)
     order = f" ORDER BY {', '.join(_key_by_name(block, key) for key in block.order)}" if block.order else ""
-    return f"SELECT {distinct}{shown}{from_to_having(block)}{order}{block.limit}"
+    return f"SELECT {distinct}{shown}{render_from_through_having(block)}{order}{block.limit}"
 
 
-def from_to_having(block: SelectBlock) -> str:
+def render_from_through_having(block: SelectBlock) -> str:
     """The SQL from FROM to HAVING, with a leading space."""
     parts = [f" FROM {block.source}" if block.source else ""]
     spread = block.translator.trace.spread.items()
@@ -165,7 +165,7 @@ def _filtering_select(block: SelectBlock) -> str:
     shown = ", ".join(quote_identifier(item.name) for item in block.items)
     distinct = "DISTINCT " if block.tree.args.get("distinct") else ""
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
-    inner = f"SELECT {', '.join(hidden)}{from_to_having(block)}"
+    inner = f"SELECT {', '.join(hidden)}{render_from_through_having(block)}"
     return f"SELECT {distinct}{shown} FROM ({inner}) WHERE {' AND '.join(tests)}{order}{block.limit}"
 
 

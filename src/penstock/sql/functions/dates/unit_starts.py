@@ -12,14 +12,14 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock, zone_of
-from penstock.sql.expr.typed import Typed, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
 
 def _start_function(name: str, unit: str, step: int = 1) -> Function:
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         if isinstance(values[0].bare, t.Date) and unit in ("MINUTE", "HOUR"):
             raise BadArguments(f"`{name}` of a {values[0].bare} is not defined", "toStartOfDay")
         return start_of_unit(apply_zone_argument(values[0], values, 1), unit, step)
@@ -30,7 +30,7 @@ def _start_function(name: str, unit: str, step: int = 1) -> Function:
 def _subsecond_start_function(name: str, digits: int) -> Function:
     """The start of a second, or of a fraction of one with so many digits, of a DateTime64."""
 
-    def build(values: Sequence[Typed]) -> Typed:
+    def build(values: Sequence[TypedSql]) -> TypedSql:
         value = apply_zone_argument(values[0], values, 1)
         if not isinstance(value.bare, t.DateTime64):
             raise BadArguments(f"`{name}` needs a DateTime64, this is {value.type}")
@@ -40,7 +40,7 @@ def _subsecond_start_function(name: str, digits: int) -> Function:
     return Function(name, (1, 2), ("time", "constant"), build)
 
 
-def _time_slot(values: Sequence[Typed]) -> Typed:
+def _time_slot(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if isinstance(value.bare, t.Date) or zone_of(value.bare):
         raise BadArguments("`timeSlot` of a Date or in a time zone is not supported", "toStartOfInterval")
@@ -48,7 +48,7 @@ def _time_slot(values: Sequence[Typed]) -> Typed:
     return typed_sql(sql, nullable_if_any(t.DateTime(), [value]))
 
 
-def _last_day_of_month(values: Sequence[Typed]) -> Typed:
+def _last_day_of_month(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
     last = f"last_day({wall_clock(value)})"
     plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
@@ -57,7 +57,7 @@ def _last_day_of_month(values: Sequence[Typed]) -> Typed:
     )
 
 
-def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
+def _start_of_iso_year(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
     day = f"CAST({wall_clock(value)} AS DATE)"
 
@@ -68,7 +68,7 @@ def _start_of_iso_year(values: Sequence[Typed]) -> Typed:
     return typed_sql(first(day), nullable_if_any(t.Date(), [value]))
 
 
-def _time_slots(values: Sequence[Typed]) -> Typed:
+def _time_slots(values: Sequence[TypedSql]) -> TypedSql:
     """The starts of all slots from a time on, for a duration in seconds; ClickHouse adds them in 32 bits."""
     start, duration = values[:2]
     size = literal_integer(values[2], "the size of a slot") if len(values) > 2 else 1800

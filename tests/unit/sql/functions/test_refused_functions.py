@@ -7,7 +7,7 @@ from tests.unit.sql.flights import problems
 
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
-from penstock.sql.functions.missing import MISSING
+from penstock.sql.functions.refused_functions import MISSING
 from penstock.sql.functions.table import find_function
 
 REFUSED = {

@@ -1,7 +1,7 @@
 """Data sources that a change does not reach: they stay as they run.
 
-In: `Context` and `ChangeImpact`. Out: outcomes without steps. Invariant: such a data source has live's table, columns
-and flows; only which rows of a shared source its views see follows the next version.
+In: `PlanningContext` and `ChangeImpact`. Out: outcomes without steps. Invariant: such a data source has live's table,
+columns and flows; only which rows of a shared source its views see follows the next version.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from penstock.graph import Graph
 from penstock.model.manifest import Source, View
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.changes import join_words
-from penstock.plan.diff.row_visibility import NULL_ENGINE
+from penstock.plan.diff.ttl_and_final import NULL_ENGINE
 from penstock.plan.plan import MOVING, ResourcePlan
-from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import PlannedCosts
+from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 
 
-def keep_running_datasource(context: Context, name: str) -> Outcome:
+def keep_running_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
     """The outcome of a data source that stays as it runs."""
     running = context.running(name)
     assert running is not None, "a data source that live does not have is a change, and in reach"
-    return Outcome(
+    return PlannedDataSource(
         ResourcePlan(name, "datasource", "none", "unchanged"),
         (running.table, running.quarantine),
         running.binding,
@@ -31,27 +31,29 @@ def keep_running_datasource(context: Context, name: str) -> Outcome:
         running.flows,
         (),
         PlannedCosts(holds=running.size),
-        forgets=running.source.engine.name == NULL_ENGINE,
+        loses_rows=running.source.engine.name == NULL_ENGINE,
     )
 
 
-def has_outdated_reader(context: Context, reach: ChangeImpact) -> bool:
+def has_outdated_reader(context: PlanningContext, reach: ChangeImpact) -> bool:
     """Whether an unchanged data source reads a table that the next version no longer has."""
     spared = (view for name, outcome in context.done.items() if not reach.has(name) for view in _views(outcome))
     return any(source.binding.table != _table_of(context, source) for view in spared for source in _sources(view))
 
 
-def refresh_unchanged(context: Context, reach: ChangeImpact) -> dict[str, Outcome]:
+def refresh_unchanged(context: PlanningContext, reach: ChangeImpact) -> dict[str, PlannedDataSource]:
     """All outcomes by name; the views into unchanged data sources see the rows that the next version sees."""
     reads = {name: () if reach.has(name) else _sources_read(outcome) for name, outcome in context.done.items()}
-    seen: dict[str, Outcome] = {}
+    seen: dict[str, PlannedDataSource] = {}
     for name in Graph.of(reads).order():
         outcome = context.done[name]
         seen[name] = outcome if reach.has(name) else _refresh_outcome(context, outcome, seen)
     return seen
 
 
-def _refresh_outcome(context: Context, outcome: Outcome, seen: Mapping[str, Outcome]) -> Outcome:
+def _refresh_outcome(
+    context: PlanningContext, outcome: PlannedDataSource, seen: Mapping[str, PlannedDataSource]
+) -> PlannedDataSource:
     sources = _sources_read(outcome)
     moved = [source for source in sources if seen[source].resource.strategy in MOVING]
     if any(source in context.changes for source in sources):
@@ -60,11 +62,11 @@ def _refresh_outcome(context: Context, outcome: Outcome, seen: Mapping[str, Outc
     return _mark_as_reused(outcome, moved) if moved else outcome
 
 
-def _sources_read(outcome: Outcome) -> list[str]:
+def _sources_read(outcome: PlannedDataSource) -> list[str]:
     return sorted({source.binding.name for view in _views(outcome) for source in _sources(view)})
 
 
-def _mark_as_reused(outcome: Outcome, moved: list[str]) -> Outcome:
+def _mark_as_reused(outcome: PlannedDataSource, moved: list[str]) -> PlannedDataSource:
     return replace(outcome, resource=replace(outcome.resource, strategy="reuse", reason=reuse_reason(moved)))
 
 
@@ -73,7 +75,7 @@ def reuse_reason(moved: Iterable[str]) -> str:
     return f"its views read nothing that changes in {join_words(f'`{each}`' for each in moved)}"
 
 
-def _refresh_view(context: Context, view: View) -> View:
+def _refresh_view(context: PlanningContext, view: View) -> View:
     def seen(source: Source) -> Source:
         now = context.binding(source.binding.name)
         columns = tuple(now.column(column.name) or column for column in source.binding.columns)
@@ -83,12 +85,12 @@ def _refresh_view(context: Context, view: View) -> View:
     return replace(view, trigger=seen(view.trigger), others=tuple(map(seen, view.others)))
 
 
-def _table_of(context: Context, source: Source) -> str | None:
+def _table_of(context: PlanningContext, source: Source) -> str | None:
     found = context.done.get(source.binding.name)
     return found.binding.table if found is not None else None
 
 
-def _views(outcome: Outcome) -> tuple[View, ...]:
+def _views(outcome: PlannedDataSource) -> tuple[View, ...]:
     return tuple(flow for flow in outcome.flows if isinstance(flow, View))
 
 

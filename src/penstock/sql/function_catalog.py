@@ -1,6 +1,6 @@
-"""The catalogue of functions that SQL of DIALECT clickhouse may call, for the documentation and its tests.
+"""The catalog of functions that SQL of DIALECT clickhouse may call, for the documentation and its tests.
 
-Invariant: a name in the catalogue compiles; any other one is refused as unknown.
+Invariant: a name in the catalog compiles; any other one is refused as unknown.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.parse.project_loader import load_files
-from penstock.plan.diff.row_visibility import build_ttl_filter, is_same_ttl
+from penstock.plan.diff.ttl_and_final import build_ttl_filter, is_same_ttl
 
 TEXT = (
     "SCHEMA >\n    `at` DateTime, `day` Date, `kind` String, `n` Nullable(Int32)\n\nENGINE MergeTree\nENGINE_TTL {}\n"

@@ -20,12 +20,12 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type
-from penstock.sql.column_types import spark_type
 from penstock.sql.compiler.environment import Environment, SelectOutput
-from penstock.sql.expr.typed import Typed
-from penstock.sql.from_clause.tables import find_node, inline_node, nearest_name, register_placeholder
+from penstock.sql.expr.typed import TypedSql
+from penstock.sql.from_clause.tables import find_node, inline_node, nearest_table_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
 from penstock.sql.spark_text import DIALECT, PARSE_ERRORS, parse_statements, quote_identifier, replace_placeholders
+from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import syntax_problem
 
@@ -35,7 +35,7 @@ class _SparkTable:
     """A table as sqlglot's schema has it: stand-in name, columns, and either the SQL of a node or a placeholder."""
 
     name: str
-    columns: Mapping[str, Typed]
+    columns: Mapping[str, TypedSql]
     sql: str | None = None
     placeholder: str | None = None
 
@@ -135,10 +135,10 @@ def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkT
         return _SparkTable(name, dict(output.columns), sql=output.sql)
     source = environment.project.datasource(node.name) if own else None
     if source is None:
-        hint = nearest_name(environment, node.name)
+        hint = nearest_table_name(environment, node.name)
         raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
     placeholder = register_placeholder(environment, source)
-    columns = {column.name: Typed(column.name, column.type, spark_type(column.type)) for column in source.columns}
+    columns = {column.name: TypedSql(column.name, column.type, spark_type(column.type)) for column in source.columns}
     return _SparkTable(name, columns, placeholder=placeholder)
 
 
@@ -179,7 +179,9 @@ def _other_aliases(scope: Scope, column: exp.Column) -> set[str]:
     return {each.alias for each in selects if isinstance(each, exp.Alias) and each.this is not column}
 
 
-def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[str, _SparkTable]) -> tuple[str, Typed]:
+def _result_column(
+    environment: Environment, node: exp.Expr, sources: Mapping[str, _SparkTable]
+) -> tuple[str, TypedSql]:
     """A column of the result: in its own type if it is a column of a table, else in the type that sqlglot infers."""
     inner = node.unalias()
     name = node.alias_or_name
@@ -192,7 +194,7 @@ def _result_column(environment: Environment, node: exp.Expr, sources: Mapping[st
     if of is None:
         message = f"the type of `{name}` cannot be inferred"
         raise refusal(environment.text, inner, "unknown-type", message, "CAST it")
-    return name, Typed(quote_identifier(name), of, spark_type(of))
+    return name, TypedSql(quote_identifier(name), of, spark_type(of))
 
 
 def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:

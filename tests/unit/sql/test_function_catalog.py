@@ -7,7 +7,7 @@ from collections import Counter
 from tests.unit.sql.flights import problems
 
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
-from penstock.sql.catalogue import supported_functions
+from penstock.sql.function_catalog import supported_functions
 
 
 def test_a_name_stands_once() -> None:

@@ -1,8 +1,8 @@
 """Builds what each strategy makes of a data source: its table, flows, binding and steps.
 
-In: a data source, its running version if there is one, and the chosen strategy. Out: `Outcome`. Invariants: live's
-tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than live's is a new
-one; a flow into a new table starts where the history of that table ends, so each row is in it once.
+In: a data source, its running version if there is one, and the chosen strategy. Out: `PlannedDataSource`. Invariants:
+live's tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than live's is a
+new one; a flow into a new table starts where the history of that table ends, so each row is in it once.
 """
 
 from __future__ import annotations
@@ -13,35 +13,46 @@ from dataclasses import replace
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
-from penstock.plan.diff.row_visibility import NULL_ENGINE
-from penstock.plan.equivalence.history import bind_as_live, columns_copied, columns_stored_as_live, project_view
+from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.plan.equivalence.unchanged_history import (
+    bind_as_live,
+    columns_copied,
+    columns_stored_as_live,
+    project_view,
+)
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.steps import AddFields, Clone, CreateTable, PlaceCursors, SetPartition, SetSort, Step, WidenField
 from penstock.plan.strategies.choice import StrategyChoice
-from penstock.plan.strategies.context import Context, Outcome
 from penstock.plan.strategies.costs import PlannedCosts, ViewsFromBeginning
+from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
-from penstock.plan.tables.flows import TargetTable, build_landing, build_view, quarantine_binding, quarantine_table
+from penstock.plan.tables.flow_builders import (
+    TargetTable,
+    build_landing,
+    build_view,
+    quarantine_binding,
+    quarantine_table,
+)
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
 from penstock.sql.analysis.expression_facts import expression_facts
 
 
-def create_datasource(context: Context, source: DataSource) -> Outcome:
+def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDataSource:
     """The outcome of a data source that live does not have."""
     place = new_target_table(context, source)
     stream = _choose_stream(context, source)
     lands = build_landing(place, stream, context.compiled, "beginning")
-    forgets = bool(context.forgetful_sources(source.name))
-    skips = forgets or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
+    loses_rows = bool(context.sources_without_rows(source.name))
+    skips = loses_rows or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
     views = build_views_into(context, place, "placed" if skips else "beginning")
     cost = NOTHING if skips else ViewsFromBeginning(views)
     laid = build_layout(source, place.columns)
     table, quarantine = build_table(place, laid), quarantine_table(stream)
     accepts = (Accepts(lands.version),)
-    choice = StrategyChoice("create", _reason_to_create(views, source, forgets), "new", cost)
-    return Outcome(
+    choice = StrategyChoice("create", _reason_to_create(views, source, loses_rows), "new", cost)
+    return PlannedDataSource(
         resource_plan(source, choice),
         (table, quarantine),
         Binding(source.name, table.id, place.columns, accepts),
@@ -50,17 +61,17 @@ def create_datasource(context: Context, source: DataSource) -> Outcome:
         (CreateTable(table), CreateTable(quarantine), *((PlaceCursors(table.id),) if skips else ())),
         PlannedCosts(cost, cost),
         laid.problems,
-        forgets=forgets or source.engine.name == NULL_ENGINE,
+        loses_rows=loses_rows or source.engine.name == NULL_ENGINE,
     )
 
 
 def keep_live_table(
-    context: Context,
+    context: PlanningContext,
     transition: DataSourceTransition,
     placement: ColumnPlacement,
     feeding: ViewPairs,
     choice: StrategyChoice,
-) -> Outcome:
+) -> PlannedDataSource:
     """The table of live, with the changes of its metadata that the next version needs."""
     running, source = transition.running, transition.new
     lands = build_landing(
@@ -74,7 +85,7 @@ def keep_live_table(
     laid = build_layout(source, columns)
     table = extend_live_table(running.table, placement, columns, laid)
     binding = Binding(source.name, table.id, columns, extend_accepted_versions(running.binding.accepts, lands.version))
-    return Outcome(
+    return PlannedDataSource(
         resource_plan(source, choice),
         (table, running.quarantine),
         binding,
@@ -86,7 +97,7 @@ def keep_live_table(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, columns_stored_as_live(running, columns, placement.match)),
-        forgets=source.engine.name == NULL_ENGINE,
+        loses_rows=source.engine.name == NULL_ENGINE,
     )
 
 
@@ -100,7 +111,7 @@ def planned_costs(running: RunningDataSource, choice: StrategyChoice) -> Planned
     return PlannedCosts(choice.moves, running.size, choice.alternatives)
 
 
-def new_target_table(context: Context, source: DataSource) -> TargetTable:
+def new_target_table(context: PlanningContext, source: DataSource) -> TargetTable:
     """A new table. Its physical columns have the logical names, with a number where names differ only in case: Iceberg
     as Spark reads it ignores case."""
     taken: set[str] = set()
@@ -116,7 +127,7 @@ def new_target_table(context: Context, source: DataSource) -> TargetTable:
 
 
 def build_views_into(
-    context: Context, place: TargetTable, starts: Starts, binding_of: Callable[[str], Binding] | None = None
+    context: PlanningContext, place: TargetTable, starts: Starts, binding_of: Callable[[str], Binding] | None = None
 ) -> tuple[View, ...]:
     """The flows of the materialized views that write a data source, over the bindings of the next version unless
     `binding_of` gives others."""
@@ -171,30 +182,30 @@ def new_layout_problems(transition: DataSourceTransition, laid: TableLayout) -> 
     return () if same else laid.problems
 
 
-def _choose_stream(context: Context, source: DataSource) -> str:
+def _choose_stream(context: PlanningContext, source: DataSource) -> str:
     """The stream of raw rows: the name of the data source, unless a renamed data source still uses it or a deleted one
     used it."""
     used = context.options.streams | {flow.stream for flow in context.live.manifest.landings}
     return source.name if source.name not in used else context.new_table_name(source)
 
 
-def _reason_to_create(views: tuple[View, ...], source: DataSource, forgets: object) -> str:
+def _reason_to_create(views: tuple[View, ...], source: DataSource, loses_rows: object) -> str:
     if not views:
         return "new"
     fed = f"new, fed by {', '.join(f'`{view.pipe}`' for view in views)}"
-    if source.keeps_history and not forgets:
+    if source.keeps_history and not loses_rows:
         return fed
     why = "its source keeps no rows" if source.keeps_history else "BACKFILL skip"
     return f"{fed}; {why}: starts empty, with rows that arrive from now on"
 
 
 def clone_live_table(
-    context: Context,
+    context: PlanningContext,
     transition: DataSourceTransition,
     placement: ColumnPlacement,
     feeding: ViewPairs,
     choice: StrategyChoice,
-) -> Outcome:
+) -> PlannedDataSource:
     """A clone of the table of live: existing rows stay, and the flows of the next version add to them."""
     running, source = transition.running, transition.new
     name = context.new_table_name(source)
@@ -205,7 +216,7 @@ def clone_live_table(
     binding = Binding(
         source.name, name, placement.columns, extend_accepted_versions(running.binding.accepts, lands.version)
     )
-    return Outcome(
+    return PlannedDataSource(
         resource_plan(source, choice),
         (table, running.quarantine),
         binding,
@@ -225,17 +236,17 @@ def clone_live_table(
             else columns_stored_as_live(running, placement.columns, placement.match),
         ),
         Clone(table, running.table.id, placement.widened),
-        forgets=source.engine.name == NULL_ENGINE,
+        loses_rows=source.engine.name == NULL_ENGINE,
     )
 
 
 def copy_by_forward_query(
-    context: Context,
+    context: PlanningContext,
     transition: DataSourceTransition,
     placement: ColumnPlacement,
     feeding: ViewPairs,
     choice: StrategyChoice,
-) -> Outcome:
+) -> PlannedDataSource:
     """A new table, filled by a copy through the forward query."""
     running, source = transition.running, transition.new
     place = new_target_table(context, source)
@@ -244,7 +255,7 @@ def copy_by_forward_query(
     laid = build_layout(source, place.columns)
     table = build_table(place, laid)
     binding = Binding(source.name, table.id, place.columns, (Accepts(lands.version),))
-    return Outcome(
+    return PlannedDataSource(
         resource_plan(source, choice),
         (table, running.quarantine),
         binding,
@@ -256,17 +267,17 @@ def copy_by_forward_query(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, columns_copied(transition, placement.match)),
-        forgets=source.engine.name == NULL_ENGINE,
+        loses_rows=source.engine.name == NULL_ENGINE,
     )
 
 
 def refill_by_views(
-    context: Context,
+    context: PlanningContext,
     transition: DataSourceTransition,
     placement: ColumnPlacement,
     kept: frozenset[str],
     choice: StrategyChoice,
-) -> Outcome:
+) -> PlannedDataSource:
     """A new table, filled by its views from the beginning. `kept` are the columns for which that gives the same values
     as live has."""
     running, source = transition.running, transition.new
@@ -275,23 +286,23 @@ def refill_by_views(
     laid = build_layout(source, place.columns)
     table = build_table(place, laid)
     accepts = (Accepts(lands.version),)
-    forgets = bool(context.forgetful_sources(source.name))
+    loses_rows = bool(context.sources_without_rows(source.name))
     binding = Binding(source.name, table.id, place.columns, accepts)
-    return Outcome(
+    return PlannedDataSource(
         resource_plan(source, choice),
         (table, running.quarantine),
         binding,
         quarantine_binding(source.name, lands.stream, accepts),
-        (lands, *build_views_into(context, place, "placed" if forgets else "beginning")),
-        (CreateTable(table), *((PlaceCursors(table.id),) if forgets else ())),
+        (lands, *build_views_into(context, place, "placed" if loses_rows else "beginning")),
+        (CreateTable(table), *((PlaceCursors(table.id),) if loses_rows else ())),
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
-        bind_as_live(running, binding, placement.match, () if forgets else kept),
-        forgets=forgets or source.engine.name == NULL_ENGINE,
+        bind_as_live(running, binding, placement.match, () if loses_rows else kept),
+        loses_rows=loses_rows or source.engine.name == NULL_ENGINE,
     )
 
 
-def _resume_views(context: Context, place: TargetTable, feeding: ViewPairs, starts: Starts) -> tuple[View, ...]:
+def _resume_views(context: PlanningContext, place: TargetTable, feeding: ViewPairs, starts: Starts) -> tuple[View, ...]:
     """The views into a table that already has history. A view that replaces one of live continues where that one is:
     under the same id if the cursor comes along (it then `starts` as given), otherwise from the barrier of its source.
     A view that replaces none starts at the beginning."""
