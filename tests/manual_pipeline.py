@@ -20,8 +20,8 @@ from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillRate, BackfillThrottle
 from penstock.flow.work_items import WorkItem, collect_work
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.lake.read.bindings import Latest, binding_relation, merged_relation, rejected_relation
-from penstock.lake.read.query import QueryLimits, run_query
+from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
+from penstock.lake.read.query_execution import QueryLimits, run_query
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.model.datasource import Text
@@ -125,7 +125,7 @@ class ManualPipeline:
         for read in query.reads:
             binding = _bound(of.manifest, read.datasource)
             relations[read.placeholder] = (
-                merged_relation(binding) if read.final else binding_relation(binding, Latest())
+                merged_relation(binding) if read.final else binding_relation(binding, CurrentRows())
             )
         limits = QueryLimits(60.0, 10**6, 2**30)
         return run_query(self.lake.spark, replace_placeholders(query.sql, relations), query.columns, limits).rows
@@ -136,9 +136,9 @@ class ManualPipeline:
         binding = manifest.binding(name)
         assert binding is not None
         source = (
-            rejected_relation(binding, Latest())
+            rejected_relation(binding, CurrentRows())
             if binding in manifest.quarantines
-            else binding_relation(binding, Latest())
+            else binding_relation(binding, CurrentRows())
         )
         return [
             tuple(row) for row in self.lake.spark.sql(f"SELECT {', '.join(columns)} FROM {source} AS `t`").collect()

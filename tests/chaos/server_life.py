@@ -27,11 +27,11 @@ BETWEEN = ("crash_points", "database", "commit")
 """Modules that write for others: who asked them is the place."""
 OURS = (
     "flows",
-    "settling",
+    "materializer",
     "deployment",
     "inbox",
-    "fork",
-    "apart",
+    "split",
+    "worker",
     "sweep",
     "drift",
     "window",

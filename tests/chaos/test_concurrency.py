@@ -18,7 +18,7 @@ from chaos.laboratory import Laboratory
 from chaos.project_versions import KEYED, V3
 from chaos.version_walk import Walk, check
 from penstock.deploy.lifecycle.deployer import DeployOptions
-from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
+from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.errors import Conflict
 from penstock.lake.spark.names import CATALOG, NAMESPACE
 from penstock.lake.tables import physical_tables
@@ -165,7 +165,7 @@ def test_penstocks_maintenance_during_a_whole_walk(
 def tidy_up(walk: Walk, kinds: set[str]) -> None:
     maintenance = walk.pipeline.maintenance
     maintenance._due.clear()
-    maintenance.look()
+    maintenance.run_once()
     kinds.update(maintenance.counts.done)
 
 

@@ -16,7 +16,7 @@ from chdb.session import Session
 from tests.differential.engines import shown
 
 from deploy.migration_cases import Case
-from penstock.lake.read.query import QueryResult
+from penstock.lake.read.query_execution import QueryResult
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
 from penstock.model.types import AggregateFunction

@@ -248,17 +248,17 @@ def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> 
     plan, key = running.pipeline.copy_schedule, ("cp_tick", "0 0 1 1 *")
     at = datetime.now(timezone.utc) - timedelta(seconds=1)
     for _ in range(2):  # as a server that had died in between would
-        plan.look()
+        plan.run_once()
         assert key in plan._due
         plan._due[key] = at
-        plan.look()
+        plan.run_once()
         newest = next(job for job in running.pipeline.store.jobs.recent(100) if job.pipe == "cp_tick")
         assert newest.due_at == at
         assert ended(running, newest).state == "done"
     assert running.ask("SELECT n FROM cp_ticks") == [(1,)]
     changed = running.deploy({"copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks")})
     assert running.strategies(changed)["cp_tick"] == "none"
-    plan.look()
+    plan.run_once()
     assert key not in plan._due
 
 

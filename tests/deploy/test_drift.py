@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
-from penstock.deploy.lifecycle.drift import Drift, drift_problems, find_drift
+from penstock.deploy.lifecycle.drift_watch import Drift, drift_problems, find_drift
 from penstock.errors import InvalidProject
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
@@ -204,7 +204,7 @@ def test_the_flow_into_a_lost_table_does_not_start_again(world: World, name: str
 
 
 def test_the_status_lists_all_drift(world: World) -> None:
-    world.running.pipeline.drift.look()
+    world.running.pipeline.drift.run_once()
     found: list[dict[str, object]] = world.running.pipeline.status()["drift"]  # type: ignore[assignment]
     assert {"drift_dropped_seen": "dropped", "drift_remade_seen": "replaced", "drift_rows": "rows"}.items() <= {
         str(each["name"]): each["kind"] for each in found

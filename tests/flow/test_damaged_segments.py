@@ -20,7 +20,7 @@ from penstock.flow.landing.landing import (
     LandingTable,
     land_batches,
     repair_quarantine,
-    unquarantined_step,
+    step_without_quarantine_commit,
 )
 from penstock.flow.work_items import collect_work
 from penstock.lake.spark.names import qualified_table
@@ -55,7 +55,7 @@ class Landings:
         return land_batches(self.pipeline.lake, self.pipeline.registry, target, batches, self.pipeline.inbox)
 
     def mend(self, target: LandingTable) -> None:
-        missing = unquarantined_step(self.pipeline.registry, target)
+        missing = step_without_quarantine_commit(self.pipeline.registry, target)
         if missing is not None:
             first, last = missing
             batches = self.intact.check(self.pipeline.batches.read_after(target.stream, first, 2**62, 2**62, last))
@@ -184,7 +184,7 @@ def test_a_segment_that_is_damaged_after_its_rows_were_taken(pipeline: ManualPip
         assert again.ids(target) == [1, 2]
         [(_, line, problem)] = again.quarantined(target)
         assert line == ""
-        assert problem.endswith("it was taken before, but for rows that did not fit")
+        assert problem.endswith("the rows that fit had been stored before it was damaged")
 
 
 def test_damage_between_the_check_and_the_reading_fails_the_step_and_the_next_decides(pipeline: ManualPipeline) -> None:

@@ -107,5 +107,5 @@ def test_rows_that_cannot_be_told_apart_stop_the_flow_with_an_error(make_pipelin
     tend(pipeline, monthly.trigger.binding.table, merged=False)
     pipeline.registry.refresh(monthly.trigger.binding.table)
     (work,) = [work for work in pipeline.runnable() if work.table == monthly.table]
-    with pytest.raises(SnapshotExpired, match="several flows feed that table"):
+    with pytest.raises(SnapshotExpired, match="several flows write that table"):
         pipeline.stepper.step(work)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.conftest import Running
-from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
+from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
 from penstock.lake.maintenance.snapshot_expiry import list_snapshots
 from penstock.lake.spark.names import qualified_table
@@ -49,7 +49,7 @@ class Tidy(Running):
         """One look, at everything."""
         maintenance = self.pipeline.maintenance
         maintenance._due.clear()
-        maintenance.look()
+        maintenance.run_once()
         assert not maintenance.counts.failed, self.core.store.operations.recent(5)
 
     def stream(self, name: str, bodies: Sequence[Sequence[Mapping[str, object]]]) -> None:

@@ -17,15 +17,15 @@ from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
 from penstock.deploy.lifecycle.deployer import Deployer
-from penstock.deploy.lifecycle.drift import DriftWatch, find_drift
+from penstock.deploy.lifecycle.drift_watch import DriftWatch, find_drift
 from penstock.deploy.lifecycle.rollback_window import RollbackWindow
 from penstock.deploy.maintenance.column_materialization import ColumnMaterializer
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
 from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -58,16 +58,16 @@ from penstock.state.operations import OperationsLog
 from penstock.state.tokens import ApiToken, ApiTokens
 
 JOBS = ".jobs"
-"""The folder of the inbox in which rows that a job has read wait; no stream can have this name."""
+"""The folder of the inbox for rows that a copy job has read and not appended yet; no stream can have this name."""
 
 
 def _do_nothing() -> None:
-    """For a part that needs no start, or no stop."""
+    """The start or stop of a part that needs none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelinePart:
-    """A line of the start-up list: how a part starts, and how it stops."""
+    """A part of the pipeline: how it starts, and how it stops."""
 
     name: str
     start: Callable[[], object] = _do_nothing
@@ -105,7 +105,7 @@ class Pipeline:
             part.start()
 
     def close(self) -> None:
-        """Keep what was posted, end the steps under way, stop Spark."""
+        """Store what was posted, end the running steps, stop Spark."""
         for part in reversed(self._parts):
             part.stop()
 
@@ -119,7 +119,7 @@ class Pipeline:
         return int(self.core.warehouse.lake.jvm)
 
     def find_token(self, secret: str) -> ApiToken | None:
-        """The token of a secret; one that is `declared` with what TOKEN lines of the live version grant it."""
+        """The token of a secret; a `declared` token has the grants of the TOKEN lines of the live version."""
         found = self.tokens.find(secret)
         return found.with_grants(self.core.board.running.grants) if found is not None else None
 
@@ -128,7 +128,7 @@ class Pipeline:
         return pipeline_status(self.core, self.batches, self.drift.found, self.maintenance.counts)
 
     def spark_ended(self) -> None:
-        """Count the steps under way for versions that are not live, when Spark's process has ended in them."""
+        """After Spark's process has ended: count a crash for each running step of a version that is not live."""
         under_way = self.core.flows.scheduler.under_way
         self.store.crash_counts.record_deaths([work.key for work in under_way if work.priority > PRIORITY["previous"]])
 
@@ -204,12 +204,12 @@ class Pipeline:
         return RunningFlows(registry, arrivals, stepper, scheduler, worker)
 
     def _live_lag(self) -> float:
-        """Seconds that the oldest row has waited which live lacks; 0 before the first promotion."""
+        """Seconds that the oldest row has waited which is not in live's tables yet; 0 before the first promotion."""
         live = self.core.board.live()
         return self.core.flows.lag(live.manifest) if live is not None else 0.0
 
-    def _split_deployments(self, parting: SplitRequired) -> None:
-        self.deployer.diverged(parting)
+    def _split_deployments(self, split: SplitRequired) -> None:
+        self.deployer.on_split_required(split)
 
     def _clean_up_unread(self, deployment: int) -> None:
         self.deployer.clean_up_unread(deployment)

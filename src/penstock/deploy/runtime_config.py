@@ -1,7 +1,7 @@
 """Values that the parts of a running pipeline take from the settings.
 
 In: `Settings` and the folder of the embedded state. Out: addresses, folders, limits. Invariant: the server and its
-worker process read the settings alike.
+worker process derive the same values from the settings.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def inbox_folder(settings: Settings, home: Path) -> Path:
 
 
 def step_limits(settings: Settings) -> StepLimits:
-    """How much a step takes."""
+    """The limits of a step, in rows, bytes and seconds."""
     flow = settings.flow
     return StepLimits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
 
 
 def backfill_rate(settings: Settings) -> BackfillRate:
-    """How fast histories are filled."""
+    """How fast histories may be filled."""
     return BackfillRate(settings.backfill.max_bytes_per_second, float(settings.backfill.yield_after_seconds))

@@ -1,4 +1,4 @@
-"""What runs, how far it is and what fails: the answer of `GET /v0/status`.
+"""The answer of `GET /v0/status`: the running deployments, their progress, and what fails.
 
 In: the parts of a running pipeline. Out: JSON values. Invariant: read from records and tables at the moment of the
 call; nothing is kept between two calls.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from penstock.deploy.lifecycle.drift import Drift
-from penstock.deploy.lifecycle.progress import backfill_progress, reason_for_waiting
+from penstock.deploy.lifecycle.deployment_events import backfill_progress, reason_for_waiting
+from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.column_materialization import materialized_share
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.core import Core
@@ -18,7 +18,7 @@ from penstock.model.deployment import Deployment
 from penstock.state.batches import BatchLog
 
 MOST_DAMAGED = 50
-"""Damaged batches that are listed."""
+"""The most damaged batches that are listed."""
 
 
 def pipeline_status(

@@ -1,7 +1,7 @@
 """Barriers: the flows into a new table wait for each other at the end of their histories.
 
 In: a manifest and the progress in the table. Out: the snapshot at which every flow has arrived, once there is one.
-Invariant: no flow of the table goes on before all have arrived, so that snapshot holds exactly what had been
+Invariant: no flow of the table continues before all have arrived, so that snapshot holds exactly what had been
 received when the deployment was activated; it can be found again in the table's snapshots after any restart.
 """
 
@@ -17,11 +17,13 @@ from penstock.model.manifest import Landing, Manifest
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """The flows that wait for each other in a table: views and copies, and landings with the batch they wait at."""
+    """The flows into a table that wait for each other."""
 
     table: str
     flows: tuple[str, ...]
+    """The ids of views and copies."""
     landings: tuple[tuple[str, int], ...]
+    """The id of each landing, with the batch at which it waits."""
 
     def stop_batch(self, landing: str) -> int:
         """The batch at which a landing waits."""

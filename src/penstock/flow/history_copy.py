@@ -1,8 +1,8 @@
 """Copy the history of a table through a forward query into its successor, one slice a step.
 
-In: a copy and how far it is. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
+In: a copy and its progress. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
 table; with its last slice it commits the cursors that the old table's flows had at that snapshot, and the new
-table's flows go on from there, so no row is missing or repeated in between.
+table's flows continue from there, so no row is missing or repeated in between.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.read.bindings import Latest, Slice, TablePart, binding_relation, with_seq
+from penstock.lake.read.bindings import CurrentRows, SnapshotSlice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag
@@ -42,14 +42,14 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
     source = registry.snapshots(copy.source.table)
     cursor = registry.cursor(copy.table, copy.id)
     if cursor is None and source.current is None:
-        return CopiedSlice(_commit_slice(lake, registry, copy, Latest(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
+        return CopiedSlice(_commit_slice(lake, registry, copy, CurrentRows(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
     snapshot, after = _copy_position(cursor, source)
     history_slice = next_slice(lake, copy.source.table, snapshot, after, most)
     if history_slice.last:
         made = {copy.id: Progress(TailCursor(snapshot)), **_inherited_progress(copy, source.at(snapshot))}
     else:
         made = {copy.id: Progress(HistoryCursor(snapshot, history_slice.upto))}
-    rows = _commit_slice(lake, registry, copy, Slice(snapshot, after, history_slice.upto), made)
+    rows = _commit_slice(lake, registry, copy, SnapshotSlice(snapshot, after, history_slice.upto), made)
     if history_slice.last:
         release_tag(lake, copy.source.table, (copy.table, copy.id))
     return CopiedSlice(rows, history_slice.bytes)

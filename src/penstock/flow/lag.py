@@ -17,7 +17,7 @@ from penstock.model.manifest import Copy, Landing, Manifest, View
 
 @dataclass(frozen=True, slots=True)
 class FlowLag:
-    """A flow that has processed a stream only up to batch `at`, while the stream is at batch `head`."""
+    """A flow that has processed a stream only up to batch `at`, while the last batch of the stream is `head`."""
 
     table: str
     flow: str

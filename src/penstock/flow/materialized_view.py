@@ -1,6 +1,6 @@
 """Advance a materialized view by one step: rows that arrive in its trigger table become rows of its target.
 
-In: a view and how far it is. Out: one commit of rows and cursor. Invariant: each row appended to the trigger table
+In: a view and its progress. Out: one commit of rows and cursor. Invariant: each row appended to the trigger table
 is read in exactly one step. A new view first reads the history (one snapshot of its source, in slices of `_seq`),
 then what was appended after.
 """
@@ -15,7 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.read.bindings import Appended, Latest, Slice, TablePart, binding_relation, merged_relation, with_seq
+from penstock.lake.read.bindings import (
+    AppendedRows,
+    CurrentRows,
+    SnapshotSlice,
+    TablePart,
+    binding_relation,
+    merged_relation,
+    with_seq,
+)
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag, tag_snapshot
@@ -35,18 +43,22 @@ SMALL_STEP_ROWS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class ViewStep:
-    """The next step of a view: the part of the source that it reads, the progress after it, the last `_seq` of the
-    step, about how many rows it reads and, of a history, how many bytes."""
+    """The next step of a view."""
 
     part: TablePart
+    """The part of the source that the step reads."""
     progress: Progress
+    """The view's progress after the step."""
     seq: int
+    """The last `_seq` of the step."""
     rows: int
+    """About how many rows it reads."""
     bytes: int = 0
+    """How many bytes of files it reads; counted only for a history."""
 
 
 class SnapshotExpired(Exception):
-    """The snapshot of the view's cursor was expired, and the rows appended since cannot be found any more."""
+    """The snapshot of the view's cursor was removed from outside, and the rows appended since cannot be identified."""
 
 
 def next_view_step(
@@ -70,13 +82,13 @@ def next_view_step(
 
 def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewStep) -> int:
     """Run one step and commit it. Returns the number of rows appended. The caller must hold the target's lock."""
-    session = lake.spark if isinstance(step.part, Appended) and step.rows < SMALL_STEP_ROWS else lake.bulk
+    session = lake.spark if isinstance(step.part, AppendedRows) and step.rows < SMALL_STEP_ROWS else lake.bulk
     rows = _step_rows(session, view, step)
-    if isinstance(step.part, Slice) and isinstance(step.progress.cursor, HistoryCursor):
+    if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, HistoryCursor):
         tag_snapshot(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
     added = registry.commit(rows, view.table, {view.id: step.progress})
     crash_point("view.committed")
-    if isinstance(step.part, Slice) and isinstance(step.progress.cursor, TailCursor):
+    if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, TailCursor):
         release_tag(lake, view.trigger.binding.table, (view.table, view.id))
     return added
 
@@ -101,8 +113,8 @@ def _step_rows(session: SparkSession, view: View, step: ViewStep) -> DataFrame:
 
 
 def resume_view(registry: TableRegistry, view: View, met: int) -> None:
-    """Commit without rows that a view has the rows of its source up to the source's barrier, snapshot `met`,
-    because its table was made with them. The caller must hold the target's lock."""
+    """Record, in a commit without rows, that a view has read its source up to the source's barrier, snapshot `met`,
+    because its table was created with these rows. The caller must hold the target's lock."""
     source = registry.snapshots(view.trigger.binding.table)
     progress = Progress(TailCursor(met), _watermarks_at(source, met))
     registry.add_progress(view.table, {view.id: progress})
@@ -126,7 +138,7 @@ def check_shared(lake: Lake, variants: Sequence[tuple[int, View]], step: ViewSte
     if not others:
         return
     sources = [(first.trigger.binding.table, step.part)] + [
-        (each.binding.table, Latest()) for each in first.others if each.binding.accepts
+        (each.binding.table, CurrentRows()) for each in first.others if each.binding.accepts
     ]
     if any(_has_rejects(lake, table, part) for table, part in sources):
         raise SplitRequired(first.table, tuple(id for id, _ in others))
@@ -151,7 +163,11 @@ def _history_step(lake: Lake, view: View, source: Snapshots, at: tuple[int, int]
     else:
         progress = Progress(HistoryCursor(snapshot, history_slice.upto))
     return ViewStep(
-        Slice(snapshot, seq, history_slice.upto), progress, history_slice.upto, history_slice.rows, history_slice.bytes
+        SnapshotSlice(snapshot, seq, history_slice.upto),
+        progress,
+        history_slice.upto,
+        history_slice.rows,
+        history_slice.bytes,
     )
 
 
@@ -163,8 +179,8 @@ def _step_after_expiry(
     carrying = [progress for progress in source.progress.values() if progress.watermarks]
     if source.current is None or len(carrying) != 1 or len(carrying[0].watermarks) != 1 or len(watermarks) != 1:
         raise SnapshotExpired(
-            f"the snapshot of {view.trigger.binding.table} up to which {view.id} has read was expired from outside, "
-            "and several flows feed that table: what came since cannot be told apart"
+            f"{view.id} cannot continue: its last snapshot of {view.trigger.binding.table} was removed from outside, "
+            "and its new rows cannot be identified because several flows write that table"
         )
     return _history_step(lake, view, source, (source.current.id, _last_seq_of(watermarks)), most)
 
@@ -180,7 +196,9 @@ def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | N
         end += 1
     upto = source.line[end - 1].id
     watermarks = _watermarks_at(source, upto)
-    return ViewStep(Appended(snapshot, upto), Progress(TailCursor(upto), watermarks), _last_seq_of(watermarks), rows)
+    return ViewStep(
+        AppendedRows(snapshot, upto), Progress(TailCursor(upto), watermarks), _last_seq_of(watermarks), rows
+    )
 
 
 def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:

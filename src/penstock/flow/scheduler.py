@@ -25,11 +25,12 @@ log = logging.getLogger("penstock.flow")
 
 @dataclass(frozen=True, slots=True)
 class PoolThread:
-    """A thread that runs steps in a Spark scheduler pool; the pools share the cores fairly. `prefers` are the
-    priorities whose work it takes, the first group before the second."""
+    """A thread that runs steps."""
 
     pool: str
+    """The Spark scheduler pool in which its steps run; the pools share the cores fairly."""
     prefers: tuple[tuple[int, ...], ...]
+    """The priorities whose work it takes, the first group before the second."""
 
 
 POOL_THREADS = (
@@ -43,22 +44,26 @@ any work, that of live first."""
 
 @dataclass(frozen=True, slots=True)
 class FlowFailure:
-    """Why a flow's last steps failed; the next try is at `retry_at` (seconds of the monotonic clock)."""
+    """Why the last steps of a flow failed."""
 
     message: str
     attempts: int
+    """How many steps have failed in a row."""
     retry_at: float
+    """When the flow is tried again, in seconds of the monotonic clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerCallbacks:
-    """Callbacks for events that the scheduler cannot handle: deployments can no longer share a table; a step of a
-    deployment that is not live takes too long beside the others (returns whether it goes on in a worker process); a
-    step has ended."""
+    """Callbacks for events that the scheduler cannot handle."""
 
     split_required: Callable[[SplitRequired], None]
+    """Deployments can no longer share a table."""
     outgrown: Callable[[WorkItem], bool]
+    """A step of a version that is not live took too long beside live's steps; returns whether the flow continues in the
+    worker process."""
     step_ended: Callable[[WorkItem], None]
+    """A step has ended without an error."""
 
 
 class Scheduler:
@@ -209,7 +214,7 @@ class Scheduler:
         try:
             return self._stepper.has_more(work)
         except Exception as error:
-            log.warning("%s into %s cannot be looked at", work.flow, work.table, exc_info=error)
+            log.warning("it is not known whether %s into %s has work", work.flow, work.table, exc_info=error)
             self._failures[work.key] = self._failure(work, error)
             return False
 
@@ -230,7 +235,7 @@ class Scheduler:
             failure = self._failed(work, error)
             if self._seconds(work) is not None and self._callbacks.outgrown(work):
                 failure = FlowFailure(
-                    "takes too long beside live: goes on in a process of its own", 0, failure.retry_at
+                    "takes too long beside live: continues in the worker process", 0, failure.retry_at
                 )
         except Exception as error:  # whatever the error is, the flow is tried again and the others go on
             failure = self._failed(work, error)
@@ -253,7 +258,7 @@ class Scheduler:
         try:
             self._stepper.recover(work)
         except Exception:
-            log.warning("%s is looked at again with the next step", work.table, exc_info=True)
+            log.warning("the progress of %s could not be read again after a failed step", work.table, exc_info=True)
         return failure
 
     def _failure(self, work: WorkItem, error: Exception) -> FlowFailure:

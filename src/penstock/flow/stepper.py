@@ -2,7 +2,7 @@
 
 In: a `WorkItem`. Out: one commit, or none if there is nothing to do. One thread at a time steps into a table.
 Invariant: a step is bounded in rows and bytes, so it ends and commits however much waits; a step that failed is
-tried again with less; where a step starts is read from the table it writes.
+tried again with smaller limits; where a step starts is read from the table it writes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from penstock.flow.barrier import Barrier, barrier_snapshot
 from penstock.flow.history_copy import copy_slice, is_copy_complete
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segment_check import SegmentCheck
-from penstock.flow.landing.landing import LandingTable, land_batches, repair_quarantine, unquarantined_step
+from penstock.flow.landing.landing import LandingTable, land_batches, repair_quarantine, step_without_quarantine_commit
 from penstock.flow.materialized_view import check_shared, next_view_step, resume_view, run_view_step
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.lake.read.bindings import Slice
+from penstock.lake.read.bindings import SnapshotSlice
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.session import Lake
@@ -44,35 +44,40 @@ MIN_STEP_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """The most that one step reads, the least number of seconds between two commits to one table (each commit costs
-    metadata and files), and the seconds after which a step is cancelled."""
+    """The limits of a step."""
 
     rows: int = 500_000
     bytes: int = 64 * 2**20
+    """The most rows and bytes that a step reads."""
     seconds_between: float = 0.25
+    """The least number of seconds between two commits to a table, since each commit costs metadata and files."""
     seconds: float = 600.0
+    """The seconds after which a step is cancelled."""
 
     def after(self, failures: int) -> SliceLimits:
-        """The limits after so many failed steps in a row: halved each time, since the step may have been too large."""
+        """The limits after `failures` failed steps in a row: halved each time, since the step may have been too
+        large."""
         return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step did: rows appended, rows and bytes read, whether it read a history, and rows added to a
-    quarantine."""
+    """What a step did."""
 
     rows: int
+    """Rows appended."""
     read_rows: int
     read_bytes: int
     history: bool = False
+    """Whether it read a history."""
     rejected: int = 0
+    """Rows added to the quarantine."""
 
 
 class Stepper:
     """Runs steps of each kind of flow. It keeps no progress of its own: that is in the tables."""
 
-    def __init__(  # noqa: PLR0913 - what it works on, each once
+    def __init__(  # noqa: PLR0913 - the parts it works on
         self,
         lake: Lake,
         registry: TableRegistry,
@@ -93,7 +98,7 @@ class Stepper:
         self._throttle = throttle
         self._recorded = recorded
         self._segment_check = SegmentCheck(inbox, batches, operations)
-        self._caps: Mapping[str, int] | None = None
+        self._last_allowed: Mapping[str, int] | None = None
         self._repaired: set[str] = set()
         self._ended: dict[str, float] = {}
         self._operations = operations
@@ -105,22 +110,22 @@ class Stepper:
         self._lake.spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
 
     @property
-    def yields(self) -> bool:
+    def gives_way_to_live(self) -> bool:
         """Whether histories slow down because live lags."""
-        return self._throttle.yields()
+        return self._throttle.gives_way_to_live()
 
     @contextmanager
-    def capped(self, caps: Mapping[str, int]) -> Iterator[None]:
-        """During the block, land no batch after these (by stream; none at all of other streams)."""
+    def limit_batches(self, last: Mapping[str, int]) -> Iterator[None]:
+        """During the block, land no batch after these (by stream); of other streams, land none at all."""
         with self._holding:
-            self._caps = dict(caps)
+            self._last_allowed = dict(last)
             try:
                 yield
             finally:
-                self._caps = None
+                self._last_allowed = None
 
     def recover(self, work: WorkItem) -> None:
-        """After a failed step, read the table's progress again: what is in the table counts."""
+        """After a failed step, read the table's progress again, since the step may have committed."""
         self._registry.forget(work.table)
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
@@ -183,7 +188,7 @@ class Stepper:
             return None
         check_shared(self._lake, work.variants, following)
         rows = run_view_step(self._lake, self._registry, run, following)
-        return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, Slice))
+        return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, SnapshotSlice))
 
     def _land(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> StepResult | None:
         if work.table not in self._repaired:
@@ -198,7 +203,7 @@ class Stepper:
         return StepResult(landed.rows, *read, rejected=landed.rejected)
 
     def _repair(self, run: LandingTable) -> None:
-        missing = unquarantined_step(self._registry, run)
+        missing = step_without_quarantine_commit(self._registry, run)
         if missing is not None:
             after, upto = missing
             waiting = self._batches.read_after(run.stream, after, 2**62, 2**62, upto)
@@ -215,8 +220,8 @@ class Stepper:
     def _upto(self, work: WorkItem, stream: str) -> int:
         """The last batch to land now: the last received one, or the one at which a promotion or a barrier waits."""
         head = self._arrivals.head(stream)
-        caps = self._caps
-        held = head if caps is None else min(head, caps.get(stream, 0))
+        allowed = self._last_allowed
+        held = head if allowed is None else min(head, allowed.get(stream, 0))
         return (
             min(held, work.barrier.stop_batch(work.flow)) if work.barrier and self._met(work.barrier) is None else held
         )

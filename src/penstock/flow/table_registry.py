@@ -1,6 +1,6 @@
 """The snapshots and the progress of each table as this server knows them, with one writer a table.
 
-In: the lake. Out: `TableRegistry`. Invariant: what it knows of a table was read after this process's last commit to
+In: the lake. Out: `TableRegistry`. Invariant: what it knows about a table was read after this process's last commit to
 it; after a failed step it is read again, so no step starts from a cursor that is not in the table.
 """
 

@@ -1,7 +1,7 @@
 """Throttle the reading of histories: within a rate, and slower while live lags.
 
 In: what each step of a history read, and how long live's rows wait. Out: whether the next step may begin.
-Invariant: a step is never cut short; what it read too much is made up for by a longer pause after it, so the rate
+Invariant: a step is never cut short; if it read more than the rate allows, the pause after it is longer, so the rate
 holds on average.
 """
 
@@ -21,11 +21,12 @@ not starve if live never catches up."""
 
 @dataclass(frozen=True, slots=True)
 class BackfillRate:
-    """The most bytes of source files a second (None: no limit), and the seconds that live's rows may wait before
-    histories slow down."""
+    """How fast histories are read."""
 
     bytes_per_second: int | None = None
+    """The most bytes of source files read a second; None: no limit."""
     yield_after: float = 10.0
+    """The seconds that live's rows may wait before histories slow down."""
 
 
 class BackfillThrottle:
@@ -46,7 +47,7 @@ class BackfillThrottle:
             ended, took = self._last
             if now < self._free_at:
                 return False
-        return now >= ended + REST_FACTOR * took or not self.yields()
+        return now >= ended + REST_FACTOR * took or not self.gives_way_to_live()
 
     def record_step(self, size: int, seconds: float) -> None:
         """Record that a step of `size` bytes and `seconds` seconds has just ended."""
@@ -56,7 +57,7 @@ class BackfillThrottle:
             if rate is not None:
                 self._free_at = max(self._free_at, now - seconds) + size / rate
 
-    def yields(self) -> bool:
+    def gives_way_to_live(self) -> bool:
         """Whether live lags so much that histories slow down."""
         looked, found = self._looked
         if time.monotonic() - looked > LAG_VALID_SECONDS:

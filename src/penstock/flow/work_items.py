@@ -24,19 +24,23 @@ Runnable: TypeAlias = Union[LandingTable, View, Copy]
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """A flow to keep advancing. `priority` is that of the most urgent deployment that needs it; `copy` is the history
-    copy after which it starts; `barrier` is where it waits for the other flows into its table; `source_barrier` is
-    the barrier of its source, from which it begins; `variants` are the views of the deployments that share it."""
+    """A flow to keep advancing."""
 
     table: str
     flow: str
     run: Runnable
     priority: int
+    """The priority of the most urgent deployment that needs the flow."""
     deployments: tuple[int, ...]
+    """The ids of the deployments that need it."""
     copy: str | None = None
+    """The history copy after which it starts."""
     variants: tuple[tuple[int, View], ...] = ()
+    """The view in each deployment that shares it, by deployment id."""
     barrier: Barrier | None = None
+    """Where it waits for the other flows into its table."""
     source_barrier: Barrier | None = None
+    """The barrier of its source, from which it begins."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Copies: the rows of a query, as of one moment, appended to a data source as if somebody had posted them.
+"""Copy jobs: the rows of a query at one moment are appended to a data source as if they had been posted.
 
 In: a copy's name and parameters, or the time of its schedule. Out: a `Job`. Invariant: all rows of a job are on disk
 before the first is appended, and each part is appended under an idempotency key of its own; so a job whose rows were
@@ -36,18 +36,19 @@ READING: tuple[JobState, ...] = ("reading",)
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
 SHOWN_WITHIN = 60.0
-"""A job is done when its rows can be queried, or so many seconds after they are appended."""
+"""A job is done when its rows can be queried, or this many seconds after they were appended."""
 log = logging.getLogger("penstock.deploy")
 
 
 @dataclass(frozen=True, slots=True)
 class CopyContext:
-    """What copies work with. Rows that were read wait in `folder`, which every server of the warehouse can see."""
+    """The parts of the pipeline that copy jobs use."""
 
     core: Core
     reader: QueryReader
     ingestion: EventIngestion
     folder: Path
+    """Where rows that were read wait until they are appended; every server of the warehouse can see it."""
 
 
 class CopyJobs(PeriodicTask):
@@ -60,13 +61,13 @@ class CopyJobs(PeriodicTask):
         self._reading = 0
 
     def start(self) -> None:
-        """Start; jobs that were under way when the server ended are continued."""
+        """Start, and continue the jobs that were running when the server ended."""
         self._context.folder.mkdir(parents=True, exist_ok=True)
         self._remove_old_files()
         super().start()
 
-    def look(self) -> None:
-        """Run the waiting jobs. If the state store or the disk refuses for a while, the next look tries again."""
+    def run_once(self) -> None:
+        """Run the waiting jobs. If the state store or the disk fails for a while, the next run tries again."""
         while not self._stop.is_set() and (job := self._context.core.store.jobs.oldest_open()) is not None:
             with suppress(WorkCancelled):
                 self._run_job(job)
@@ -179,7 +180,8 @@ class CopyJobs(PeriodicTask):
         self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
-        """Append a part once; returns its batch number. Waits while the inbox is full or away. Raises WorkCancelled."""
+        """Append a part once; returns its batch number. Waits while the inbox is full or unavailable. Raises
+        WorkCancelled."""
         while True:
             try:
                 return self._context.ingestion.append_lines(_stream_name(job), lines, key)
@@ -208,16 +210,17 @@ class CopyJobs(PeriodicTask):
 
 
 class _JobOver(Exception):
-    """The job has ended: nothing is left to do for it."""
+    """Raised inside a run when the job has ended and nothing is left to do for it."""
 
 
 def _stream_name(job: Job) -> str:
-    assert job.stream is not None, "it is known once the rows are read"
+    assert job.stream is not None, "a job has a stream once its rows are read"
     return job.stream
 
 
 def _idempotency_key(job: Job) -> str:
-    """A key that no other job has had: job numbers are reused after trimming, but the inbox keeps keys for ever."""
+    """A key that no other job has ever used: job numbers are reused after trimming, but the inbox keeps keys for
+    ever."""
     return f"job {job.id} of {job.created_at.isoformat()}"
 
 
@@ -248,5 +251,5 @@ def _call_parameters(job: Job) -> Mapping[str, Parameter]:
 
 
 def _parameter_from_json(value: object) -> ListParameter:
-    assert isinstance(value, dict), "a list is kept as an object"
+    assert isinstance(value, dict), "a list parameter is stored as an object"
     return ListParameter(value["json"], tuple(value["items"]))

@@ -23,7 +23,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 class CopySchedule(PeriodicTask):
-    """Looks once a second. `copies` returns the copies of live by name."""
+    """Checks the schedules once a second. `copies` returns the copies of the live deployment by name."""
 
     def __init__(self, jobs: Jobs, copies: Callable[[], Mapping[str, Copied]]):
         super().__init__("schedule", PAUSE)
@@ -31,7 +31,7 @@ class CopySchedule(PeriodicTask):
         self._copies = copies
         self._due: dict[tuple[str, str], datetime] = {}
 
-    def look(self) -> None:
+    def run_once(self) -> None:
         """Create a job for each copy that is due."""
         now = datetime.now(timezone.utc)
         before, self._due = self._due, {}

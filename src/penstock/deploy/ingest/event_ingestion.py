@@ -1,4 +1,4 @@
-"""Rows that are posted: find their stream, keep them, wait until they can be queried.
+"""Posted rows: find their stream, store them, and wait until they can be queried.
 
 In: a data source's name and a body of NDJSON. Out: a `Receipt` with the number of the batch and the counts of rows
 that fit and that do not. Invariant: a receipt exists only for rows that are on disk and in the batch log.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
@@ -25,13 +25,14 @@ from penstock.model.manifest import Landing
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`batch` is the number in the stream's batch log. Rows are counted by the rules of the version
-    that is live: the quarantined ones do not fit it."""
+    """The confirmation of a POST; its rows are counted by the rules of the live version."""
 
     stream: str
     batch: int
+    """The number of the rows' batch in the stream's batch log."""
     successful_rows: int
     quarantined_rows: int
+    """Rows that the live version rejects."""
 
 
 class EventIngestion:
@@ -43,7 +44,7 @@ class EventIngestion:
         self._inbox = inbox
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
-        """Keep the rows of a body, durably; `key` is its idempotency key.
+        """Store the rows of a body durably; `key` is its idempotency key.
 
         Raises NotFound if no data source has the name, InvalidRequest if no line of the body is JSON, TooLarge.
         """
@@ -57,13 +58,13 @@ class EventIngestion:
         )
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
-        """Keep the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
+        """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
         return self._inbox.append(stream, lines, key)
 
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         """Return when the receipt's batch is in every live table that derives from its stream.
 
-        Raises Timeout after `timeout` seconds; the rows are kept all the same.
+        Raises Timeout after `timeout` seconds; the rows stay stored.
         """
         heads = {receipt.stream: receipt.batch}
 
@@ -77,7 +78,8 @@ class EventIngestion:
 
 
 def _find_landing(board: DeploymentBoard, name: str) -> Landing:
-    """The landing of a data source in live, or in a ready version if live has none of that name. Raises NotFound."""
+    """The landing of a data source in live, or in a ready version if live has no data source of that name. Raises
+    NotFound."""
     known: list[str] = []
     for deployment in sorted(board.running.deployments, key=lambda each: each.state != "live"):
         if deployment.state in ("live", "ready"):
@@ -106,8 +108,8 @@ def _is_json(line: bytes) -> bool:
 
 
 def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> int:
-    """Number of the last batch of a stream that live has landed, 0 if none; of the other running deployments where
-    live has no such stream. A version that is being made, or is stuck, keeps no rows of live from being taken."""
+    """Number of the last batch of a stream that live has landed, 0 if none. If live has no such stream: the lowest such
+    number of the other running deployments. A new or stuck version never blocks posts to live."""
     live = board.live()
     numbers = _landed_numbers(warehouse, [live] if live is not None else [], stream)
     return min(numbers or _landed_numbers(warehouse, board.running.deployments, stream), default=0)

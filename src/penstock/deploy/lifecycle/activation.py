@@ -1,9 +1,9 @@
-"""Start the flows of a new deployment: clone tables, begin histories and set cutover offsets, all at one place of
-every stream.
+"""Start the flows of a new deployment: clone tables, begin histories and set cutover offsets, all at the same
+batch of every stream.
 
-In: a prepared deployment and its `Activate` step. Out: tables at that place, and the manifest with its cutover offsets.
-Invariant: one change of the deployment's state ends it; before that nothing of the deployment has run, so after a
-crash everything is done again from the start.
+In: a prepared deployment and its `Activate` step. Out: tables at that batch, and the manifest with its cutover offsets.
+Invariant: the change of the deployment's state is the last action; before it no flow of the deployment has run, so
+after a crash everything is repeated from the start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
     each stream up to which it has them. Raises Conflict if live's tables cannot be brought to one place."""
     deployment = core.store.deployments.get(id)
     if deployment.state != "preparing":
-        return  # a restart after the step ran, before the journal had it as done
+        return  # a restart after the step ran, before the journal had it marked done
     manifest, clones = deployment.manifest, step.clones
     shared = _find_newly_shared(core.store, deployment)
     taken = {*shared, *step.begins, *(each.of for each in clones), *(each.table.id for each in clones)}
@@ -70,24 +70,25 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
     def late() -> list[FlowLag]:
         return [each for each in find_lags(core.warehouse.registry, base, heads) if each.table in needed]
 
-    with core.flows.stepper.capped(heads):
+    with core.flows.stepper.limit_batches(heads):
         if not core.flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
             raise Conflict(
                 f"the flows of the deployment could not start: {describe_worst_lag(late())}",
-                hint="its tables go on where live's are; see `penstock status` and deploy again when it caught up",
+                hint="its tables start from live's position, and live lags (see `penstock status`); deploy again once live"
+                " has caught up",
             )
         yield heads
     core.flows.scheduler.wake()
 
 
 def _upstream_tables(manifest: Manifest, names: Collection[str]) -> set[str]:
-    """The tables and all that they derive from."""
+    """The tables `names` and all tables that they derive from."""
     return {*names, *manifest.table_graph.upstream(*names)}
 
 
 def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
-    """Make a clone as of now, instead of one that a crash may have left behind, without the cursors of flows that the
-    new version does not continue."""
+    """Clone the table as it is now, replacing a clone that a crash may have left behind. The cursors of flows that the
+    new version does not continue are removed."""
     physical_tables.drop_table(warehouse.lake, clone.table.id)
     physical_tables.clone_table(warehouse.lake, clone.of, clone.table.id)
     physical_tables.add_fields(warehouse.lake, clone.table.id, clone.table.fields)
@@ -131,7 +132,7 @@ def _first_cursor(warehouse: Warehouse, view: View) -> Cursor:
 
 
 def _tag_snapshot(warehouse: Warehouse, flow: Copy | View, source: str, snapshot: int) -> Cursor:
-    """The cursor at the beginning of a history, whose snapshot a tag keeps until the history is complete."""
+    """The cursor at the beginning of a history. A tag protects its snapshot until the history is complete."""
     tag_snapshot(warehouse.lake, source, snapshot, (flow.table, flow.id))
     return HistoryCursor(snapshot, -1)
 
@@ -142,7 +143,7 @@ def _set_barrier(manifest: Manifest, meet: Meet, heads: Mapping[str, int]) -> Me
 
 
 def _set_cutover_offsets(warehouse: Warehouse, manifest: Manifest, shared: Collection[str]) -> Manifest:
-    """The manifest with the cutover offsets of tables that had rows before, and of the quarantines of their streams."""
+    """The manifest with the cutover offsets of the tables that already had rows, and of their streams' quarantines."""
     cuts, rejected = {}, {}
     for landing in manifest.landings:
         if landing.table in shared:
@@ -174,7 +175,7 @@ def _last_landed_batch(warehouse: Warehouse, landing: Landing) -> int:
 
 
 def _find_newly_shared(store: StateStore, deployment: Deployment) -> list[str]:
-    """Tables that exist, have landed rows and that the deployment lands in by a version of its own."""
+    """Tables that other running deployments land rows in, and this one too, but with a landing version of its own."""
     known = {
         (landing.table, landing.version)
         for other in store.deployments.running()

@@ -1,7 +1,7 @@
 """Decide which flows the worker process runs: large backfills, slow steps, and steps that ended Spark.
 
-In: a deployment and its plan, or a flow. Out: tables given to the worker. Invariant: where a history is filled
-changes nothing about the rows: the cursors in the tables say how far it is.
+In: a deployment and its plan, or a flow. Out: tables given to the worker. Invariant: it makes no
+difference to the rows which process fills a history: the cursors in the tables record the progress.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 
 from penstock.deploy.runtime.core import Core
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.deploy.worker.supervisor import DEATHS
@@ -35,7 +35,7 @@ def move_large_backfill(warehouse: Warehouse, flows: RunningFlows, deployment: D
 
 
 def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Deployment) -> frozenset[str]:
-    """The tables with a history that is not complete, without those that live or previous need."""
+    """The tables with a history that is not complete, without those that the live or the previous version needs."""
     urgent = {work.table for work in flows.scheduler.work if work.priority <= PRIORITY["previous"]}
     return frozenset(
         flow.table
@@ -45,10 +45,10 @@ def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Dep
 
 
 def move_slow_flow(core: Core, work: WorkItem) -> bool:
-    """Give a flow to the worker process, if it can run there, after a step that took too long beside live's. The step
-    counts as one in which Spark's process ended, since the stop of a step may end Spark: the flow then does not start
-    beside live again. Runs in the thread of the step, so another thread waits for the step to end."""
-    with suppress(PenstockError):  # a count that is lost only means one more try beside live
+    """Give a flow to the worker process, if it can run there, after one of its steps took too long beside live's steps.
+    The step is counted as a crash of Spark, since cancelling it may end Spark; after a restart the flow then does not
+    start beside live again. This runs in the thread of the step, so a new thread waits for the step to end."""
+    with suppress(PenstockError):  # without the count the flow is only tried once more beside live
         core.store.crash_counts.record_deaths([work.key])
     if not _can_run_in_worker(core.flows, core.board, work):
         return False
@@ -58,8 +58,8 @@ def move_slow_flow(core: Core, work: WorkItem) -> bool:
 
 
 def move_crashing_flows(core: Core) -> None:
-    """After a start: what was under way, for versions that are not live, when Spark's process ended, and what took too
-    long beside live, goes on apart; what did so too often does not go on by itself."""
+    """After a start: flows of versions that are not live, during whose steps Spark's process ended or which took too
+    long, continue in the worker process; after DEATHS such steps they are reported as failed, and retried rarely."""
     for work in core.flows.scheduler.work:
         deaths = core.store.crash_counts.deaths.get(work.key, 0)
         if not deaths or work.priority <= PRIORITY["previous"]:
@@ -73,8 +73,8 @@ def move_crashing_flows(core: Core) -> None:
 
 
 def _can_run_in_worker(flows: RunningFlows, board: DeploymentBoard, work: WorkItem) -> bool:
-    """Whether another process may write the table: not while rows land there, which is the server's. (A
-    copy is over before its table's landing begins.)"""
+    """Whether the worker may write the table: not while rows land in it, since only the server lands rows. (A copy ends
+    before the landing into its table begins.)"""
     match work.run:
         case Copy():
             return True

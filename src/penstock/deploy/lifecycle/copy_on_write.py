@@ -1,8 +1,8 @@
 """Give a deployment tables of its own when it can no longer share those of another one (copy-on-write split).
 
 In: a view's table and the deployments that must leave it, because a landing version accepts a row that another one
-rejects. Out: clones (no row is copied) and new manifests. Invariant: a clone has the snapshots of the original up to
-the row before, so every cursor in it, and every cursor that points to it, stays true.
+rejects. Out: clones (no row is copied) and new manifests. Invariant: a clone has the original's snapshots up to
+the row before that one, so every cursor in it, and every cursor that points to it, stays valid.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rename_tables(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
 
 
 def _downstream_tables(manifest: Manifest, table: str) -> list[str]:
-    """The table and those fed from it, however far down."""
+    """The table, and all tables that derive from it through views."""
     found = [table]
     for above in found:
         for view in manifest.views:

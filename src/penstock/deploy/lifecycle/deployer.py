@@ -2,7 +2,7 @@
 
 In: a project's files and options, or a reference to a deployment. Out: `Deployment` records and their events.
 Invariant: one plan is made and saved at a time, so ids and names of new tables are unique; promotions, rollbacks,
-retirements and discards wait for each other.
+retirements and discards run one after the other.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from penstock.deploy.lifecycle import drift
 from penstock.deploy.lifecycle import promotion as switch
 from penstock.deploy.lifecycle.copy_on_write import split_tables
+from penstock.deploy.lifecycle.deployment_events import DeploymentEvent, deployment_events
+from penstock.deploy.lifecycle.drift_watch import drift_problems, find_drift
 from penstock.deploy.lifecycle.executor import ExecutionStopped, execute_steps, is_unfinished
+from penstock.deploy.lifecycle.forward_row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_to_json
-from penstock.deploy.lifecycle.progress import DeploymentEvent, deployment_events
-from penstock.deploy.lifecycle.row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.states import OVER, PAUSABLE
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
@@ -41,28 +41,30 @@ log = logging.getLogger("penstock.deploy")
 
 @dataclass(frozen=True, slots=True)
 class DeployOptions:
-    """`check` plans and keeps nothing; `promote` makes the deployment live as soon as it is ready;
-    `allow_destructive` accepts a plan that loses rows or resources."""
+    """The options of `penstock deploy`."""
 
     check: bool = False
+    """Plan only: save and change nothing."""
     promote: bool = True
+    """Make the deployment live as soon as it is ready."""
     allow_destructive: bool = False
+    """Accept a plan that loses rows or resources."""
     name: str | None = None
 
 
 class Deployer:
-    """Creates deployments and moves them from state to state. Thread-safe; switches wait for each other."""
+    """Creates deployments and moves them from state to state. Thread-safe; only one switch runs at a time."""
 
     def __init__(self, core: Core):
         self._core = core
         self._planning = threading.Lock()
         self._switching = threading.Lock()
-        self._forking = threading.Lock()
+        self._splitting = threading.Lock()
         self._threads: dict[int, threading.Thread] = {}
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
-        """Plan; save and start unless `options.check` is set or nothing changed (then the answer has
-        the id 0). Raises InvalidProject with all problems."""
+        """Plan the project, save the deployment and start it. If `options.check` is set or nothing changed, nothing is
+        saved, and the answer has the id 0. Raises InvalidProject with all problems."""
         with self._planning:
             newest = max((each.id for each in self._core.store.deployments.list()), default=0)
             plan = self._make_plan(files, f"d{newest + 1}", options)
@@ -76,7 +78,7 @@ class Deployer:
         return made
 
     def resume_unfinished(self) -> None:
-        """After a start: continue deployments that were being made or undone, and drop unused tables."""
+        """After a start: continue the deployments that were being carried out or undone, and drop unused tables."""
         for deployment in self._core.store.deployments.list():
             if is_unfinished(self._core.store, deployment):
                 self._start_thread(deployment.id)
@@ -115,7 +117,8 @@ class Deployer:
         return self._change_pause(ref, self._core.store.deployments.resume)
 
     def events(self, id: int) -> Iterator[DeploymentEvent]:
-        """What the deployment does, until it comes to rest. Raises NotFound, at once."""
+        """State changes and progress until the deployment is at rest. Raises NotFound at the call, not while
+        iterating."""
         self._core.store.deployments.get(id)
         return deployment_events(self._core, id)
 
@@ -131,15 +134,15 @@ class Deployer:
                 target=_run_logged, args=(id, lambda: drop_unused_tables(self._core)), name="sweep", daemon=True
             ).start()
 
-    def diverged(self, parting: SplitRequired) -> None:
-        """A shared view met a row that not all its deployments accept: part them, in a thread,
-        since the caller holds the view's table."""
-        threading.Thread(target=self._split, args=(parting,), name=f"fork {parting.table}", daemon=True).start()
+    def on_split_required(self, split: SplitRequired) -> None:
+        """A shared view met a row that not all its deployments accept: give them tables of their own. This is done in a
+        new thread, since the caller holds the view's table."""
+        threading.Thread(target=self._split, args=(split,), name=f"split {split.table}", daemon=True).start()
 
-    def _split(self, parting: SplitRequired) -> None:
-        with self._forking:
-            for id in parting.deployments:
-                _run_logged(id, lambda id=id: split_tables(self._core, id, parting.table))  # type: ignore[misc]
+    def _split(self, split: SplitRequired) -> None:
+        with self._splitting:
+            for id in split.deployments:
+                _run_logged(id, lambda id=id: split_tables(self._core, id, split.table))  # type: ignore[misc]
 
     def close(self) -> None:
         """Wait for the threads of deployments; they end once the scheduler is stopping."""
@@ -160,8 +163,8 @@ class Deployer:
         return plan
 
     def _check_rows(self, plan: Plan, options: DeployOptions) -> list[Problem]:
-        """What the plan does to the rows there are. Raises InvalidProject where it hides some without
-        leave or, if that is to be checked, where a forward query fails in some."""
+        """Problems that the plan causes for existing rows. Raises InvalidProject if it hides rows and
+        `options.allow_destructive` is not set or, with `options.check`, if a forward query fails for rows."""
         hidden = () if options.allow_destructive else plan.hides
         found = [problem for each in hidden if (problem := count_hidden(self._core.warehouse, each)) is not None]
         found += (
@@ -173,10 +176,8 @@ class Deployer:
         return found
 
     def _check_drift(self, plan: Plan) -> tuple[Problem, ...]:
-        """What somebody else did to tables. Raises InvalidProject where the plan would go on with one of them."""
-        found = drift.drift_problems(
-            drift.find_drift(self._core.warehouse.recorded, self._core.store.deployments.list()), plan
-        )
+        """Changes of tables from outside Penstock. Raises InvalidProject if the plan would use a damaged table."""
+        found = drift_problems(find_drift(self._core.warehouse.recorded, self._core.store.deployments.list()), plan)
         _raise_errors([*plan.problems, *found])
         return found
 
@@ -201,7 +202,7 @@ class Deployer:
         )
 
     def _find_candidates(self, base: int) -> tuple[Candidate, ...]:
-        """The other deployments against the same live version that have begun."""
+        """The other deployments, in state ready or backfilling, that were planned against the same live version."""
         return tuple(
             Candidate(each.name or str(each.id), self._core.projects.load(each).project, each.manifest)
             for each in self._core.board.running.deployments
@@ -209,7 +210,7 @@ class Deployer:
         )
 
     def _physical_columns(self) -> dict[str, tuple[str, ...]]:
-        """By table, the physical columns that any deployment which is not over may have made."""
+        """By table, the physical columns that any deployment which is not retired or discarded may have made."""
         columns: dict[str, tuple[str, ...]] = {}
         for deployment in self._core.store.deployments.list():
             if deployment.state not in OVER:
@@ -239,7 +240,7 @@ class Deployer:
         _run_logged(id, lambda: self._execute(id))
 
     def _execute(self, id: int) -> None:
-        """Go on with it, also after the state store was away for a while."""
+        """Carry the deployment out; if the state store does not answer for a while, try again."""
         while not self._core.flows.scheduler.stopping:
             try:
                 execute_steps(self._core, id, lambda ready: self.promote(str(ready)))

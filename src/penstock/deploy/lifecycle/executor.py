@@ -1,7 +1,7 @@
-"""Carry a planned deployment out, step by step, up to `ready`; after a restart, go on where the journal says.
+"""Carry a planned deployment out, step by step, up to `ready`; after a restart, continue where the journal says.
 
 In: a saved deployment and its journal. Out: tables, running flows, changes of state. Invariant: every step can be run
-again; it is marked intended before it runs and done after it, so the journal alone says where to go on.
+again; it is marked intended before it runs and done after it, so the journal alone says where to continue.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing_extensions import assert_never
 from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.activation import activate_deployment
 from penstock.deploy.lifecycle.backfill import move_large_backfill
+from penstock.deploy.lifecycle.forward_row_checks import check_rows
 from penstock.deploy.lifecycle.journal_steps import Promote, step_from_json
-from penstock.deploy.lifecycle.row_checks import check_rows
 from penstock.deploy.lifecycle.states import UNFINISHED, only_state
 from penstock.deploy.runtime.core import Core
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -48,9 +48,9 @@ from penstock.plan.steps import (
 )
 
 PATIENCE = 600.0
-"""Seconds that a promotion which was asked for with the deployment waits for it to catch up."""
+"""Seconds that a promotion requested with the deployment waits for the deployment to catch up."""
 ATTEMPTS = 3
-"""After so many failures in a row of one of its own flows, a deployment that is not ready yet has failed."""
+"""A deployment that is not ready yet has failed once a flow of its own failed this many times in a row."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -66,9 +66,9 @@ def is_unfinished(store: StateStore, deployment: Deployment) -> bool:
 
 
 def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None:
-    """Run what the journal does not have as done: the steps up to `ready`, then the promotion, if
-    one was asked for. A failing step makes the deployment `failed`. Raises Stopped, and Unavailable where
-    the state store does not answer: then it can be called again."""
+    """Run what the journal does not mark as done: the steps up to `ready`, then the promotion if one was requested. A
+    failing step makes the deployment `failed`. Raises ExecutionStopped, and Unavailable if the state store does not
+    answer; then it can be called again."""
     try:
         _wait_while_paused(core.store, core.flows, id)
         if core.store.deployments.get(id).state == "planned":
@@ -104,7 +104,7 @@ def _run_journalled(core: Core, id: int, ordinal: int, step: Step) -> None:
 
 
 def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:
-    """Raises Stopped where the deployment is given up, or the server stops, meanwhile."""
+    """Raises ExecutionStopped if the deployment is discarded, or the server stops, meanwhile."""
     while (now := store.deployments.get(id)).paused:
         if now.state not in UNFINISHED or flows.scheduler.stopping:
             raise ExecutionStopped
@@ -115,7 +115,7 @@ def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]
     """Try the promotion once; if it is refused, the deployment stays `ready` with the error, for the user to decide."""
     core.store.journal.mark(id, ordinal, "intended")
     manifest, most = core.store.deployments.get(id).manifest, core.settings.deploy.max_lag_seconds
-    # Rows came while histories were filled: let the flows catch up before it is refused for that.
+    # Rows arrived while histories were filled: let the flows catch up, else the promotion is refused for their lag.
     core.flows.scheduler.wait(lambda: core.flows.lag(manifest) <= most, PATIENCE)
     if core.store.deployments.get(id).state == "ready":
         try:
@@ -173,7 +173,7 @@ def _commit_empty_snapshot(warehouse: Warehouse, table: str) -> None:
 
 
 def _place_cursors(store: StateStore, warehouse: Warehouse, id: int, table: str) -> None:
-    """`BACKFILL skip`: the views into a new table begin with what arrives from now on."""
+    """For `BACKFILL skip`: the views into a new table begin with the rows that arrive from now on."""
     progress: dict[str, Progress] = {}
     for view in store.deployments.get(id).manifest.views:
         source = warehouse.registry.snapshots(view.trigger.binding.table)
@@ -185,8 +185,8 @@ def _place_cursors(store: StateStore, warehouse: Warehouse, id: int, table: str)
 
 
 def _catch_up(core: Core, id: int) -> None:
-    """Wait until every flow has what had arrived when the wait began; fail if one of the
-    deployment's own flows keeps failing."""
+    """Wait until every flow has processed what had arrived when the wait began; fail if one of the deployment's own
+    flows keeps failing."""
     heads = core.flows.arrivals.heads
     while True:
         deployment = core.store.deployments.get(id)
@@ -201,13 +201,13 @@ def _catch_up(core: Core, id: int) -> None:
 
 
 def _cut_quarantines(core: Core, deployment: Deployment) -> None:
-    """A copied table takes over at the batch that its copy ended with: what was rejected up to there
-    was rejected by the version before."""
+    """Set the cutover offset of the quarantines of copied tables: the batch at which the copy ended. Rows up to there
+    were rejected by the base version, later ones by this version."""
     cuts = {}
     for copy in deployment.manifest.copies:
         line = core.warehouse.registry.snapshots(copy.table).line
-        said = (each.progress for each in line if each.progress is not None)
-        ended = next((progress for progress in said if _is_copied(progress.get(copy.id))), {})
+        recorded = (each.progress for each in line if each.progress is not None)
+        ended = next((progress for progress in recorded if _is_copied(progress.get(copy.id))), {})
         for landing in deployment.manifest.landings:
             at = ended.get(landing.id)
             if landing.table == copy.table and at is not None and isinstance(at.cursor, BatchCursor):

@@ -1,7 +1,7 @@
 """The steps of a deployment as the journal keeps them: those of its plan and, at the end, a promotion.
 
-In: a `JournalStep`, or its text in the journal. Out: the other. Invariant: what is read back equals what was
-written, so a server that was started again runs exactly the steps that were planned.
+In: a `JournalStep`, or its text in the journal. Out: the text, or the step. Invariant: what is read back equals what
+was written, so a restarted server runs exactly the steps that were planned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.state.manifest_codec import type_converter
 
 @dataclass(frozen=True, slots=True)
 class Promote:
-    """Make the deployment live as soon as it is ready: the promotion that was asked for with it."""
+    """Make the deployment live as soon as it is ready, because that was requested when it was created."""
 
 
 JournalStep: TypeAlias = Union[Step, Promote]

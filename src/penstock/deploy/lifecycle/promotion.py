@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from penstock.crash_points import crash_point
-from penstock.deploy.lifecycle.drift import find_drift, refuse_drifted
+from penstock.deploy.lifecycle.drift_watch import find_drift, refuse_drifted
 from penstock.deploy.lifecycle.states import only_state, states_before
 from penstock.deploy.runtime.core import Core
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.errors import Conflict
@@ -27,7 +27,7 @@ from penstock.state.live_pointer import LiveVersions
 SWITCH_SECONDS = 60.0
 """How long a switch waits until both versions have every batch."""
 PERSISTENT = 3
-"""A flow that failed so often in a row keeps nobody from rolling back."""
+"""A rollback does not wait for a flow that has failed this many times in a row."""
 FlowKeys: TypeAlias = frozenset[tuple[str, str]]
 
 
@@ -44,7 +44,7 @@ def promote(core: Core, deployment: Deployment) -> Deployment:
     if deployment.base != pointed.live:
         raise Conflict(
             f"deployment {deployment.id} was planned against deployment {deployment.base}, but {pointed.live} is live",
-            hint="discard it and deploy again: the plan is made anew against what is live",
+            hint="discard it and deploy again: the new plan is made against the live deployment",
         )
     _check_promotable(core, deployment)
     _check_tables(core, deployment)
@@ -73,7 +73,7 @@ def rollback(core: Core) -> Deployment:
         raise Conflict("there is no previous deployment to go back to")
     previous = core.store.deployments.get(pointed.previous)
     _check_tables(core, previous)
-    # What keeps failing in the version before is no reason to stay with the one after it.
+    # A flow that keeps failing in the previous version is no reason to stay with the live one.
     with _align_versions(core.flows, core.board, previous, pointed, core.flows.failing(attempts=PERSISTENT)):
         moves = [
             StateMove(pointed.live, only_state("live"), "ready"),
@@ -97,7 +97,7 @@ def retire(store: StateStore, board: DeploymentBoard, deployment: Deployment) ->
 
 
 def discard(store: StateStore, board: DeploymentBoard, deployment: Deployment) -> Deployment:
-    """Give a deployment up that is not live. Raises Conflict for the live and the previous one."""
+    """End a deployment that is not live. Raises Conflict for the live and the previous one."""
     if deployment.state not in states_before("discarded"):
         raise Conflict(f"deployment {deployment.id} is {deployment.state}; it cannot be discarded")
     gone = store.deployments.move(deployment.id, "discarded", of=states_before("discarded"))
@@ -106,7 +106,7 @@ def discard(store: StateStore, board: DeploymentBoard, deployment: Deployment) -
 
 
 def _check_promotable(core: Core, deployment: Deployment) -> None:
-    """Refuse at once what waiting cannot mend; landing stands still while the versions are aligned. Raises Conflict."""
+    """Raises Conflict for reasons that waiting cannot change, before landing is held to align the versions."""
     if deployment.paused:
         raise Conflict(f"deployment {deployment.id} is paused", hint=f"`penstock deployment resume {deployment.id}`")
     own = _flow_keys(deployment) - _flow_keys(core.board.live())
@@ -114,18 +114,18 @@ def _check_promotable(core: Core, deployment: Deployment) -> None:
         if key in own and failure.attempts:
             name = deployment.manifest.name_of(key[0])
             message = f"deployment {deployment.id} cannot go live: {key[1]} into `{name}` fails: {failure.message}"
-            raise Conflict(message, hint="`penstock status` shows it; mend it and deploy again")
+            raise Conflict(message, hint="`penstock status` shows it; correct the cause and deploy again")
     lag, most = core.flows.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
     if lag > most:
         late = describe_worst_lag(core.flows.late(deployment.manifest, core.flows.arrivals.heads, core.flows.failing()))
         raise Conflict(
             f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
-            hint="see `penstock status`; try again when it caught up, or set [deploy] max_lag_seconds",
+            hint="see `penstock status`; try again once it has caught up, or raise [deploy] max_lag_seconds",
         )
 
 
 def _check_tables(core: Core, to: Deployment) -> None:
-    """Refuse a switch to tables that somebody else dropped or rolled back, unless they are live's too."""
+    """Raises Conflict if drift has stopped tables of the version to switch to that the live version does not use."""
     live = core.board.live()
     refuse_drifted(
         find_drift(core.warehouse.recorded, core.store.deployments.list()),
@@ -139,8 +139,9 @@ def _align_versions(
     flows: RunningFlows, board: DeploymentBoard, to: Deployment, pointed: LiveVersions, excused: FlowKeys
 ) -> Iterator[None]:
     """Bring both versions to the same batch of every stream, and hold landing there until the block ends; rows that are
-    posted meanwhile are kept and acknowledged. Nobody waits for failing flows of the version that is left, since the
-    other one may mend them, nor for the `excused` flows of the other. Raises Conflict after SWITCH_SECONDS."""
+    posted meanwhile are kept and acknowledged. Failing flows of the version that stops being live are not waited for,
+    since the other version may correct them, nor are the `excused` flows of the version `to`. Raises Conflict after
+    SWITCH_SECONDS."""
     heads = flows.arrivals.heads
 
     def late() -> list[FlowLag]:
@@ -153,11 +154,11 @@ def _align_versions(
         return found
 
     try:
-        with flows.stepper.capped(heads):
+        with flows.stepper.limit_batches(heads):
             if not flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
                 raise Conflict(
                     f"the switch was not made: {describe_worst_lag(late())}",
-                    hint="see `penstock status`; try again when it caught up",
+                    hint="see `penstock status`; try again once it has caught up",
                 )
             yield
     finally:

@@ -19,7 +19,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 class RollbackWindow(PeriodicTask):
-    """Looks once a minute. `retire` is called with the id of a deployment that was previous for `hours`."""
+    """Checks once a minute. `retire` is called with the id of a deployment that was previous for `hours`."""
 
     def __init__(self, store: StateStore, hours: int, retire: Callable[[str], object]):
         super().__init__("window", PAUSE)
@@ -28,15 +28,15 @@ class RollbackWindow(PeriodicTask):
         self._retire = retire
         self._ages: dict[int, float] = {}
 
-    def look(self) -> None:
-        """Retire the previous deployment if it is that old."""
+    def run_once(self) -> None:
+        """Retire the previous deployment if the rollback window is over."""
         previous = self._store.pointer.read().previous
         if previous is not None and self._age(previous) > self._hours * 3600.0:
             log.info("deployment %d was previous for %d hours: it is retired", previous, self._hours)
             self._retire(str(previous))
 
     def _age(self, id: int) -> float:
-        """Seconds since it became previous."""
+        """Seconds since the deployment became previous."""
         now = time.monotonic()
         if id not in self._ages:
             stored = (datetime.now(timezone.utc) - self._store.deployments.get(id).updated_at).total_seconds()

@@ -21,16 +21,16 @@ MOVES: Mapping[DeploymentState, tuple[DeploymentState, ...]] = {
     "retired": (),
 }
 """From each state, where a deployment may go. `live` goes to `previous` when another one is
-promoted and to `ready` when it is rolled back: it stays fed and can be promoted again."""
+promoted and to `ready` when it is rolled back: it still gets every row and can be promoted again."""
 
 OVER: tuple[DeploymentState, ...] = ("retired", "discarded")
-"""The states of a deployment whose tables nobody needs for its sake."""
+"""The states of a deployment that has ended and no longer needs its tables."""
 
 UNFINISHED: tuple[DeploymentState, ...] = ("planned", "preparing", "backfilling")
 """The states in which the executor has work to do, also after a restart."""
 
 PAUSABLE: tuple[DeploymentState, ...] = (*UNFINISHED, "ready")
-"""The states in which a deployment has flows that nobody else needs."""
+"""The states in which a deployment can be paused: the live and previous versions do not depend on its flows."""
 
 
 def states_before(to: DeploymentState) -> tuple[DeploymentState, ...]:
@@ -39,5 +39,5 @@ def states_before(to: DeploymentState) -> tuple[DeploymentState, ...]:
 
 
 def only_state(state: DeploymentState) -> tuple[DeploymentState, ...]:
-    """Just that state, as a set of states to move from."""
+    """The one state, as the states from which a move is allowed."""
     return (state,)

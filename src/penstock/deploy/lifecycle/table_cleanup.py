@@ -1,7 +1,7 @@
 """Drop tables, columns and snapshot tags that no deployment needs any more.
 
 In: the records of all deployments. Out: tables and physical columns dropped. Invariant: only what was made for a
-deployment that is over is dropped, and only where no other deployment names it and no query reads it.
+retired or discarded deployment is dropped, and only if no other deployment names it and no query reads it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 def drop_unused_tables(core: Core) -> None:
-    """Drop tables and columns of deployments that are over and that nobody reads any more."""
+    """Drop tables and columns of retired and discarded deployments that no query reads any more."""
     everything, read = core.store.deployments.list(), core.board.readers.read
     over = [each for each in everything if each.state in OVER and each.id not in read]
     kept = [each for each in everything if each.state not in OVER or each.id in read]
@@ -42,7 +42,7 @@ def drop_unused_tables(core: Core) -> None:
 
 
 def drop_unused_tags(store: StateStore, warehouse: Warehouse) -> None:
-    """Drop snapshot tags of histories that are complete, which a crash may have left."""
+    """Drop the snapshot tags of complete histories; a crash may have left them."""
     running = store.deployments.running()
     reading = {
         tag_name((flow.table, flow.id))

@@ -1,8 +1,8 @@
 """Undo what a failed or discarded deployment did, step by step, by its journal.
 
-In: the deployment. Out: the lake as it was before, but for what other deployments share by now. Invariant: steps are
-undone last first; each inverse can be run again, and a step is marked undone only after its inverse; nothing is
-dropped or changed that a deployment names which is not over.
+In: the deployment. Out: the lake as it was before the deployment, except what other deployments use by now. Invariant:
+steps are undone in reverse order; each inverse can be run again, and a step is marked undone only after its inverse;
+nothing is dropped or changed that a deployment names which has not ended.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ INVERSES: Mapping[type[Step], str] = {
     CreateTable: "drop the table, unless another deployment shares it by now",
     AddFields: "drop the columns that no other deployment names",
     WidenField: "nothing: every value of the narrower type is one of the wider type, and Iceberg does not narrow",
-    SetSort: "set the order from before, unless another deployment has set one since",
-    SetPartition: "set the partition key from before, unless another deployment has set one since",
+    SetSort: "set the previous sort order, unless another deployment has set one since",
+    SetPartition: "set the previous partition key, unless another deployment has set one since",
     PlaceCursors: "nothing: the cursors go with the table",
     Activate: "stop the deployment's flows, release the snapshots that its histories read, drop its clones",
-    CheckRows: "nothing: it only looked",
+    CheckRows: "nothing: it only read",
     CatchUp: "nothing: it only waited",
 }
-"""By kind of step, what undoes it."""
+"""What undoes each kind of step."""
 
 
 def is_undone(store: StateStore, deployment: Deployment) -> bool:
@@ -117,7 +117,7 @@ def _drop_fields(core: Core, deployment: Deployment, table: str, names: Collecti
 
 
 def _was_set_later(store: StateStore, deployment: Deployment, step: SetSort | SetPartition) -> bool:
-    """Whether a later deployment that is not over has a step of this kind on this table."""
+    """Whether a later deployment that has not ended has done a step of this kind on this table."""
     later = [each for each in _other_deployments(store, deployment) if each.id > deployment.id]
     entries = (entry for each in later for entry in store.journal.entries(each.id))
     made = (step_from_json(entry.step) for entry in entries if entry.done)

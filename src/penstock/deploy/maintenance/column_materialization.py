@@ -1,7 +1,7 @@
-"""Write the values of bridged columns into the files of live's tables, so that reading them costs nothing any more.
+"""Write the values of bridged columns into the files of live's tables, so that readers need not compute them any more.
 
 In: the live manifest. Out: rewritten files, and manifests that say up to which `_seq` columns are stored. Invariant:
-right at every moment: until a manifest says that rows are materialized, readers compute the same values.
+answers do not change: until a manifest says that rows are materialized, readers compute the same values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from penstock.crash_points import crash_point
 from penstock.deploy.runtime.core import Core
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.flow.lag import find_lags
 from penstock.lake.maintenance.rewrite import materialize_columns
@@ -35,10 +35,11 @@ log = logging.getLogger("penstock.deploy")
 
 @dataclass(frozen=True, slots=True)
 class BridgedColumns:
-    """Columns of one table that readers compute for rows with after < `_seq` <= upto that meet the condition `seen`."""
+    """Columns of one table that readers compute for the rows with after < `_seq` <= upto."""
 
     table: str
     seen: str
+    """Spark SQL condition for the rows that the version accepts."""
     columns: tuple[BoundColumn, ...]
     after: int
     upto: int
@@ -51,7 +52,7 @@ class ColumnMaterializer:
         self._core = core
         self._most = most
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="settling", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="materializer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -115,7 +116,7 @@ def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:
 
 
 def materialized_share(binding: Binding) -> float:
-    """The share (0 to 1) of the rows from before the cutover in which every column of the binding is stored."""
+    """The share (0 to 1) of the rows up to the cutover offset in which every column of the binding is stored."""
     shares = (
         (before.settled + 1) / (before.cut + 1) for _, before in _computed_columns(binding) if before.cut is not None
     )
@@ -123,7 +124,8 @@ def materialized_share(binding: Binding) -> float:
 
 
 def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
-    """The columns that reading computes; a constant or another column is not worth a rewrite."""
+    """The columns that readers compute, without those that are only a constant or another column: these are not worth
+    rewriting files."""
     for column in binding.columns:
         if column.before is not None and not expression_facts(column.before.expression).is_cheap:
             yield column, column.before
@@ -131,7 +133,7 @@ def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
 
 def _stored_value(column: BoundColumn, seen: str) -> str:
     """Spark SQL of the stored value. Rows that the version does not accept may hold values that cannot be computed."""
-    assert column.before is not None, "only columns with an expression are unsettled"
+    assert column.before is not None, "only columns with an expression are materialized"
     stored = f"CAST({column.before.expression} AS {spark_type(column.type)})"
     return f"CASE WHEN {seen} THEN {stored} ELSE {quote_identifier(column.physical)} END"
 

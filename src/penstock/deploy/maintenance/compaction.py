@@ -24,7 +24,7 @@ from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import CompactionLimits, DataFile, compaction_runs, list_data_files
 from penstock.lake.maintenance.rewrite import RewriteResult, compact_files, rewrite_files, sort_expressions
 from penstock.lake.maintenance.shared_files import set_properties
-from penstock.lake.read.bindings import column_value
+from penstock.lake.read.bindings import bound_column_value
 from penstock.lake.read.engine_merge import compacted_relation
 from penstock.lake.spark.cancellation import time_limit
 from penstock.model.deployment import Deployment
@@ -35,7 +35,7 @@ from penstock.model.types import AggregateFunction, Float, SimpleAggregateFuncti
 from penstock.sql.spark_text import quote_identifier
 
 TURN = 10.0
-"""Seconds after which no further run is begun: the other tables have their turn, and a server that stops
+"""Seconds after which no further run of this table begins, so that other tables get their turn, and a stopping server
 does not wait."""
 
 MERGED = "penstock.merged"
@@ -89,20 +89,21 @@ WITHOUT_ORDER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TableMerge:
-    """How a table's rows merge: by the rule of this binding, as every version reads it. Rows that only some
-    versions see stay `apart` from those that others see."""
+    """How a table's rows merge, the same for every version that reads it."""
 
     binding: Binding
     rule: Merge
+    """The merge rule of the binding."""
     apart: tuple[str, ...]
+    """Physical columns that must be equal for rows to merge: rows that only some versions see stay apart."""
 
 
 def find_table_merge(on: MaintainedTable, deployments: Iterable[Deployment]) -> TableMerge | None:
-    """How the table may be merged; None if it may not."""
+    """How the rows of the table may be merged; None if they may not."""
     first = on.bindings[0] if on.bindings and not on.others else None
     if first is None or first.merge is None or _triggers_view(on.table.id, deployments):
         return None
-    # With a TTL, what a later row hides now might be seen again when that has expired.
+    # With a TTL, an older row that a later one replaces now would be visible again once the later one has expired.
     same = all((each.merge, each.columns, each.keeps) == (first.merge, first.columns, None) for each in on.bindings)
     if not same or not _can_merge_in_parts(first.merge, first):
         return None
@@ -114,7 +115,7 @@ def merged_rows(how: TableMerge, view: str, stored: Sequence[tuple[str, str]]) -
     physical = [name for name, _ in stored if name != SEQ]
     logical = [(column.name, column.type) for column in how.binding.columns]
     carried: list[tuple[str, Type]] = [(_physical_alias(name), String()) for name in physical]
-    values = [f"{column_value(column)} AS {quote_identifier(column.name)}" for column in how.binding.columns]
+    values = [f"{bound_column_value(column)} AS {quote_identifier(column.name)}" for column in how.binding.columns]
     values += [f"{quote_identifier(name)} AS {quote_identifier(_physical_alias(name))}" for name in physical]
     rows = f"(SELECT {', '.join(values)}, {SEQ} FROM {quote_identifier(view)})"
     made = {column.physical: column.name for column in how.binding.columns if column.name in _merged_columns(how.rule)}

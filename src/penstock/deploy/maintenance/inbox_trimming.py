@@ -1,8 +1,8 @@
-"""Remove raw batches that every table has, and old entries of the logs.
+"""Remove raw batches that are in every table, and old entries of the logs.
 
-In: the needs of all flows. Out: fewer files in the inbox and rows in the state store. Invariant: a batch is removed
-only if no flow, running or still to come, reads it: every landing has passed it, also the step that a restart looks at
-again, and its table cannot be made anew. Idempotency keys are never removed.
+In: what the flows still need (`RetainedData`). Out: fewer files in the inbox and rows in the state store. Invariant: a
+batch is removed only if no running or future flow reads it: every landing has passed it, including the step that a
+restart checks again, and its table cannot be rebuilt from it. Idempotency keys are never removed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from penstock.crash_points import crash_point
-from penstock.deploy.maintenance.retention import Needs
+from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.model.settings import Settings
@@ -22,15 +22,15 @@ LOT = 1_000
 """Batches that are trimmed in one transaction."""
 
 
-def trim_inbox(core: Core, batches: BatchLog, folder: Path, needs: Needs) -> int:
+def trim_inbox(core: Core, batches: BatchLog, folder: Path, retained: RetainedData) -> int:
     """Remove raw batches that nobody needs. Returns how many."""
     before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.inbox_seconds)
     trimmed = 0
     for stream, head in sorted(core.flows.arrivals.heads.items()):
-        if stream in needs.fed:
+        if stream in retained.rebuildable_streams:
             continue
-        # Nobody lands a stream without needs: its data source is gone, and its name is given to no other.
-        upto = min(needs.batches.get(stream, head), head - 1)
+        # A stream without an entry is landed by nobody: its data source is gone, and its name is not used again.
+        upto = min(retained.passed_batches.get(stream, head), head - 1)
         while lot := batches.trim(stream, upto, before, LOT):
             crash_point("trim.logged")
             for each in lot:

@@ -1,4 +1,4 @@
-"""The tables that maintenance looks after, and how its work is written to the operations log.
+"""The tables that maintenance works on, and how its work is written to the operations log.
 
 In: the records of all deployments. Out: `MaintainedTable`s; operations. Invariant: only tables of deployments that have
 not ended, and none that drifted.
@@ -23,13 +23,16 @@ from penstock.state.operations import Operation
 
 @dataclass(frozen=True, slots=True)
 class MaintainedTable:
-    """A table as the most urgent of its deployments wants it, every binding of it in any of them, and the
-    name that users know."""
+    """A table, and what all deployments that use it say about it."""
 
     table: Table
+    """The table as the most urgent of its deployments declares it: live, then previous, then ready."""
     bindings: tuple[Binding, ...]
+    """The bindings of the table in all deployments."""
     name: str
+    """The name of the data source."""
     deployment: int
+    """The id of the most urgent deployment."""
     is_quarantine: bool
     others: int = 0
     """How many deployments have the table without binding it."""
@@ -50,7 +53,7 @@ class MaintenanceCounts:
 
 
 def maintained_tables(store: StateStore, warehouse: Warehouse) -> tuple[MaintainedTable, ...]:
-    """The tables to look after, each once, without those that drifted."""
+    """The tables to maintain, each once, without those that drifted."""
     order = {"live": 0, "previous": 1, "ready": 2}
     kept = [each for each in store.deployments.list() if each.state not in ENDED]
     kept.sort(key=lambda each: order.get(each.state, 3))

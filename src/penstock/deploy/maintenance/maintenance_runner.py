@@ -1,7 +1,7 @@
 """Run the kinds of maintenance, one after the other, in a thread of its own.
 
 In: the core and `[maintenance]` of the settings. Out: smaller tables, logs and folders. Invariant: live comes first:
-nothing begins while its rows wait; what fails is logged and tried again, each time later; no flow waits for
+nothing begins while its rows wait; a task that fails is logged and retried with a growing wait; no flow waits for
 maintenance longer than one commit takes.
 """
 
@@ -16,10 +16,10 @@ from pathlib import Path
 from penstock.deploy.maintenance.compaction import compact_table
 from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_logs
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
-from penstock.deploy.maintenance.orphan_files import clean_orphans
-from penstock.deploy.maintenance.retention import Needs, find_needs
+from penstock.deploy.maintenance.orphan_cleanup import clean_orphans
+from penstock.deploy.maintenance.retention import RetainedData, find_retained_data
 from penstock.deploy.maintenance.row_ttl import delete_expired, expiry_condition
-from penstock.deploy.maintenance.snapshot_expiry import SnapshotExpiry
+from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.flow.lag import find_lags
@@ -30,8 +30,8 @@ from penstock.state.batches import BatchLog
 
 MOST_LAG = 100
 """Batches by which a flow of live may lag while maintenance runs."""
-FRESH = 5.0
-"""Seconds for which the needs of the flows are reused; less than any snapshot is kept for."""
+RETENTION_REUSE_SECONDS = 5.0
+"""Seconds for which the result of `find_retained_data` is reused; shorter than any snapshot is kept."""
 LONGEST = 3600.0
 """The longest wait, in seconds, before a task that keeps failing is tried again."""
 log = logging.getLogger("penstock.deploy")
@@ -48,11 +48,11 @@ class Maintenance(PeriodicTask):
         self._expiry = SnapshotExpiry(core)
         self._due: dict[tuple[str, str], float] = {}
         self._failures: dict[tuple[str, str], int] = {}
-        self._known: tuple[float, Needs | None] = (0.0, None)
+        self._known: tuple[float, RetainedData | None] = (0.0, None)
         self._entered = False
         self.counts = MaintenanceCounts()
 
-    def look(self) -> None:
+    def run_once(self) -> None:
         """Run the tasks that are due, one after the other, unless rows of live wait."""
         if not self._entered:
             self._core.flows.stepper.join_pool("background")
@@ -69,24 +69,24 @@ class Maintenance(PeriodicTask):
         self._run_if_due("orphans", None, settings.orphan_interval_seconds, partial(clean_orphans, self._core))
 
     def _delete_expired(self, on: MaintainedTable) -> bool:
-        return delete_expired(self._core, on, self._recent_needs())
+        return delete_expired(self._core, on, self._recent_retained_data())
 
     def _expire(self, on: MaintainedTable) -> bool:
-        return self._expiry.run(on, self._recent_needs())
+        return self._expiry.run(on, self._recent_retained_data())
 
-    def _recent_needs(self) -> Needs:
-        """A few seconds old at most. What has begun since reads a snapshot that was current then: expiry keeps
-        it for longer."""
+    def _recent_retained_data(self) -> RetainedData:
+        """What the flows need, at most RETENTION_REUSE_SECONDS old. A flow that began since then reads a snapshot that
+        was current at that time, and expiry keeps such a snapshot longer."""
         at, known = self._known
-        if known is None or time.monotonic() - at > FRESH:
-            at, known = time.monotonic(), self._find_needs()
+        if known is None or time.monotonic() - at > RETENTION_REUSE_SECONDS:
+            at, known = time.monotonic(), self._find_retained_data()
             self._known = at, known
         return known
 
-    def _find_needs(self) -> Needs:
+    def _find_retained_data(self) -> RetainedData:
         for table in frozenset().union(*self._core.flows.worker.tables.values()):
             self._core.warehouse.registry.refresh(table)  # another process writes it
-        return find_needs(self._core.warehouse.registry, self._core.store.deployments.list())
+        return find_retained_data(self._core.warehouse.registry, self._core.store.deployments.list())
 
     def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run a task if it is due. A task that fails is due again later, the wait doubling each time."""
@@ -114,7 +114,7 @@ class Maintenance(PeriodicTask):
         return any(each.head - each.at > MOST_LAG for each in late)
 
     def _allow_shared_deletes(self) -> bool:
-        """Let tables delete their own files again once the clone that shared them is dropped."""
+        """Allow tables to delete their own files again once the clone that shared these files is dropped."""
         core = self._core
         homes = {
             table: found
@@ -129,7 +129,8 @@ class Maintenance(PeriodicTask):
         return changed
 
     def _allow_deletes(self, table: str) -> bool:
-        """The same for one table, checked again while nobody can clone it."""
+        """Allow one table to delete its own files, if that still holds now that nobody can clone it. Returns whether
+        its properties changed."""
         core = self._core
         fresh = {
             each: found
@@ -142,5 +143,5 @@ class Maintenance(PeriodicTask):
         return bool(wanted)
 
     def _trim_logs(self) -> bool:
-        batches = trim_inbox(self._core, self._batches, self._inbox, self._recent_needs())
+        batches = trim_inbox(self._core, self._batches, self._inbox, self._recent_retained_data())
         return bool(batches + trim_logs(self._core.settings, self._core.store))

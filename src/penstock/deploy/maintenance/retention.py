@@ -1,8 +1,8 @@
-"""Which snapshots and raw batches the flows still need, those that run and those that may begin.
+"""Which snapshots and raw batches the flows still need: running flows, and flows that may begin.
 
-In: the deployments that have not ended, and the progress in the tables. Out: `Needs`. Invariant: errs on the side of
-keeping. A flow that has not begun where it will begin, and a table that gets its cursors from another one's, keep all
-that they might read.
+In: the deployments that have not ended, and the progress in the tables. Out: `RetainedData`. Invariant: in
+doubt, data is kept. A flow whose starting point is not known yet, and a table that inherits its cursors from another
+table, keep everything they might read.
 """
 
 from __future__ import annotations
@@ -21,41 +21,45 @@ ENDED: tuple[DeploymentState, ...] = ("failed", "retired", "discarded")
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """By table the snapshots up to which somebody has read it: they and all that follow are needed; so are
-    those of `marks`, which nobody reads, for the progress that they hold; `all` are tables of which every
-    one is. By stream the last raw batch that nobody needs any more, as far as it is known; a stream of `fed`
-    may be landed again from its first batch: views feed its table too, which can be made anew."""
+class RetainedData:
+    """The snapshots and raw batches that flows still need."""
 
-    snapshots: dict[str, set[int]] = field(default_factory=dict)
-    marks: dict[str, int] = field(default_factory=dict)
-    all: set[str] = field(default_factory=set)
-    batches: dict[str, int] = field(default_factory=dict)
-    fed: set[str] = field(default_factory=set)
+    read_snapshots: dict[str, set[int]] = field(default_factory=dict)
+    """By table, the snapshots up to which flows have read it: these and all later ones are needed."""
+    progress_snapshots: dict[str, int] = field(default_factory=dict)
+    """By table, the snapshot that is needed for the progress that it records; no flow reads its rows."""
+    whole_tables: set[str] = field(default_factory=set)
+    """Tables whose snapshots are all needed."""
+    passed_batches: dict[str, int] = field(default_factory=dict)
+    """By stream, the last raw batch that no flow needs any more; a stream without an entry has no such flow."""
+    rebuildable_streams: set[str] = field(default_factory=set)
+    """Streams that may be landed again from their first batch, since views write their tables too and such tables can
+    be rebuilt."""
 
-    def snapshot(self, table: str, id: int) -> None:
-        self.snapshots.setdefault(table, set()).add(id)
+    def keep_from_snapshot(self, table: str, id: int) -> None:
+        """Record that a snapshot of a table and all later ones are needed."""
+        self.read_snapshots.setdefault(table, set()).add(id)
 
-    def of(self, table: str) -> set[int]:
+    def needed_snapshots(self, table: str) -> set[int]:
         """The snapshots of a table that are needed together with all later ones."""
-        mark = {self.marks[table]} if table in self.marks else set()
-        return self.snapshots.get(table, set()) | mark
+        progress = {self.progress_snapshots[table]} if table in self.progress_snapshots else set()
+        return self.read_snapshots.get(table, set()) | progress
 
-    def after(self, stream: str, batch: int) -> None:
+    def keep_after_batch(self, stream: str, batch: int) -> None:
         """Record that the batches of a stream after this one are needed."""
-        self.batches[stream] = min(batch, self.batches.get(stream, batch))
+        self.passed_batches[stream] = min(batch, self.passed_batches.get(stream, batch))
 
 
-def find_needs(registry: TableRegistry, deployments: Iterable[Deployment]) -> Needs:
-    """What the flows of all deployments need that have not ended."""
-    found = Needs()
+def find_retained_data(registry: TableRegistry, deployments: Iterable[Deployment]) -> RetainedData:
+    """What the flows of all deployments that have not ended need."""
+    found = RetainedData()
     for deployment in deployments:
         if deployment.state not in ENDED:
             _add_manifest(registry, deployment.manifest, found)
     return found
 
 
-def _add_manifest(registry: TableRegistry, manifest: Manifest, found: Needs) -> None:
+def _add_manifest(registry: TableRegistry, manifest: Manifest, found: RetainedData) -> None:
     fed = {view.table for view in manifest.views}
     for flow in manifest.flows:
         match flow:
@@ -66,24 +70,25 @@ def _add_manifest(registry: TableRegistry, manifest: Manifest, found: Needs) -> 
             case Landing():
                 _add_landing(registry, flow, found)
                 if flow.table in fed:
-                    found.fed.add(flow.stream)
+                    found.rebuildable_streams.add(flow.stream)
 
 
-def _add_view(registry: TableRegistry, view: View, found: Needs) -> None:
+def _add_view(registry: TableRegistry, view: View, found: RetainedData) -> None:
     source = view.trigger.binding.table
     match registry.cursor(view.table, view.id):
         case TailCursor(snapshot) | HistoryCursor(snapshot, _):
-            found.snapshot(source, snapshot)
+            found.keep_from_snapshot(source, snapshot)
         case None if view.starts in ("met", "resumed"):
-            found.all.add(source)  # the meeting is looked for among its snapshots
+            found.whole_tables.add(source)  # the snapshot of its barrier has to be found
 
 
-def _add_copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Needs) -> None:
-    """The needs of a copy that is not complete: it will hand over cursors as of the snapshot that it reads."""
+def _add_copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: RetainedData) -> None:
+    """What a copy that is not complete needs: at its end the new table's flows get the cursors that the old table's
+    flows had at the snapshot that is copied."""
     cursor = registry.cursor(copy.table, copy.id)
     if not isinstance(cursor, HistoryCursor):
         return
-    found.snapshot(copy.source.table, cursor.snapshot)
+    found.keep_from_snapshot(copy.source.table, cursor.snapshot)
     try:
         then = registry.snapshots(copy.source.table).at(cursor.snapshot)
     except KeyError:
@@ -94,41 +99,41 @@ def _add_copy(registry: TableRegistry, manifest: Manifest, copy: Copy, found: Ne
             _add_inherited(manifest, copy, new, then[old], found)
 
 
-def _add_inherited(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: Needs) -> None:
+def _add_inherited(manifest: Manifest, copy: Copy, flow: str, at: Progress, found: RetainedData) -> None:
     for each in manifest.flows_into(copy.table):
         if each.id != flow:
             continue
         if isinstance(each, View) and isinstance(at.cursor, (TailCursor, HistoryCursor)):
-            found.snapshot(each.trigger.binding.table, at.cursor.snapshot)
+            found.keep_from_snapshot(each.trigger.binding.table, at.cursor.snapshot)
         elif isinstance(each, Landing) and isinstance(at.cursor, BatchCursor):
-            found.after(each.stream, at.cursor.number)
+            found.keep_after_batch(each.stream, at.cursor.number)
 
 
-def _add_everything(manifest: Manifest, copy: Copy, found: Needs) -> None:
+def _add_everything(manifest: Manifest, copy: Copy, found: RetainedData) -> None:
     for each in manifest.flows_into(copy.table):
         if isinstance(each, View):
-            found.all.add(each.trigger.binding.table)
+            found.whole_tables.add(each.trigger.binding.table)
         elif isinstance(each, Landing):
-            found.after(each.stream, 0)
+            found.keep_after_batch(each.stream, 0)
 
 
-def _add_landing(registry: TableRegistry, landing: Landing, found: Needs) -> None:
-    """After a crash the batches of the last step are read again, for the quarantine: those after the step
-    before, which is known from its snapshot."""
+def _add_landing(registry: TableRegistry, landing: Landing, found: RetainedData) -> None:
+    """After a crash the batches of the last step are read again for the quarantine: those after the last batch of the
+    step before it, which the snapshot of that step records."""
     now = registry.snapshots(landing.table)
     at = _landed_snapshots(now, landing.id)
     if not at:
-        found.after(landing.stream, 0)
+        found.keep_after_batch(landing.stream, 0)
         return
     last = at[-1][1]
     before = next(((id, number) for id, number in reversed(at) if number < last), None)
     if before is not None:
-        found.marks[landing.table] = before[0]
-    found.after(landing.stream, before[1] if before is not None else 0)
+        found.progress_snapshots[landing.table] = before[0]
+    found.keep_after_batch(landing.stream, before[1] if before is not None else 0)
 
 
 def _landed_snapshots(now: Snapshots, flow: str) -> list[tuple[int, int]]:
-    """The snapshots that record how far a landing is, each with its batch number."""
+    """The snapshots that record the progress of a landing, each with its batch number."""
     return [
         (snapshot.id, at.cursor.number)
         for snapshot in now.line

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
-from penstock.deploy.maintenance.retention import Needs
+from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import DataFile, list_data_files
@@ -23,7 +23,7 @@ from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 
 SHARE = 4
-"""A file is rewritten once one row in SHARE has expired."""
+"""A file is rewritten once at least one of SHARE rows has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ def expiry_condition(on: MaintainedTable) -> str | None:
     return " AND ".join(sorted({f"NOT coalesce({unexpired_condition(each)}, false)" for each in on.bindings}))
 
 
-def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
+def delete_expired(core: Core, on: MaintainedTable, retained: RetainedData) -> bool:
     """Delete expired rows from some of the table's files. Returns whether there were any."""
     expired, table = expiry_condition(on), on.table.id
     now = core.warehouse.registry.snapshots(table)
     if expired is None or now.current is None:
         return False
-    files = files_read_by_all(core.warehouse, on, needs, list_data_files(core.warehouse.lake, table, now.current.id))
+    files = files_read_by_all(core.warehouse, on, retained, list_data_files(core.warehouse.lake, table, now.current.id))
     counted = _count_expired(core, now.current.id, expired, on.table.id, files)
     whole = [each.file for each in counted if each.expired == each.file.rows]
     parts = [each.file for each in counted if each.expired < each.file.rows <= each.expired * SHARE]
@@ -78,14 +78,14 @@ def delete_expired(core: Core, on: MaintainedTable, needs: Needs) -> bool:
 
 
 def files_read_by_all(
-    warehouse: Warehouse, on: MaintainedTable, needs: Needs, files: tuple[DataFile, ...]
+    warehouse: Warehouse, on: MaintainedTable, retained: RetainedData, files: tuple[DataFile, ...]
 ) -> tuple[DataFile, ...]:
-    """The files whose rows every flow out of the table has read: those it has not read yet came later than
-    the snapshot that it has read up to."""
+    """The files whose rows every flow that reads the table has read: files that are not newer than the snapshots up to
+    which the flows have read."""
     table = on.table.id
-    if table in needs.all:
+    if table in retained.whole_tables:
         return ()
-    readers = needs.snapshots.get(table, set())
+    readers = retained.read_snapshots.get(table, set())
     found = physical_tables.load_table(warehouse.lake, table)
     known = {each.snapshot_id: each.sequence_number or 0 for each in found.metadata.snapshots} if found else {}
     if not readers <= known.keys():

@@ -1,8 +1,8 @@
 """One server owns a project's folder: a lock on a file, which ends with the process that holds it.
 
 In: the folder of the embedded state, and a heartbeat that shows whether its owner lives. Out: a `FolderLock`.
-Invariant: nobody opens the lake while an earlier server of this folder, or its JVM, still runs: one that shows no
-heartbeat is ended first.
+Invariant: nobody opens the lake while an earlier server of this folder, or its JVM, still runs: a server without a
+heartbeat is killed first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from penstock.errors import Conflict
 LOCK, RECORD = "owner.lock", "server.json"
 JVM_GRACE = 5.0
 STALL = 20.0
-"""Seconds without a heartbeat after which an owner is taken for dead or stopped."""
+"""Seconds without a heartbeat after which an owner counts as dead or suspended."""
 LOOK = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process; `started` tells it from a later one with the same id."""
+    """A process: its id and its start time, which distinguishes it from a later process with the same id."""
 
     id: int
     started: float
@@ -48,7 +48,7 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class ServerRecord:
-    """What the owner writes about itself: the process of the server and of its JVM, its address and its machine."""
+    """What the owner writes about itself: the processes of the server and its JVM, its address, and its machine."""
 
     server: ProcessId
     jvm: ProcessId | None
@@ -78,10 +78,10 @@ class FolderLock:
 def take_folder(
     home: Path, waiting: Callable[[ServerRecord | None], None] | None, sign: Callable[[], object]
 ) -> FolderLock:
-    """Take the folder. While another server has it, `waiting` is called once with what that says of
-    itself and the call blocks; with None it raises Conflict instead. `sign` gives something that
-    changes while the owner lives; where it does not for STALL seconds, a process of this machine is
-    ended: it is stopped or hangs, and must not wake up as a second writer."""
+    """Take the folder. While another server has it, the call blocks; `waiting` gets the owner's record, once. Raises
+    Conflict if another server has it and `waiting` is None. `sign` returns the owner's heartbeat value. If it does not
+    change for STALL seconds and the owner runs on this machine, the owner is killed: it is suspended or hangs, and must
+    not wake up as a second writer."""
     home.mkdir(parents=True, exist_ok=True)
     lock = (home / LOCK).open("ab")
     if not _try_lock(lock):
@@ -123,7 +123,7 @@ def end_server(owner: ServerRecord | None) -> None:
 
 
 def read_record(home: Path) -> ServerRecord | None:
-    """What the owner (or the last one) wrote; None if there is no readable record."""
+    """The record of the present or last owner; None if there is no readable record."""
     try:
         read = orjson.loads((home / RECORD).read_bytes())
         jvm = ProcessId(**read["jvm"]) if read["jvm"] else None
@@ -137,7 +137,7 @@ def _describe_owner(owner: ServerRecord | None) -> str:
 
 
 def end_jvm(before: ServerRecord | None) -> None:
-    """End the JVM of an earlier server: it ends with its Python, or is killed after JVM_GRACE seconds."""
+    """Wait until the JVM of an earlier server has ended; it is killed after JVM_GRACE seconds."""
     process = before.jvm.find() if before and before.jvm else None
     if process is None:
         return
@@ -153,7 +153,7 @@ def end_jvm(before: ServerRecord | None) -> None:
 
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-"""Linux makes it anew at each start: process ids of another one mean nothing. Source: random(4)."""
+"""A random id that Linux makes at each boot; process ids of another boot mean nothing. Source: random(4)."""
 
 
 @cache

@@ -1,6 +1,6 @@
 """Take the lease of the state store, renew it, and notice when another server has taken it over.
 
-In: the lease, and what this server says of itself. Out: `LeaseKeeper`, a thread that sends heartbeats. Invariant: the
+In: the lease, and the record of this server. Out: `LeaseKeeper`, a thread that sends heartbeats. Invariant: the
 lease is taken only from an owner that released it, that is known to be dead, or that sent no heartbeat for STALL
 seconds by this machine's own clock (no two clocks are compared); a server that lost it learns so within a few
 heartbeats and writes nothing in between.
@@ -24,9 +24,10 @@ log = logging.getLogger("penstock.deploy")
 
 
 def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseRecord], None] | None) -> None:
-    """Take the lease, sooner or later. Who waits for another owner calls `waiting` once; with None
-    it raises Conflict instead. An owner of this machine that sends no heartbeat is ended first, with its
-    Java: it may have been stopped while it had SQLite's only lock, of the store or of the catalog."""
+    """Take the lease; blocks while another server holds it, and `waiting` gets that server's lease record, once. Raises
+    Conflict if another server holds it and `waiting` is None. An owner on this machine that sends no heartbeat is
+    killed first, with its JVM: it may have been suspended while it held SQLite's only lock, of the store or of the
+    catalog."""
     seen, since, reported = lease.read(), time.monotonic(), False
     while True:
         gone, silent = seen.is_free or _is_dead(seen, me), time.monotonic() - since > STALL
@@ -47,7 +48,7 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
         time.sleep(LOOK)
         now = read_heartbeat(lease)
         if now != seen:
-            # A store that does not answer says nothing about the owner.
+            # If the store does not answer, nothing is known about the owner: wait STALL seconds again.
             seen, since = now or seen, time.monotonic()
 
 
@@ -73,11 +74,11 @@ def describe_server(home: Path, server: ProcessId, url: str) -> Mapping[str, obj
 
 
 def _is_dead(seen: LeaseRecord, me: Mapping[str, object]) -> bool:
-    """An owner of this machine whose process is gone, or was this very process before it began anew."""
-    said = seen.owner.get("server")
-    if seen.owner.get("host") != me["host"] or not isinstance(said, list):
+    """Whether the owner ran on this machine and its process has ended, or is this process itself (after a restart)."""
+    server = seen.owner.get("server")
+    if seen.owner.get("host") != me["host"] or not isinstance(server, list):
         return False
-    return said == me["server"] or ProcessId(*said).find() is None
+    return server == me["server"] or ProcessId(*server).find() is None
 
 
 class LeaseKeeper:
@@ -87,7 +88,7 @@ class LeaseKeeper:
         self._lease = lease
         self._lost = lost
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tenure", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="lease keeper", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -106,5 +107,7 @@ class LeaseKeeper:
             except Fenced:
                 self._lost()
                 return
-            except Exception:  # the store may come back; who takes over meanwhile guards its writes
+            except (
+                Exception
+            ):  # the store may come back; if another server takes over meanwhile, its lease rejects our writes
                 log.exception("lease heartbeat failed")

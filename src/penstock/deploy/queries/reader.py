@@ -1,7 +1,7 @@
 """Answer SQL and endpoints from the tables of one deployment.
 
 In: SQL, or the name of an endpoint or a copy, and a reference to a deployment. Out: a result, or rows in a file.
-Invariant: the deployment is looked up once, before anything is read: an answer is of one version.
+Invariant: the deployment is looked up once, before anything is read, so an answer comes from one version.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from typing import BinaryIO, TypeAlias
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
-from penstock.lake.read.bindings import Latest, binding_relation, merged_relation, rejected_relation
-from penstock.lake.read.query import QueryLimits, QueryResult, choose_session, run_query, split_totals, write_lines
+from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
+from penstock.lake.read.query_execution import (
+    QueryLimits,
+    QueryResult,
+    choose_session,
+    run_query,
+    split_totals,
+    write_lines,
+)
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
@@ -31,28 +38,30 @@ from penstock.template.render_frame import Parameter, RenderInput
 
 MOST_COMPILED = 64
 MOST_ASKED = 512
-"""At most so many different calls of endpoints are kept compiled for each deployment."""
+"""The most calls of endpoints whose compiled SQL is cached for each deployment."""
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 
 
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
-"""The name of an endpoint, and the values that a call gives to its parameters."""
+"""The name of an endpoint, and the parameter values of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryableProject:
-    """A deployment's project, the dialect of its SQL and, as they are asked for, its endpoints: the names of
-    their parameters, and what they compile to by the values of these."""
+    """A deployment's project, with caches of what its endpoints compile to."""
 
     project: Project
     dialect: Dialect
+    """The dialect of its SQL."""
     endpoints: dict[EndpointCall, Query] = field(default_factory=dict)
+    """The compiled queries, by endpoint and parameter values."""
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The names of the parameters, by endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpooledRows:
-    """How many rows a copy wrote to a file, from which deployment and for which stream."""
+    """The rows that a copy wrote to a file: their deployment, the stream they are for, and how many they are."""
 
     deployment: int
     stream: str
@@ -60,7 +69,7 @@ class SpooledRows:
 
 
 def allow_all(name: str) -> bool:
-    """For a caller that may read every name."""
+    """The permission of a caller that may read every name."""
     return True
 
 
@@ -82,8 +91,9 @@ class QueryReader:
         may: Callable[[str], bool] = allow_all,
         parameters: Mapping[str, Parameter] = NO_PARAMETERS,
     ) -> QueryResult:
-        """Run a SELECT over the data sources, quarantines and pipes of a deployment that may be read. A pipe is
-        a grant of its own: what it reads need not be allowed."""
+        """Run a SELECT over the data sources, quarantines and pipes of a deployment. `may` says which names may be
+        read; a pipe needs only its own permission, not those of what it reads. Raises Forbidden, and what compiling and
+        running raise."""
         given = RenderInput("call", parameters, self._secrets)
         with self._reading(ref) as deployment:
             compiled, asked = self._compiled_project(deployment), Text(text, Location("query"))
@@ -99,15 +109,15 @@ class QueryReader:
             return self._run_query(self._compile_endpoint(compiled, name, parameters), deployment.manifest)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
-        """The data source that a copy of the live deployment writes to. Raises NotFound, InvalidRequest and
-        InvalidQuery where it cannot be run so."""
+        """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
+        InvalidRequest or InvalidQuery if it cannot be run with these parameters."""
         return self._compile_copy(self._compiled_project(self._core.board.readable("live")), name, parameters).target
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows:
-        """Write the rows of a copy of the live deployment, as its target takes them, a line each. Raises what
-        `target` raises, and Stopped."""
+        """Write the rows of a copy of the live deployment to `file`, as NDJSON that the target accepts. Raises what
+        `target` raises, and WorkCancelled if `stops` returns true."""
         with self._reading("live") as deployment:
             rows = self._compile_copy(self._compiled_project(deployment), name, parameters)
             landing = deployment.manifest.landing(rows.target)
@@ -140,8 +150,8 @@ class QueryReader:
 
     @contextmanager
     def _reading(self, ref: str) -> Iterator[Deployment]:
-        """The deployment, whose tables stay until the answer is there. It is looked up again once it is
-        held: it may have been retired in between."""
+        """The deployment; its tables are not dropped before the block ends. It is looked up again once its readers are
+        counted, since it may have been retired in between."""
         while True:
             deployment = self._core.board.readable(ref)
             with self._core.board.readers.reading(deployment.id):
@@ -191,7 +201,7 @@ def _as_datasource(binding: Binding) -> DataSource:
 
 def _relation(manifest: Manifest, read: SourceRead) -> str:
     binding = manifest.binding(read.datasource)
-    assert binding is not None, f"{read.datasource} compiled, so the manifest binds it"
+    assert binding is not None, f"{read.datasource} was compiled, so the manifest has a binding for it"
     if binding in manifest.quarantines:
-        return rejected_relation(binding, Latest())
-    return merged_relation(binding) if read.final else binding_relation(binding, Latest())
+        return rejected_relation(binding, CurrentRows())
+    return merged_relation(binding) if read.final else binding_relation(binding, CurrentRows())

@@ -23,6 +23,6 @@ def read_template_secrets(environ: Mapping[str, str] = os.environ) -> Mapping[st
 
 
 def _quoted_forms(value: str) -> tuple[str, ...]:
-    """The text of a secret as it may appear in SQL, and so in an error."""
+    """The forms in which a secret may appear in SQL, and so in an error message."""
     in_clickhouse = text_literal(value)[1:-1]
     return value, in_clickhouse, value.replace("'", "''"), value.replace("\\", "\\\\").replace("'", "''")

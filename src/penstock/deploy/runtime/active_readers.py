@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 
 class ActiveReaders:
-    """Thread-safe. `idle` is called when nobody reads a deployment any more."""
+    """Counts the queries that read each deployment. Thread-safe. `idle` is called with a deployment's id when its last
+    query ends."""
 
     def __init__(self, idle: Callable[[int], None]):
         self._idle = idle
@@ -22,13 +23,14 @@ class ActiveReaders:
 
     @property
     def read(self) -> frozenset[int]:
-        """The ids of the deployments that somebody reads."""
+        """The ids of the deployments that a query reads."""
         with self._guard:
             return frozenset(id for id, count in self._counts.items() if count)
 
     @contextmanager
     def reading(self, deployment: int) -> Iterator[None]:
-        """A query of the deployment, from before its tables are looked up until its last row is there."""
+        """Count a query of the deployment for the block: from before its tables are looked up until its last row is
+        read."""
         with self._guard:
             self._counts[deployment] += 1
         try:

@@ -1,15 +1,15 @@
-"""What a deployment is carried out with: the few functions that need nearly everything get this one value.
+"""`Core`: the opened parts of a running pipeline in one value, for functions that need nearly all of them.
 
-In: what `pipeline` opened. Out: `Core`. Invariant: holds references only and decides nothing; a function that
-needs one or two of its values is given those, not the core.
+In: the parts that `pipeline` opened. Out: `Core`. Invariant: holds references only and decides nothing; a function that
+needs only one or two of the parts gets those instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.deploy.runtime.deployment_board import DeploymentBoard
 from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -18,11 +18,16 @@ from penstock.model.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The settings, the tables, the records, the flows, and the deployments that run."""
+    """The parts of a running pipeline."""
 
     settings: Settings
     warehouse: Warehouse
+    """The tables."""
     store: StateStore
+    """The records."""
     flows: RunningFlows
+    """What moves rows."""
     board: DeploymentBoard
+    """The running deployments."""
     projects: ProjectCache
+    """The parsed projects of deployments."""

@@ -14,7 +14,7 @@ log = logging.getLogger("penstock.deploy")
 
 
 class PeriodicTask(ABC):
-    """Subclasses say what `look` does."""
+    """A thread that calls `run_once` every `seconds` seconds. Subclasses implement `run_once`."""
 
     def __init__(self, name: str, seconds: float):
         self._seconds = seconds
@@ -22,20 +22,20 @@ class PeriodicTask(ABC):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @abstractmethod
-    def look(self) -> object:
-        """Once; called by the thread, and by whoever wants to know now."""
+    def run_once(self) -> object:
+        """Do the task once. The thread calls it; it may be called at other times too."""
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Waits for a look that is under way."""
+        """End the thread; waits for a run that has begun."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
         while not self._stop.wait(self._seconds):
             try:
-                self.look()
+                self.run_once()
             except Exception:  # the store or the catalog may be away for a while
-                log.exception("%s: a look failed", self._thread.name)
+                log.exception("%s: a run failed", self._thread.name)

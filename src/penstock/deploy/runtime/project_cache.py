@@ -1,7 +1,7 @@
 """The parsed projects of deployments, each parsed once.
 
-In: a saved deployment, whose files never change. Out: its `LoadedProject` project. Invariant: at most
-MOST_PROJECTS are kept, those that were asked for last; thread-safe.
+In: a saved deployment, whose files never change. Out: its `LoadedProject`. Invariant: at most MOST_PROJECTS are kept,
+the most recently used ones; thread-safe.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The parts that move rows, and how far find_lags a version of the pipeline is.
+"""The parts that move rows, and how far a version of the pipeline lags behind the batch log.
 
 In: the scheduler, its stepper and the worker process. Out: `RunningFlows`: tables held exclusively, late and failing
 flows, lag in seconds. Invariant: a table that is held exclusively is written by nobody else, in either process.
@@ -21,18 +21,22 @@ from penstock.model.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class RunningFlows:
-    """What moves rows: the batches that arrived, the scheduler and its stepper, and the worker process that fills
-    large histories."""
+    """The parts that move rows."""
 
     registry: TableRegistry
     arrivals: Arrivals
+    """The batches that arrived."""
     stepper: Stepper
+    """Runs one step of a flow."""
     scheduler: Scheduler
+    """Decides which flow is stepped next."""
     worker: WorkerSupervisor
+    """Fills large histories in a worker process."""
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:
-        """Hold the tables: whatever writes them ends first, and nothing begins until the block ends."""
+        """Lock the tables for the block: running steps that write them end first, and none begins before the block
+        ends."""
         held = set(tables)
         halted = any(held & filled for filled in self.worker.tables.values())
         with self.worker.halted() if halted else nullcontext(), self.scheduler.exclusive(held):
@@ -46,11 +50,12 @@ class RunningFlows:
         self, manifest: Manifest, heads: Mapping[str, int], excused: Collection[tuple[str, str]]
     ) -> tuple[FlowLag, ...]:
         """The flows of a version that have not reached the batch numbers in `heads`, without the tables that the
-        `excused` flows block: a branch that fails must not keep anybody from promoting what mends it."""
+        `excused` flows block: a failing branch must not prevent the promotion of the version that corrects it."""
         blocked = blocked_tables(manifest, excused) if excused else ()
         return tuple(each for each in find_lags(self.registry, manifest, heads) if each.table not in blocked)
 
     def lag(self, manifest: Manifest) -> float:
-        """Seconds that the oldest row has waited which a version lacks; branches that fail do not count."""
+        """Seconds that the oldest row has waited which is not in all tables of a version yet; tables that failing flows
+        block do not count."""
         late = self.late(manifest, self.arrivals.heads, self.failing())
         return max((self.arrivals.seconds_waiting(each.stream, each.at) for each in late), default=0.0)

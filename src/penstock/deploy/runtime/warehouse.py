@@ -1,4 +1,4 @@
-"""The tables of a running pipeline, as the parts that read and change them are given them.
+"""`Warehouse`: what is needed to read and change the tables of a running pipeline.
 
 In: an opened `Lake`. Out: `Warehouse`. Invariant: holds references only and decides nothing.
 """
@@ -14,8 +14,11 @@ from penstock.lake.spark.session import Lake
 
 @dataclass(frozen=True, slots=True)
 class Warehouse:
-    """The tables: Spark and the catalog, what each table was made as, and how far each one is."""
+    """Access to the tables."""
 
     lake: Lake
+    """Spark and the catalog."""
     recorded: RecordedTables
+    """The record of each table as Penstock made it."""
     registry: TableRegistry
+    """The snapshots and the progress of each table."""

@@ -41,16 +41,17 @@ from penstock.state.made_tables import MadeTables
 from penstock.state.operations import OperationsLog
 
 NICE = 5
-"""The child gives way to the server where both want the processor: a third of the share of a thread of it. With 10, a
-tenth, a server at full speed kept the child from starting for minutes."""
+"""The nice value of the worker, which leaves the processor to the server: a worker thread gets a third of the share of
+a server thread. With 10 (a tenth), a server at full load kept the worker from starting for minutes."""
 REST = 0.3
 LONGEST_REST = 30.0
 IDLE = 60.0
 
 
 class _SupervisorInput:
-    """What the keeper says; the process ends with it. It is read without a buffer: Python cannot end (it aborts, and
-    the keeper never hears that all is done) while another thread waits in the buffer of standard input."""
+    """What the supervisor writes to standard input; when it ends, the worker ends. It is read without a buffer: while a
+    thread waits inside the buffer of standard input, Python aborts at its exit, and the supervisor would not get the
+    exit code."""
 
     def __init__(self) -> None:
         self._lines = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - as long as the process
@@ -67,18 +68,18 @@ class _SupervisorInput:
 
 
 def main() -> int:
-    heard = _SupervisorInput()
-    order = heard.order()
+    supervisor_input = _SupervisorInput()
+    order = supervisor_input.order()
     register_secrets(secret_values(order.settings))
-    threading.Thread(target=heard.listen, name="keeper", daemon=True).start()
+    threading.Thread(target=supervisor_input.listen, name="supervisor input", daemon=True).start()
     os.nice(NICE)
-    return _TableFiller(order, heard).run()
+    return _TableFiller(order, supervisor_input).run()
 
 
 class _TableFiller:
     """The flows into the order's tables, stepped one after the other."""
 
-    def __init__(self, order: WorkerOrder, heard: _SupervisorInput):
+    def __init__(self, order: WorkerOrder, supervisor_input: _SupervisorInput):
         home, settings = Path(order.home), order.settings
         database = open_database(state_url(settings, home))
         if order.token is not None:
@@ -88,7 +89,7 @@ class _TableFiller:
         self._order = order
         self._deployments = Deployments(database)
         self._registry = TableRegistry(lake)
-        throttle = BackfillThrottle(backfill_rate(settings), lambda: heard.live_lag)
+        throttle = BackfillThrottle(backfill_rate(settings), lambda: supervisor_input.live_lag)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
         self._stepper = Stepper(
             lake,
@@ -104,7 +105,8 @@ class _TableFiller:
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:
-        """Step until the tables' histories are complete, or until nothing came for IDLE seconds, as the order says."""
+        """Step until the tables' histories are complete, or until no rows arrived for IDLE seconds, as the order
+        says."""
         worked = time.monotonic()
         while True:
             works = list(self._work_items())
@@ -148,9 +150,11 @@ class _TableFiller:
         _send(WorkerMessage("begins", table, flow))
         try:
             self._stepper.step(work, failures)
-        except SplitRequired as parting:
-            _send(WorkerMessage("diverged", parting.table, flow, deployments=parting.deployments))
-            time.sleep(LONGEST_REST)  # the keeper ends this process, gives the table a clone and begins again
+        except SplitRequired as split:
+            _send(WorkerMessage("split_required", split.table, flow, deployments=split.deployments))
+            time.sleep(
+                LONGEST_REST
+            )  # meanwhile the supervisor ends this process, splits the table and starts a new worker
         except Exception as error:
             self._stepper.recover(work)
             self._attempts[work.key] = failures + 1
@@ -161,8 +165,8 @@ class _TableFiller:
             _send(WorkerMessage("stepped", table, flow))
 
 
-def _send(said: WorkerMessage) -> None:
-    sys.stdout.buffer.write(converter.dumps(said) + b"\n")
+def _send(message: WorkerMessage) -> None:
+    sys.stdout.buffer.write(converter.dumps(message) + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -25,33 +25,38 @@ SECONDS_BETWEEN = 0.5
 GRACE = 10.0
 COMPLETE = 0
 Until: TypeAlias = Literal["complete", "idle"]
-Kind: TypeAlias = Literal["begins", "stepped", "failed", "diverged"]
+Kind: TypeAlias = Literal["begins", "stepped", "failed", "split_required"]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """What a child is to do: fill these tables of the deployment. `token` is that of its keeper's lease:
-    once another server has taken over, the child writes nothing into the store either."""
+    """The task of a worker process: fill tables of a deployment."""
 
     home: str
+    """The folder of the embedded state."""
     token: int | None
+    """The fencing token of the server's lease: once another server owns the lease, the worker cannot write to the state
+    store."""
     deployment: int
     tables: tuple[str, ...]
     until: Until
+    """End when the histories are complete (`complete`), or when no rows have arrived for some time (`idle`)."""
     settings: Settings
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerMessage:
-    """A line of the child: a step begins, has ended, failed (so often in a row), or met rows that two
-    deployments do not share."""
+    """A message of the worker about a step of a flow."""
 
     kind: Kind
     table: str
     flow: str
     message: str = ""
+    """Why the step failed."""
     attempts: int = 0
+    """How many steps of the flow have failed in a row."""
     deployments: tuple[int, ...] = ()
+    """The deployments that can no longer share the table, if a split is required."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -88,24 +93,24 @@ class WorkerProcess:
     def messages(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
         """The messages of the worker until it ends. Meanwhile it gets live's lag in seconds, every SECONDS_BETWEEN."""
         over = threading.Event()
-        teller = threading.Thread(target=self._send_lag, args=(live_lag, over), name="apart lag", daemon=True)
-        teller.start()
-        assert self._process.stdout is not None, "it was asked for"
+        sender = threading.Thread(target=self._send_lag, args=(live_lag, over), name="worker lag", daemon=True)
+        sender.start()
+        assert self._process.stdout is not None, "Popen was given a pipe"
         try:
             for line in self._process.stdout:
                 yield converter.structure(orjson.loads(line), WorkerMessage)
         finally:
             over.set()
-            teller.join()
+            sender.join()
             self._process.wait()
 
     def end(self) -> None:
         """Ask it to end by closing its input, and kill it if it has not ended after GRACE seconds."""
         self.ended = True
-        assert self._process.stdin is not None, "it was asked for"
+        assert self._process.stdin is not None, "Popen was given a pipe"
         with suppress(OSError):  # it is gone already
             self._process.stdin.close()
-        threading.Thread(target=self._kill_if_alive, name="apart end", daemon=True).start()
+        threading.Thread(target=self._kill_if_alive, name="worker end", daemon=True).start()
 
     def _kill_if_alive(self) -> None:
         try:
@@ -118,7 +123,7 @@ class WorkerProcess:
             self._send(orjson.dumps(live_lag()))
 
     def _send(self, line: bytes) -> None:
-        assert self._process.stdin is not None, "it was asked for"
+        assert self._process.stdin is not None, "Popen was given a pipe"
         with suppress(OSError, ValueError):  # it has ended, or is about to; the reader of its messages notices
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()

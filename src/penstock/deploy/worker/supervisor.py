@@ -25,22 +25,24 @@ from penstock.state.crash_counts import CrashCounts
 
 REST = 1.0
 DEATHS = 3
-"""After so many ends of the worker in the middle of a flow's step, in a row, the flow has failed."""
+"""A flow has failed once the worker ended this many times in a row in the middle of its step."""
 log = logging.getLogger("penstock.deploy")
 
 
 @dataclass(frozen=True, slots=True)
 class FillRequest:
-    """Tables to fill apart: until their histories are complete, or as long as there is something to do
-    for them (what ended Spark's process, or takes too long, must not come back beside live)."""
+    """Tables that the worker process is to fill."""
 
     tables: frozenset[str]
     until: Until
+    """`complete`: until their histories are complete. `idle`: as long as rows arrive for them, since a flow that ended
+    Spark's process, or takes too long, must not return to the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisorContext:
-    """What the supervisor works with: it reports the worker's steps to the scheduler and the registry."""
+    """The parts of the pipeline that the supervisor uses: it reports the worker's steps to the scheduler and the
+    registry."""
 
     home: Path
     settings: Settings
@@ -49,7 +51,7 @@ class SupervisorContext:
     registry: TableRegistry
     crash_counts: CrashCounts
     live_lag: Callable[[], float]
-    diverged: Callable[[SplitRequired], None]
+    on_split_required: Callable[[SplitRequired], None]
 
 
 class WorkerSupervisor:
@@ -63,7 +65,7 @@ class WorkerSupervisor:
         self._failed_starts = 0
         self._changed = threading.Condition()
         self._stopping = False
-        self._thread = threading.Thread(target=self._supervise, name="apart", daemon=True)
+        self._thread = threading.Thread(target=self._supervise, name="worker supervisor", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -78,7 +80,7 @@ class WorkerSupervisor:
 
     @property
     def tables(self) -> Mapping[int, frozenset[str]]:
-        """By deployment, the tables that the worker fills, now or soon."""
+        """By deployment, the tables that the worker fills or will fill."""
         return {deployment: wanted.tables for deployment, wanted in self._wanted.items()}
 
     @property
@@ -124,9 +126,9 @@ class WorkerSupervisor:
     def _end_running(self, deployment: int | None = None) -> None:
         """End the worker (if it runs for this deployment) and wait until it has ended. The caller holds `_changed`."""
         if self._running is not None and deployment in (None, self._running[0]):
-            child = self._running[1]
-            child.end()
-            self._changed.wait_for(lambda: self._running is None or self._running[1] is not child)
+            worker = self._running[1]
+            worker.end()
+            self._changed.wait_for(lambda: self._running is None or self._running[1] is not worker)
 
     def _release_tables(self) -> None:
         self._context.scheduler.exclude(frozenset().union(*self.tables.values()))
@@ -140,7 +142,7 @@ class WorkerSupervisor:
                 deployment, wanted = next(iter(self._wanted.items()))
             try:
                 over = self._fill(deployment, wanted)
-            except Exception:  # the catalog may be away; the tables know how far they are
+            except Exception:  # the catalog may not answer; the progress is in the tables
                 log.exception("the process that fills tables for deployment %d", deployment)
                 over = False
             if over and self._wanted.get(deployment) == wanted:
@@ -149,15 +151,15 @@ class WorkerSupervisor:
                 time.sleep(REST)
 
     def _fill(self, deployment: int, wanted: FillRequest) -> bool:
-        """One child, from its start to its end. Returns whether there is nothing left to do here: the
-        tables are complete, or no child gets as far as a step."""
+        """Run one worker process from its start to its end. Returns whether the request is done: its tables are
+        complete, or no worker process gets as far as a step."""
         with self._changed:
             if self._wanted.get(deployment) != wanted or self._halted:
                 return False
-            child = WorkerProcess(self._context.home, self._make_order(deployment, wanted))
-            self._running = (deployment, child)
+            worker = WorkerProcess(self._context.home, self._make_order(deployment, wanted))
+            self._running = (deployment, worker)
         try:
-            complete = self._read_messages(child)
+            complete = self._read_messages(worker)
         finally:
             with self._changed:
                 self._running = None
@@ -172,19 +174,19 @@ class WorkerSupervisor:
         context, tables = self._context, tuple(sorted(wanted.tables))
         return WorkerOrder(str(context.home), context.token, deployment, tables, wanted.until, context.settings)
 
-    def _read_messages(self, child: WorkerProcess) -> bool:
+    def _read_messages(self, worker: WorkerProcess) -> bool:
         """Handle the messages of the worker until it is gone. Returns whether its tables are complete."""
         step: tuple[str, str] | None = None
         self._failed_starts += 1
-        for message in child.messages(self._context.live_lag):
+        for message in worker.messages(self._context.live_lag):
             self._failed_starts = 0
             step = message.key if message.kind == "begins" else None
             self._handle_message(message)
-        for table in child.tables:
+        for table in worker.tables:
             self._context.registry.refresh(table)
-        if step is not None and not child.ended:
+        if step is not None and not worker.ended:
             self._count_crash(step)
-        return child.complete
+        return worker.complete
 
     def _handle_message(self, message: WorkerMessage) -> None:
         context, key = self._context, message.key
@@ -196,8 +198,8 @@ class WorkerSupervisor:
             case "failed":
                 retry = time.monotonic() + min(2.0 ** (message.attempts - 1), MAX_RETRY_WAIT)
                 context.scheduler.report(key, FlowFailure(message.message, message.attempts, retry))
-            case "diverged":
-                context.diverged(SplitRequired(key[0], message.deployments))
+            case "split_required":
+                context.on_split_required(SplitRequired(key[0], message.deployments))
             case "begins":
                 pass
 

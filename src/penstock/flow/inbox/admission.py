@@ -23,13 +23,16 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class _BacklogCount:
-    """At time `asked` (monotonic seconds) the tables had the batches up to `landed` and the log those up to `head`;
-    `bytes` is the size of the batches in between."""
+    """The backlog of a stream at one moment."""
 
     asked: float
+    """When it was counted, in seconds of the monotonic clock."""
     landed: int
+    """The last batch that is in every table."""
     head: int
+    """The last batch in the log."""
     bytes: int
+    """The size of the batches after `landed`."""
 
 
 class Backlog:
@@ -77,7 +80,7 @@ class Admission:
         if self._backlog is not None and self._backlog.bytes(stream) + size > most:
             raise Overloaded(
                 f"more than {most // MIB:,} MiB of `{stream}` wait for its tables, none of the rows is kept",
-                hint="send them again later; `penstock status` shows what holds the tables up",
+                hint="send them again later; `penstock status` shows which flows lag or fail",
             )
 
     def _reserve(self, size: int) -> None:

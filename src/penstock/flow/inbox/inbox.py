@@ -15,7 +15,7 @@ from pathlib import Path
 
 from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.admission import Admission, Backlog
-from penstock.flow.inbox.recovery import remove_unlogged_segments
+from penstock.flow.inbox.segment_cleanup import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
 from penstock.flow.inbox.writer import RequestBody, StreamWriter
 from penstock.model.manifest import ROWS_PER_BATCH
@@ -38,7 +38,7 @@ class Inbox:
         settings: InboxSettings = DEFAULT_SETTINGS,
         landed: Callable[[str], int] | None = None,
     ):
-        """`landed` gives the last batch of a stream that every table which needs it has; without it the backlog has no
+        """`landed(stream)` is the last batch present in all tables fed by the stream; without it the backlog has no
         limit."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
@@ -53,7 +53,10 @@ class Inbox:
         try:
             remove_unlogged_segments(folder, batches)
         except OSError as error:  # they only take up space; the next start tries again
-            log.warning("what the server before left half written stays in the inbox", exc_info=error)
+            log.warning(
+                "unlogged files of the previous server stay in the inbox; the next start tries again",
+                exc_info=error,
+            )
 
     def append(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         """Store the lines, and return the number of their batch once they are durable.
@@ -84,11 +87,11 @@ class Inbox:
                 raise Unavailable("the server is stopping")
             writer = self._writers.get(stream)
             if writer is None or writer.ended:
-                self._look(stream)
+                self._check_folder(stream)
                 writer = self._writers[stream] = StreamWriter(stream, self._segments, self._batches, self._arrived)
             return writer
 
-    def _look(self, stream: str) -> None:
+    def _check_folder(self, stream: str) -> None:
         """Raises Failed if the stream's folder is missing while batches wait in it: a disk that is not mounted would
         look as if all segments were lost."""
         if (self._folder / stream).exists() or self._backlog is None:
@@ -97,5 +100,5 @@ class Inbox:
         if waiting:
             raise Failed(
                 f"the folder of `{stream}` is gone from the inbox, with {waiting:,} bytes that its tables do not have",
-                hint="mount its disk again; to give them up, make an empty folder in its place",
+                hint="mount its disk again; to give these rows up, create an empty folder in its place",
             )

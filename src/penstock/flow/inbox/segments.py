@@ -25,11 +25,13 @@ class DamagedSegment(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A file on disk: its path below the inbox folder, its size in bytes and the SHA-256 of its content."""
+    """A file of raw rows on disk."""
 
     name: str
+    """Its path below the inbox folder."""
     bytes: int
     digest: str
+    """SHA-256 of its content, in hexadecimal."""
 
 
 class Segments:

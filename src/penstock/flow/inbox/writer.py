@@ -28,11 +28,13 @@ log = logging.getLogger("penstock.flow")
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """The rows of one call, its idempotency key, and a future for the number of its batch."""
+    """The rows of one call."""
 
     lines: tuple[bytes, ...]
     key: str | None
+    """The idempotency key of the call."""
     batch_number: Future[int]
+    """Will hold the number of the batch, or the error."""
 
     @property
     def size(self) -> int:
@@ -61,8 +63,8 @@ class StreamWriter:
         return self._ended
 
     def put(self, body: RequestBody) -> None:
-        """Its `kept` will have the number of its batch, or an error. Raises Unavailable if the writer has
-        ended."""
+        """Store the body with the next batch: its `batch_number` will hold the number of the batch, or an error. Raises
+        Unavailable if the writer has ended."""
         with self._guard:
             if self._ended:
                 raise _writer_ended(self._stream)

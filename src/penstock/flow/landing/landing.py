@@ -86,20 +86,22 @@ class LandingTable:
 
 @dataclass(frozen=True, slots=True)
 class LandingResult:
-    """What a step did: rows stored, rows added to the quarantine (one for each version that rejects a row), the last
-    batch."""
+    """What a landing step did."""
 
     rows: int
+    """Rows stored in the table."""
     rejected: int
+    """Rows added to the quarantine: one for each version that rejects a row."""
     batch: int
+    """The last batch that was landed."""
 
 
 def land_batches(
     lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
 ) -> LandingResult:
     """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
-    of those that do not fit. The caller must hold the table's lock. Raises what Spark raises; then
-    all of the rows were committed, or none."""
+    of those that do not fit. The caller must hold the table's lock. Raises what Spark raises; then all rows were
+    committed, or none."""
     rejected = lake.spark.sparkContext.accumulator(0)
     upto = batches[-1].number
     rows = _with_defaults(_accepted_rows(lake, target, split_into_tasks(batches, inbox), rejected), target)
@@ -135,9 +137,9 @@ def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[
     return frozenset(row.number for row in numbers.collect())
 
 
-def unquarantined_step(registry: TableRegistry, target: LandingTable) -> tuple[int, int] | None:
+def step_without_quarantine_commit(registry: TableRegistry, target: LandingTable) -> tuple[int, int] | None:
     """The batches (after, upto] of the table's last landing step that no quarantine commit covers;
-    None where every step is covered."""
+    None if every step is covered."""
     numbers = [
         at.cursor.number
         for snapshot in registry.snapshots(target.table).line
@@ -268,7 +270,7 @@ def _damaged_split(batch: Batch, inbox: Path) -> SegmentSplit:
     split = _segment_split(batch, inbox)
     if batch.damage is None:
         return split
-    return replace(split, kept=0, damage=f"{batch.damage}; it was taken before, but for rows that did not fit")
+    return replace(split, kept=0, damage=f"{batch.damage}; the rows that fit had been stored before it was damaged")
 
 
 def _to_micros(moment: datetime) -> int:

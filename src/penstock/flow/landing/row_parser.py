@@ -25,11 +25,12 @@ class InvalidRow(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """A parsed row: `values` by physical column (None: no version accepts the row), and `rejects`: pairs of a version
-    and its reasons."""
+    """A parsed row."""
 
     values: Mapping[str, object] | None
+    """The values by physical column; None if no version accepts the row."""
     rejects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The versions that reject the row, each with its reasons."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,21 @@ CHUNK_ROWS = 8192
 
 @dataclass(frozen=True, slots=True)
 class SegmentSplit:
-    """A segment of a task: its file with size and digest, its batch's number and when that was received (microseconds
-    since 1970). `damage` says why none of its rows is used; at most `kept` of them are quarantined."""
+    """A segment that a task reads."""
 
     path: str
     size: int
+    """The size of the file in bytes."""
     digest: str | None
+    """SHA-256 of the file in hexadecimal, None if it was not recorded."""
     number: int
+    """The number of its batch."""
     received: int
+    """When the batch was received, in microseconds since 1970."""
     damage: str | None = None
+    """Why none of its rows is used; None if it is intact."""
     kept: int = ROWS_PER_BATCH
+    """The most lines of a damaged segment that are quarantined."""
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its `_seq`; none of a damaged segment."""

@@ -44,7 +44,7 @@ def unreadable_table(table: str, why: str) -> TableDrift:
     return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
 
 
-def find_drift(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:
+def table_differences(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:
     """All differences, the gravest first. If the table is another one under the same name, that is the only one."""
     if made.uuid != now.uuid:
         return (_replaced_table(made, now),)

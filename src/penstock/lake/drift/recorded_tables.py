@@ -17,7 +17,7 @@ from dataclasses import replace
 from pyiceberg.table import Table as IcebergTable
 
 from penstock.errors import Conflict
-from penstock.lake.drift.differences import TableDrift, find_drift, missing_table, unreadable_table
+from penstock.lake.drift.differences import TableDrift, missing_table, table_differences, unreadable_table
 from penstock.lake.drift.observed_table import ObservedTable, observe_table
 from penstock.model.manifest import REJECTS, SEQ, Field
 from penstock.sql.stored_types import spark_type
@@ -134,7 +134,7 @@ class RecordedTables:
             return (now,)
         if made is None:
             return ()
-        found = find_drift(made, now)
+        found = table_differences(made, now)
         if now.newest is not None and not any(each.stops for each in found):
             self._saw(table, now.newest.sequence)
         return found

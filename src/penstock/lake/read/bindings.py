@@ -21,12 +21,12 @@ from penstock.sql.stored_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class CurrentRows:
     """All rows of the current snapshot when the query is planned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SnapshotSlice:
     """The rows of one snapshot with after < `_seq` <= upto."""
 
     snapshot: int
@@ -35,7 +35,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendedRows:
     """The rows appended after one snapshot (exclusive) up to another (inclusive). Iceberg's incremental reads skip
     compaction and deletes, as an insert trigger requires."""
 
@@ -43,7 +43,7 @@ class Appended:
     upto: int
 
 
-TablePart: TypeAlias = Union[Latest, Slice, Appended]
+TablePart: TypeAlias = Union[CurrentRows, SnapshotSlice, AppendedRows]
 
 
 def binding_relation(binding: Binding, part: TablePart) -> str:
@@ -53,7 +53,7 @@ def binding_relation(binding: Binding, part: TablePart) -> str:
         or "1 AS `_`"
     )
     wheres = [*_slice_conditions(part), *accepted_conditions(binding.accepts)]
-    wheres += [unexpired_condition(binding)] if binding.keeps is not None and isinstance(part, Latest) else []
+    wheres += [unexpired_condition(binding)] if binding.keeps is not None and isinstance(part, CurrentRows) else []
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)}{where})"
 
@@ -66,9 +66,9 @@ def with_seq(binding: Binding) -> Binding:
 def merged_relation(binding: Binding) -> str:
     """Like `binding_relation` for all rows, merged as FINAL merges them."""
     if binding.merge is None:
-        return binding_relation(binding, Latest())
+        return binding_relation(binding, CurrentRows())
     columns = [(column.name, column.type) for column in binding.columns]
-    return final_relation(binding.merge, columns, binding_relation(with_seq(binding), Latest()))
+    return final_relation(binding.merge, columns, binding_relation(with_seq(binding), CurrentRows()))
 
 
 def unexpired_condition(binding: Binding) -> str:
@@ -76,7 +76,7 @@ def unexpired_condition(binding: Binding) -> str:
     return replace_columns(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
 
 
-def column_value(column: BoundColumn) -> str:
+def bound_column_value(column: BoundColumn) -> str:
     """Spark SQL over physical columns for the value of a column."""
     return _column_sql(column)
 
@@ -91,12 +91,12 @@ def rejected_relation(binding: Binding, part: TablePart) -> str:
 def _from_table(table: str, part: TablePart) -> str:
     name = qualified_table(table)
     match part:
-        case Latest():
+        case CurrentRows():
             return name
-        case Slice(snapshot):
+        case SnapshotSlice(snapshot):
             # Time travel shows the columns of that snapshot, so whoever adds a column must commit a snapshot.
             return f"{name} VERSION AS OF {snapshot}"
-        case Appended(after, upto):
+        case AppendedRows(after, upto):
             start, end = string_literal(str(after)), string_literal(str(upto))
             return f"{name} WITH (`start-snapshot-id` = {start}, `end-snapshot-id` = {end})"
         case _:
@@ -105,7 +105,7 @@ def _from_table(table: str, part: TablePart) -> str:
 
 def _slice_conditions(part: TablePart) -> list[str]:
     match part:
-        case Slice(_, after, upto):
+        case SnapshotSlice(_, after, upto):
             return [f"{SEQ} > {after}", f"{SEQ} <= {upto}"]
         case _:
             return []

@@ -29,7 +29,7 @@ from penstock.serve.http.request_body import read_body
 from penstock.serve.http.request_parameters import flag_parameter
 
 if TYPE_CHECKING:
-    from penstock.deploy.lifecycle.progress import DeploymentEvent
+    from penstock.deploy.lifecycle.deployment_events import DeploymentEvent
 
 
 async def deploy(host: PipelineHost, request: Request) -> Response:

@@ -16,7 +16,7 @@ from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
-    invalid_parameter,
+    invalid_request_parameter,
     parameter_texts,
     template_parameters,
 )
@@ -32,7 +32,7 @@ async def run_copy(host: PipelineHost, request: Request) -> Response:
     pipeline, name = host.pipeline, request.path_params["name"]
     sent = await template_parameters(request)
     if deployment_parameter(parameter_texts(sent)) != "live":
-        raise invalid_parameter("deployment", "a copy runs over the live version, and feeds every other one")
+        raise invalid_request_parameter("deployment", "a copy runs over the live version, and feeds every other one")
     given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
     made = await run_in_lane(host.lanes.control, lambda: pipeline.copies.run(name, given))
     return json_response({"job": job_to_json(made)}, 202)

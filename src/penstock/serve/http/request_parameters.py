@@ -21,7 +21,7 @@ GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token"})
 MOST_BYTES = 2**20
 
 
-def invalid_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
+def invalid_request_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
     """The error for a wrong parameter."""
     return InvalidRequest(message, [Problem("invalid-parameter", f"parameter `{name}`: {message}", hint=hint)])
 
@@ -30,7 +30,7 @@ def required_parameter(parameters: Mapping[str, str], name: str) -> str:
     """The value of a parameter. Raises InvalidRequest if it is missing or empty."""
     value = parameters.get(name, "")
     if not value:
-        raise invalid_parameter(name, f"the parameter `{name}` is missing")
+        raise invalid_request_parameter(name, f"the parameter `{name}` is missing")
     return value
 
 
@@ -41,7 +41,7 @@ def flag_parameter(parameters: Mapping[str, str], name: str, default: str = "fal
         return True
     if value in NO:
         return False
-    raise invalid_parameter(name, f"`{value}` is neither true nor false")
+    raise invalid_request_parameter(name, f"`{value}` is neither true nor false")
 
 
 def deployment_parameter(parameters: Mapping[str, str]) -> str:

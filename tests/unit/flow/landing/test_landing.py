@@ -26,4 +26,4 @@ def test_a_damaged_segment_that_was_taken_keeps_nothing_to_quarantine() -> None:
     [task] = split_into_tasks([batch(1, 1, "damaged"), batch(2, 1, "damaged"), batch(3, 1)], Path("inbox"), {1, 3})
     assert [(piece.number, piece.kept > 0) for piece in task] == [(1, False), (2, True), (3, True)]
     assert [piece.damage is None for piece in task] == [False, False, True]
-    assert str(task[0].damage).endswith("it was taken before, but for rows that did not fit")
+    assert str(task[0].damage).endswith("the rows that fit had been stored before it was damaged")

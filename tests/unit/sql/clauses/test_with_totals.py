@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.sql.flights import PROJECT, datasource, pipe, problems, query, view
 
-from penstock.lake.read.query import QueryResult, split_totals
+from penstock.lake.read.query_execution import QueryResult, split_totals
 from penstock.model.project import Project
 from penstock.model.types import Int
 from penstock.sql.compile import compile_pipe, compile_view

@@ -32,12 +32,12 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
     store = SimpleNamespace(pointer=pointer, deployments=deployments)
     retired: list[str] = []
     window = RollbackWindow(store, 2, retired.append)  # type: ignore[arg-type]
-    window.look()
+    window.run_once()
     pointer.swap(0, 2, 1, [StateMove(1, ("planned",), "previous"), StateMove(2, ("planned",), "live")])
-    window.look()
+    window.run_once()
     now[0] += 2 * 3600 - 60
-    window.look()
+    window.run_once()
     assert retired == []
     now[0] += 120
-    window.look()
+    window.run_once()
     assert retired == ["1"]

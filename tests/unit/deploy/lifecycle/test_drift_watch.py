@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy.lifecycle import drift
-from penstock.deploy.lifecycle.drift import Drift, DriftWatch, drift_problems, find_drift, refuse_drifted
+from penstock.deploy.lifecycle import drift_watch
+from penstock.deploy.lifecycle.drift_watch import Drift, DriftWatch, drift_problems, find_drift, refuse_drifted
 from penstock.errors import Conflict, Problem
 from penstock.lake.drift.differences import TableDrift
 from penstock.lake.drift.recorded_tables import RecordedTables
@@ -92,7 +92,7 @@ def test_the_log_says_each_drift_once_and_when_it_is_over(caplog: pytest.LogCapt
     watch = DriftWatch(lambda: looks.pop(0), lambda: saves.append(len(looks)))
     with caplog.at_level(logging.INFO):
         for _ in range(4):
-            watch.look()
+            watch.run_once()
     told = [record.message for record in caplog.records]
     assert told == [
         "drift: `a`: the table a__d1 was dropped (put it back)",
@@ -104,7 +104,7 @@ def test_the_log_says_each_drift_once_and_when_it_is_over(caplog: pytest.LogCapt
 
 
 def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drift, "INTERVAL", 0.01)
+    monkeypatch.setattr(drift_watch, "INTERVAL", 0.01)
     looks: list[tuple[Drift, ...] | OSError] = [(), OSError("the catalog is away"), (drifted("a__d1"),)]
 
     def look() -> tuple[Drift, ...]:

@@ -1,8 +1,8 @@
 """Check on the rows of live whether a forward query can convert them.
 
 In: a `CheckRows` step and its deployment. Out: how many rows fail or take a default, with the most frequent values.
-Invariant: a deployment is judged by exactly the rows that its forward query is for: those up to the cutover offset, or
-those of the snapshot that it copies; `--check` looks at a sample of a large table.
+Invariant: exactly the rows that the forward query converts are checked: those up to the cutover offset, or those of
+the snapshot that is copied; `--check` reads only a sample of a large table.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Failed, Problem
 from penstock.lake.read.bindings import (
-    Latest,
-    Slice,
+    CurrentRows,
+    SnapshotSlice,
     TablePart,
     accepted_conditions,
     binding_relation,
@@ -32,18 +32,20 @@ from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.datasource_plan import destructive_problem
 
 WORST = 5
-"""So many of the values that do not convert are shown, the most frequent first."""
+"""How many of the values that do not convert are shown, the most frequent first."""
 MOST, RANGES = 20_000_000, 100
-"""`--check` looks at about so many rows, in so many places of a table that has more."""
+"""Of a table with more than MOST rows, `--check` reads about MOST rows, in RANGES ranges of `_seq`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Rows for which a check is true, and the most frequent values with how often each is there."""
+    """The result of a check."""
 
     check: Check
     rows: int
+    """How many rows do not convert."""
     worst: tuple[tuple[str | None, int], ...]
+    """Their most frequent values, each with its count."""
 
     @property
     def text(self) -> str:
@@ -52,7 +54,7 @@ class CheckResult:
 
 
 def check_rows(warehouse: Warehouse, deployment: Deployment, step: CheckRows) -> None:
-    """Raises Failed where a row cannot be converted."""
+    """Raises Failed if a row cannot be converted."""
     part, where = _forwarded_rows(warehouse, deployment.manifest, step)
     source = _rows_to_check(step.live, part, where)
     problems = [_failure_problem(step.name, each) for each in _run_checks(warehouse, source, step.checks, ("fails",))]
@@ -62,12 +64,12 @@ def check_rows(warehouse: Warehouse, deployment: Deployment, step: CheckRows) ->
 
 
 def count_rows(warehouse: Warehouse, step: CheckRows) -> list[Problem]:
-    """What a forward query would do to the rows that live has now: an error for those that fail, a
-    warning for those that take a default. Of a large table a part is looked at."""
+    """What a forward query would do to the rows that live has now: an error for those that fail, a warning for those
+    that take a default. Only a sample of a large table is read."""
     rows = warehouse.registry.snapshots(step.live.table).rows
     where, share = _sample_ranges(warehouse, step.live.table, rows)
-    source = _rows_to_check(step.live, Latest(), where)
-    about = "" if share == 1 else f" (in {share:.0%} of the rows, which were looked at)"
+    source = _rows_to_check(step.live, CurrentRows(), where)
+    about = "" if share == 1 else f" (in the {share:.0%} of the rows that were checked)"
     found = _run_checks(warehouse, source, step.checks, ("fails", "default"))
     problems = [
         (_failure_problem if each.check.kind == "fails" else _default_problem)(step.name, each) for each in found
@@ -77,7 +79,7 @@ def count_rows(warehouse: Warehouse, step: CheckRows) -> list[Problem]:
 
 
 def count_hidden(warehouse: Warehouse, hidden: HiddenRows) -> Problem | None:
-    """The rows that a TTL would hide, as a change that was not allowed; None where it hides none."""
+    """The error that a TTL would hide rows of live without `--allow-destructive`; None if it hides none."""
     live = hidden.live
     shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
     where = " AND ".join([*shown, f"({hidden.expired})"])
@@ -123,7 +125,7 @@ def _default_problem(name: str, found: CheckResult) -> Problem:
 
 
 def _compute_unsure(warehouse: Warehouse, source: str, step: CheckRows) -> list[Problem]:
-    """Compute columns of every row, for nothing but to see that they can be."""
+    """Compute columns of every row, only to find out whether they can be computed."""
     problems = []
     for check in step.checks:
         if check.kind == "unsure":
@@ -136,7 +138,7 @@ def _compute_unsure(warehouse: Warehouse, source: str, step: CheckRows) -> list[
 
 
 def _forwarded_rows(warehouse: Warehouse, manifest: Manifest, step: CheckRows) -> tuple[TablePart, str]:
-    """The rows that the forward query is for."""
+    """The rows that the forward query converts: a part of live's table and a Spark SQL condition."""
     for copy in manifest.copies:
         cursor = warehouse.registry.cursor(copy.table, copy.id)
         if (
@@ -144,14 +146,14 @@ def _forwarded_rows(warehouse: Warehouse, manifest: Manifest, step: CheckRows) -
             and isinstance(cursor, (HistoryCursor, TailCursor))
             and cursor.snapshot >= 0
         ):
-            return Slice(cursor.snapshot, -1, 2**62), "true"
+            return SnapshotSlice(cursor.snapshot, -1, 2**62), "true"
     bound = manifest.binding(step.name)
     cuts = [each.before.cut for each in bound.columns if each.before and each.before.cut is not None] if bound else []
-    return Latest(), f"{SEQ} <= {max(cuts)}" if cuts else "false"
+    return CurrentRows(), f"{SEQ} <= {max(cuts)}" if cuts else "false"
 
 
 def _sample_ranges(warehouse: Warehouse, table: str, rows: int) -> tuple[str, float]:
-    """Which rows to look at, as ranges of `_seq` spread over the table, and their share."""
+    """Which rows to check, as ranges of `_seq` spread over the table, and their share (0 to 1) of all rows."""
     if rows <= MOST:
         return "true", 1
     progress = warehouse.registry.snapshots(table).progress.values()

@@ -41,7 +41,7 @@ def copy(schedule: str | None) -> Copied:
 
 def after(plan: CopySchedule, minutes: float) -> None:
     Clock.time += timedelta(minutes=minutes)
-    plan.look()
+    plan.run_once()
 
 
 def due(jobs: Jobs) -> list[tuple[str, str]]:
@@ -57,7 +57,7 @@ def over(jobs: Jobs) -> None:
 def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:
     copies = {"often": copy("*/5 * * * *"), "on_demand": copy(None), "never_yet": copy("0 0 1 1 *")}
     plan = CopySchedule(jobs, lambda: copies)
-    plan.look()
+    plan.run_once()
     assert due(jobs) == []
     after(plan, 1)
     after(plan, 0.1)
@@ -65,7 +65,7 @@ def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:
     over(jobs)
     again = CopySchedule(jobs, lambda: copies)
     again._due = {("often", "*/5 * * * *"): datetime(2024, 5, 1, 10, 5, tzinfo=timezone.utc)}
-    again.look()
+    again.run_once()
     assert due(jobs) == [("often", "10:05")]
     after(again, 5)
     assert due(jobs) == [("often", "10:05"), ("often", "10:10")]
@@ -73,7 +73,7 @@ def test_each_time_has_one_job_also_after_a_restart(jobs: Jobs) -> None:
 
 def test_times_that_passed_unseen_are_one_and_a_copy_that_is_not_over_is_left_out(jobs: Jobs) -> None:
     plan = CopySchedule(jobs, lambda: {"a": copy("* * * * *")})
-    plan.look()
+    plan.run_once()
     after(plan, 30)
     assert due(jobs) == [("a", "10:05")]
     after(plan, 1)
@@ -86,7 +86,7 @@ def test_times_that_passed_unseen_are_one_and_a_copy_that_is_not_over_is_left_ou
 def test_a_changed_or_removed_schedule_holds_from_then_on(jobs: Jobs) -> None:
     copies = {"a": copy("5 10 * * *")}
     plan = CopySchedule(jobs, lambda: copies)
-    plan.look()
+    plan.run_once()
     copies["a"] = copy("7 10 * * *")
     after(plan, 1)
     assert due(jobs) == []

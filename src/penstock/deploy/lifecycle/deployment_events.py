@@ -1,4 +1,4 @@
-"""How far a deployment is: its states, the progress of its backfills and its lag, as a stream of events.
+"""The events of a deployment: its state changes, the progress of its backfills, and its lag.
 
 In: a deployment's id. Out: `DeploymentEvent`s until the deployment comes to rest. Invariant: derived from records and
 tables each time, so any number of watchers may come and go, also across a restart.
@@ -27,23 +27,26 @@ INTERVAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class DeploymentEvent:
-    """`kind` is state or progress; `at` seconds since 1970."""
+    """One event, as `penstock deploy` shows it."""
 
     kind: str
+    """`state`, `progress` or `lag`."""
     at: float
+    """When it happened, in seconds since 1970."""
     data: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillProgress:
-    """How far the history of one flow of a deployment is: rows and bytes of the files of its source that
-    were read, and of all there are."""
+    """The progress of one flow's history."""
 
     table: str
     name: str
     flow: str
     read: FileExtent
+    """Rows and bytes of the source's files that were read."""
     all: FileExtent
+    """Rows and bytes of all the source's files."""
     done: bool
 
     @property
@@ -62,7 +65,7 @@ class BackfillProgress:
 
 
 def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
-    """State changes and progress, until the deployment is at rest, or ready and to be promoted by
+    """State changes, progress and lag, until the deployment is at rest, or ready and waiting for a promotion by
     hand."""
     shown: DeploymentState | None = None
     rates: dict[str, tuple[float, FileExtent]] = {}
@@ -132,4 +135,4 @@ def reason_for_waiting(flows: RunningFlows, deployment: Deployment) -> str | Non
     """Why the backfill of a deployment is slower than it could be, None if nothing holds it back."""
     if deployment.paused:
         return "paused"
-    return "gives way: rows of live wait" if flows.stepper.yields else None
+    return "gives way: rows of live wait" if flows.stepper.gives_way_to_live else None

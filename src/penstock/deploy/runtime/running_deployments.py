@@ -1,7 +1,7 @@
-"""Which deployments run now, and which of them is live: what readers look up and schedulers are given.
+"""Which deployments run now, and which of them is live: for queries, for the scheduler and for access checks.
 
-In: the state store, which has the last word. Out: `RunningDeployments`, replaced whole at each change.
-Invariant: a reader takes the value once and sees one version, the old one or the new one, never a mix.
+In: the state store, which is authoritative. Out: `RunningDeployments`, replaced as a whole at each change.
+Invariant: a reader that takes the value once sees one version, the old or the new one, never a mix.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from penstock.model.token_grants import TokenGrants, collect_grants
 
 @dataclass(frozen=True, slots=True)
 class RunningDeployments:
-    """The running deployments at one moment: the live one, what its TOKEN lines grant, and its copies by name."""
+    """The running deployments at one moment."""
 
     deployments: tuple[Deployment, ...] = ()
     live: Deployment | None = None
     grants: TokenGrants = field(default_factory=dict)
+    """What the TOKEN lines of the live deployment grant."""
     copies: Mapping[str, Copied] = field(default_factory=dict)
+    """The copies of the live deployment, by the name of their pipe."""
 
 
 class DeploymentBoard:
@@ -59,8 +61,8 @@ class DeploymentBoard:
         )
 
     def readable(self, ref: str) -> Deployment:
-        """The deployment of a reference (see `StateStore.find`). Raises NotFound, and Conflict if its tables cannot
-        be read yet or any more."""
+        """The deployment of a reference (see `StateStore.find`). Raises NotFound, and Conflict if its tables
+        are not complete yet or may be dropped already."""
         live = self.live()
         if ref == "live" and live is not None:
             return live
@@ -70,7 +72,7 @@ class DeploymentBoard:
         return found
 
     def _grants_and_copies(self, live: Deployment | None) -> tuple[TokenGrants, Mapping[str, Copied]]:
-        """What live grants, and its copies; nothing where its files cannot be read."""
+        """The grants and the copies of the live deployment; both empty if its files cannot be read."""
         if live is None:
             return {}, {}
         try:

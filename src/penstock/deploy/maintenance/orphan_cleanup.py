@@ -23,7 +23,7 @@ from penstock.lake.tables import physical_tables
 from penstock.state.operations import Operation
 
 MOST = 100_000
-"""At most so many files are deleted in one run; the next run continues."""
+"""The most files deleted in one run; the next run continues."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -43,7 +43,7 @@ def clean_orphans(core: Core) -> int:
     ]
     if not old:
         return 0
-    # The tables are read after their folders: what is referred to now is kept, whenever it was written.
+    # The tables are read after the folders: a file that a table refers to now is kept, whenever it was written.
     known = referenced_files(core.warehouse.lake, physical_tables.list_tables(core.warehouse.lake))
     orphans: list[StoredFile] = list(islice((file for file in old if normalize_path(file.path) not in known), MOST))
     if core.warehouse.recorded.is_unsound():
@@ -58,7 +58,7 @@ def clean_orphans(core: Core) -> int:
 
 
 def _table_folders(warehouse: Warehouse, made: list[str], ours: list[str]) -> list[str]:
-    """The folders of the tables that exist, and those beside them where dropped tables were."""
+    """The folders of existing tables, and the folders beside them in which dropped tables were."""
     found: set[str] = set()
     for table in made:
         known = physical_tables.load_table(warehouse.lake, table)

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.deploy.maintenance.compaction import find_table_merge, merged_rows
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable
-from penstock.deploy.maintenance.retention import find_needs
+from penstock.deploy.maintenance.retention import find_retained_data
 from penstock.deploy.maintenance.row_ttl import expiry_condition
 from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
@@ -60,36 +60,46 @@ def landing(table: str = "source") -> Landing:
 
 def test_what_a_view_has_read_up_to() -> None:
     known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
-    assert find_needs(known, [deployed(view("target", "source"))]).snapshots == {"source": {1}}  # type: ignore[arg-type]
+    assert find_retained_data(known, [deployed(view("target", "source"))]).read_snapshots == {"source": {1}}  # type: ignore[arg-type]
 
 
 def test_what_has_ended_needs_nothing() -> None:
     known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
     for state in ("failed", "retired", "discarded"):
-        assert find_needs(known, [deployed(view("target", "source"), state=state)]).snapshots == {}  # type: ignore[arg-type]
+        assert find_retained_data(known, [deployed(view("target", "source"), state=state)]).read_snapshots == {}  # type: ignore[arg-type]
 
 
 def test_a_meeting_that_is_waited_for_keeps_everything() -> None:
-    found = find_needs(Known(source=[(1, {})]), [deployed(view("target", "source", "met"))])  # type: ignore[arg-type]
-    assert found.all == {"source"}
+    found = find_retained_data(Known(source=[(1, {})]), [deployed(view("target", "source", "met"))])  # type: ignore[arg-type]
+    assert found.whole_tables == {"source"}
 
 
 def test_the_landing_before_the_last_one_is_kept_and_the_batches_after_it() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)}), (3, {"landing.s": BatchCursor(5)})]
-    found = find_needs(Known(source=line), [deployed(landing())])  # type: ignore[arg-type]
-    assert (found.snapshots, found.of("source"), found.batches, found.fed) == ({}, {1}, {"s": 3}, set())
+    found = find_retained_data(Known(source=line), [deployed(landing())])  # type: ignore[arg-type]
+    assert (
+        found.read_snapshots,
+        found.needed_snapshots("source"),
+        found.passed_batches,
+        found.rebuildable_streams,
+    ) == (
+        {},
+        {1},
+        {"s": 3},
+        set(),
+    )
 
 
 def test_a_landing_that_has_not_begun_needs_every_batch() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
-    found = find_needs(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]
-    assert found.batches == {"s": 0}
+    found = find_retained_data(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]
+    assert found.passed_batches == {"s": 0}
 
 
 def test_a_stream_whose_table_is_fed_by_views_too_may_be_landed_again() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
-    found = find_needs(Known(source=line), [deployed(landing(), view("source", "above"))])  # type: ignore[arg-type]
-    assert found.fed == {"s"}
+    found = find_retained_data(Known(source=line), [deployed(landing(), view("source", "above"))])  # type: ignore[arg-type]
+    assert found.rebuildable_streams == {"s"}
 
 
 def test_a_copy_needs_the_cursors_that_it_will_hand_over() -> None:
@@ -103,10 +113,10 @@ def test_a_copy_needs_the_cursors_that_it_will_hand_over() -> None:
     known = Known(old=old, new=[(5, {"copy": HistoryCursor(1, 10)})])
     live = deployed(landing("old"), view("old", "above"))
     made = deployed(copy, replace(landing("new"), starts="placed"), view("new", "above", "placed", "v2"))
-    found = find_needs(known, [live, replace(made, state="backfilling")])  # type: ignore[arg-type]
-    assert (found.snapshots["old"], found.of("old")) == ({1}, {1, 2})
-    assert found.snapshots["above"] == {95, 70}
-    assert found.batches == {"s": 0}, "its landing is not placed yet"
+    found = find_retained_data(known, [live, replace(made, state="backfilling")])  # type: ignore[arg-type]
+    assert (found.read_snapshots["old"], found.needed_snapshots("old")) == ({1}, {1, 2})
+    assert found.read_snapshots["above"] == {95, 70}
+    assert found.passed_batches == {"s": 0}, "its landing is not placed yet"
 
 
 def tended(*bindings: Binding, others: int = 0, lands: bool = False) -> MaintainedTable:

@@ -1,8 +1,8 @@
-"""Remove segment files that the batch log does not name: a server died after writing and before logging them.
+"""Remove unlogged segments at the start of a server: files that an earlier server wrote and died before logging.
 
-In: the inbox folder and the batch log, before this server writes. Out: those files are gone. Invariant: nothing that
-was acknowledged is removed, nor a file of this or a later server: only files that existed when the check began, once
-their writer can no longer write to the log.
+In: the inbox folder and the batch log, before this server writes. Out: these files are removed; no rows are recovered,
+since their callers got no acknowledgement. Invariant: nothing that was acknowledged is removed, nor a file of this or a
+later server: only files that existed when the check began, once their writer can no longer write to the log.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def _clean_stream(folder: Path, stream: str, began: int, batches: BatchLog) -> i
     names = _list_segments(folder / stream)
     while lot := set(itertools.islice(names, MAX_NAMES)):
         logged = batches.find_logged(stream, {f"{stream}/{name}" for name in lot})
-        torn = [name for name in lot if f"{stream}/{name}" not in logged]
-        if torn:
+        unlogged = [name for name in lot if f"{stream}/{name}" not in logged]
+        if unlogged:
             # This server still owns the store, so no earlier owner can log these files any more.
             batches.check_ownership()
-            cut += _remove_older(folder / stream, torn, began)
+            cut += _remove_older(folder / stream, unlogged, began)
     return cut
 
 

@@ -1,8 +1,8 @@
-"""Find tables that somebody else changed (drift); they are named and left as they are.
+"""Find tables that were changed from outside Penstock (drift), and report them; they are never changed here.
 
-In: what each table was made as, and all deployments. Out: `Drift`s: problems of a plan, refusals of a switch, lines in
-the log and in `status`. Invariant: no table is changed here; a change of Penstock's own that a crash kept it from
-recording is no drift.
+In: the record of each table, and all deployments. Out: `Drift` values: problems of a plan, errors of a switch, lines in
+the log and in `status`. Invariant: no table is changed here; a change that Penstock made itself and could not record
+because of a crash is no drift.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from penstock.plan.plan import Plan
 from penstock.plan.steps import Activate
 
 INTERVAL = 60.0
-"""Seconds between two looks at all tables; one takes some milliseconds a table."""
+"""Seconds between two checks of all tables; a check takes some milliseconds a table."""
 log = logging.getLogger("penstock.deploy")
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference, with the data source of the table and the running deployments that have it."""
+    """A difference, with the name of the table's data source and the ids of the running deployments that use it."""
 
     name: str
     deployments: tuple[int, ...]
@@ -40,7 +40,7 @@ class Drift:
 
     @property
     def problem(self) -> Problem:
-        """By the name that a user knows."""
+        """The problem, naming the data source instead of the physical table."""
         found = self.difference.problem
         return replace(found, message=f"`{self.name}`: {found.message}")
 
@@ -60,7 +60,8 @@ class Drift:
 
 
 def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> tuple[Drift, ...]:
-    """Of all tables of running deployments, by table. `everything` is every deployment there is."""
+    """The drift of all tables of running deployments, sorted by table. `everything` are all deployments, also those
+    that have ended."""
     running = [each for each in everything if each.state in RUNNING]
     found: list[Drift] = []
     for table in sorted({table.id for each in running for table in each.manifest.tables}):
@@ -76,8 +77,7 @@ def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> 
 
 
 def drift_problems(found: Iterable[Drift], plan: Plan) -> tuple[Problem, ...]:
-    """What a plan has to say of them: an error where it would go on with a table that is not what it was
-    made as, else a warning."""
+    """The drift as problems of a plan: an error if the plan would use a damaged table, else a warning."""
     touched = tables_of(plan.manifest) | {
         clone.of for step in plan.steps if isinstance(step, Activate) for clone in step.clones
     }
@@ -88,7 +88,7 @@ def drift_problems(found: Iterable[Drift], plan: Plan) -> tuple[Problem, ...]:
 
 
 def refuse_drifted(found: Iterable[Drift], to: Manifest, now: Manifest) -> None:
-    """Raise Conflict if the version to switch to has a table that stands still and the one now has not."""
+    """Raises Conflict if drift has stopped a table of the version `to` that the current version `now` does not use."""
     gained = tables_of(to) - tables_of(now)
     grave = [each.problem for each in found if each.difference.stops and each.table in gained]
     if grave:
@@ -96,30 +96,30 @@ def refuse_drifted(found: Iterable[Drift], to: Manifest, now: Manifest) -> None:
 
 
 def tables_of(manifest: Manifest) -> set[str]:
-    """Every table that a deployment has, feeds or reads."""
+    """Every table that a deployment owns, writes or reads."""
     read = {source.binding.table for view in manifest.views for source in (view.trigger, *view.others)}
     copied = {copy.source.table for copy in manifest.copies}
     return {table.id for table in manifest.tables} | read | copied
 
 
 class DriftWatch(PeriodicTask):
-    """A thread that looks each minute, tells the log what is new and what is over, and keeps the last
-    findings for `status`."""
+    """A thread that checks all tables each minute, logs new and ended drift, and stores the last findings for
+    `status`."""
 
-    def __init__(self, look: Callable[[], tuple[Drift, ...]], save: Callable[[], None]):
+    def __init__(self, find: Callable[[], tuple[Drift, ...]], save: Callable[[], None]):
         super().__init__("drift", INTERVAL)
-        self._look = look
+        self._find = find
         self._save = save
         self.found: tuple[Drift, ...] = ()
 
     def start(self) -> None:
-        """Look now (raises what the catalog raises), then each minute."""
-        self.look()
+        """Check all tables now, then each minute. Raises what the catalog raises."""
+        self.run_once()
         super().start()
 
-    def look(self) -> tuple[Drift, ...]:
-        """Look now."""
-        found = self._look()
+    def run_once(self) -> tuple[Drift, ...]:
+        """Check all tables, log what changed, and return the drift found."""
+        found = self._find()
         known, now = {each.problem.message for each in self.found}, {each.problem.message for each in found}
         for drift in found:
             if drift.problem.message not in known:
@@ -137,7 +137,7 @@ def _datasource_name(table: str, users: Collection[Deployment]) -> str:
 
 
 def _wanted_columns(table: str, everything: Iterable[Deployment]) -> Mapping[str, Field]:
-    """The columns that deployments which are not over want in a table; the newest has the last word."""
+    """The columns that deployments which have not ended want in a table; the newest deployment decides."""
     wanted: dict[str, Field] = {}
     for deployment in sorted(everything, key=lambda each: each.id):
         made = deployment.manifest.table(table)

@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Fenced
-from penstock.flow.inbox import recovery
+from penstock.flow.inbox import segment_cleanup
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.inbox.recovery import remove_unlogged_segments
+from penstock.flow.inbox.segment_cleanup import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
 from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
@@ -103,7 +103,7 @@ def test_a_server_that_lost_the_lease_cuts_nothing(tmp_path: Path, database: Dat
 def test_lots_of_any_size_cut_the_same(
     tmp_path: Path, database: Database, lot: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "MAX_NAMES", lot)
+    monkeypatch.setattr(segment_cleanup, "MAX_NAMES", lot)
     folder, batches = tmp_path / "inbox", BatchLog(database)
     kept = {keep(folder, batches, "s") for _ in range(20)}
     for _ in range(20):
@@ -113,7 +113,7 @@ def test_lots_of_any_size_cut_the_same(
 
 
 def test_many_files_in_bounded_memory(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "MAX_NAMES", 5_000)
+    monkeypatch.setattr(segment_cleanup, "MAX_NAMES", 5_000)
     folder, count = tmp_path / "inbox", 30_000
     (folder / "s").mkdir(parents=True)
     names = [f"s/{uuid.uuid4().hex}.ndjson" for _ in range(count)]

@@ -16,7 +16,7 @@ class Looks(PeriodicTask):
         self.count = 0
         self.enough = threading.Event()
 
-    def look(self) -> None:
+    def run_once(self) -> None:
         self.count += 1
         if self.count >= 5:
             self.enough.set()
@@ -31,5 +31,5 @@ def test_it_looks_again_and_again_whatever_comes_of_it(caplog: pytest.LogCapture
         assert looks.enough.wait(10)
         looks.stop()
     seen = looks.count
-    assert any("looks: a look failed" in record.message for record in caplog.records)
+    assert any("looks: a run failed" in record.message for record in caplog.records)
     assert not looks.enough.wait(0.05) or looks.count == seen
