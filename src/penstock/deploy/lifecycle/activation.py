@@ -74,8 +74,8 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
         if not core.flows.scheduler.wait(lambda: not late(), SWITCH_SECONDS):
             raise Conflict(
                 f"the flows of the deployment could not start: {describe_worst_lag(late())}",
-                hint="its tables start from live's position, and live lags (see `penstock status`); deploy again once live"
-                " has caught up",
+                hint="its tables start from live's position, and live lags (see `penstock status`); deploy again once"
+                " live has caught up",
             )
         yield heads
     core.flows.scheduler.wake()
