@@ -30,14 +30,17 @@ from penstock.template.render_frame import DEPLOY, RenderInput, RenderTrace
 
 @dataclass(frozen=True, slots=True)
 class CompiledProject:
-    """`views` by pipe; `reads` of every pipe that compiles; `defaults` (Spark SQL over logical
-    names, of the column's type) by data source and column; `failed` the pipes that do not compile."""
+    """A project with the compiled SQL of its resources."""
 
     project: Project
     views: Mapping[str, CompiledView] = field(default_factory=dict)
+    """The compiled materialized view by pipe."""
     reads: Mapping[str, tuple[SourceRead, ...]] = field(default_factory=dict)
+    """What each pipe that compiles reads."""
     defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """DEFAULTs by data source and column, as Spark SQL over logical names, of the column's type."""
     failed: frozenset[str] = frozenset()
+    """The pipes that do not compile."""
     problems: tuple[Problem, ...] = ()
 
     def feeders(self, target: str) -> tuple[CompiledView, ...]:
@@ -46,7 +49,7 @@ class CompiledProject:
         return tuple(self.views[pipe] for pipe in pipes if pipe in self.views)
 
     def default(self, source: DataSource, column: Column) -> str | None:
-        """The DEFAULT of a column; the zero value where nothing else can fill it at ingestion."""
+        """The DEFAULT of a column; the type's default value where ingestion has nothing else to fill it with."""
         written = self.defaults.get((source.name, column.name))
         if written is None and source.path_of(column) is None and not is_nullable(column.type):
             return column_default(column.type)
@@ -54,7 +57,7 @@ class CompiledProject:
 
     @property
     def graph(self) -> Graph:
-        """Data sources read the pipes that feed them; pipes read data sources."""
+        """The graph of dependencies: data sources read the pipes that feed them, pipes read data sources."""
         arrows: dict[str, set[str]] = {source.name: set() for source in self.project.datasources}
         for pipe, reads in self.reads.items():
             arrows[pipe] = {read.datasource for read in reads}
@@ -64,7 +67,7 @@ class CompiledProject:
 
 
 def unsupported_columns(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
-    """The columns of types that no table can hold."""
+    """A problem for each column of a type that no table can hold."""
     problems = []
     for source in sources:
         for column in source.columns:
@@ -103,7 +106,7 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
 
 
 def reads_of_view(view: CompiledView) -> tuple[SourceRead, ...]:
-    """What a view reads, the trigger first."""
+    """The sources that a view reads, the trigger first."""
     return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
 
 
@@ -139,7 +142,7 @@ def _problems_of(error: InvalidQuery, place: Location) -> tuple[Problem, ...]:
 
 
 def _refuse_cycle(compiled: CompiledProject) -> CompiledProject:
-    """A cycle of views as one more problem; nothing can be planned around it."""
+    """The project with one more problem if its views form a cycle; nothing can be planned then."""
     cycle = compiled.graph.cycle()
     if not cycle:
         return compiled
@@ -170,7 +173,7 @@ class PipeCheck:
 
 
 def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
-    """Raises InvalidQuery with all that is wrong."""
+    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems."""
     trace = RenderTrace()
     if not is_templated(pipe):
         return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace)).reads, ())
@@ -180,7 +183,7 @@ def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
 
 
 def _compile_query(project: Project, pipe: Pipe, given: RenderInput) -> Query:
-    """What the pipe gives; of a copy, the rows it writes."""
+    """The query of the pipe's result; of a copy, the query of the rows it writes."""
     node = pipe.copied
     return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
 
@@ -199,7 +202,7 @@ def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
 
 
 class _TemplateCheck:
-    """One pipe, way by way."""
+    """Compiles one pipe for each branch of its templates, and collects the problems."""
 
     def __init__(self, project: Project, pipe: Pipe, trace: RenderTrace):
         self._project = project
@@ -235,7 +238,7 @@ class _TemplateCheck:
         return ()
 
     def _weighed(self, problem: Problem) -> Problem:
-        """A warning where it may be the fault of a placeholder."""
+        """The problem; a warning if a placeholder may have caused it."""
         if not self._trace.invented or problem.code in _CERTAIN_ERRORS or problem.code.startswith("template-"):
             return problem
         hint = "it was checked with a placeholder; a default or an example for each parameter makes it certain"
@@ -246,7 +249,7 @@ class _TemplateCheck:
 
 
 def _merge_reads(reads: Iterable[SourceRead]) -> Iterator[SourceRead]:
-    """Each placeholder once, with the columns of all ways."""
+    """Each source once, with the columns that any branch reads."""
     found: dict[str, SourceRead] = {}
     for read in reads:
         before = found.setdefault(read.placeholder, read)

@@ -67,7 +67,7 @@ def _moves_to_json(moves: Size | None) -> dict[str, object]:
 
 
 def explain(plan: Plan) -> str:
-    """The plan as text: the changes, what is done with each resource and why, the steps."""
+    """The plan as text: the changes, what happens to each resource and why, and the steps."""
     blocks = [
         _block("Changes", [f"{change.resource}: {change_text(change)}" for change in plan.changes] or ["none"]),
         _block("Resources", list(_resource_lines(plan.resources))),

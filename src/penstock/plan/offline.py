@@ -28,7 +28,7 @@ FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 def plan_folders(
     before: Path, after: Path, options: PlanOptions = NEXT_OPTIONS
 ) -> tuple[Plan, LoadedProject, LoadedProject]:
-    """The plan, and both folders as read. Raises NotFound where a folder does not exist."""
+    """The plan, and both folders as read. Raises NotFound if a folder does not exist."""
     old = load_folder(before)
     new = load_folder(after, old)
     wanted = replace(options, strategies=new.settings.deploy.strategy)
@@ -38,8 +38,8 @@ def plan_folders(
 def plan_projects(
     before: Project, after: Project, sizes: Mapping[str, Size], options: PlanOptions = NEXT_OPTIONS
 ) -> Plan:
-    """The plan between two projects. `sizes` are by data source. Where what is needed of the first
-    project does not plan by itself, the answer is its problems."""
+    """The plan between two projects. `sizes` are by data source. If the needed part of the first project has errors of
+    its own, the plan consists of these problems."""
     changes = diff_projects(before, after)
     reach = find_impact(before, after, changes, options.strategies)
     names = _find_needed_names(before, after, reach)
@@ -52,13 +52,13 @@ def plan_projects(
 
 
 def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:
-    """A project that runs by a manifest; `sizes` are by data source."""
+    """A project that runs with a manifest, as input of the planner; `sizes` are by data source."""
     by_table = {bound.table: sizes[bound.name] for bound in manifest.bindings if bound.name in sizes}
     return Live(project, manifest, by_table)
 
 
 def _find_needed_names(before: Project, after: Project, reach: ChangeImpact) -> frozenset[str]:
-    """What is in reach or gone, and all that it derives from in either version."""
+    """The names of resources that are reached or removed, and of all that they derive from in either version."""
     names = reach.reached | (frozenset(before.names) - frozenset(after.names))
     while True:
         more = names | with_upstream(after, names) | with_upstream(before, names)
@@ -75,7 +75,7 @@ def _select_resources(project: Project, names: frozenset[str]) -> Project:
 
 
 def _fill_in_unplanned(project: Project, plan: Plan, reach: ChangeImpact) -> tuple[ResourcePlan, ...]:
-    """The resources of the plan, with those that were not looked at among them."""
+    """The resources of the plan together with those that it did not look at."""
     known: dict[tuple[str, ResourceKind], ResourcePlan] = {(each.name, each.kind): each for each in plan.resources}
     spared = _UnplannedDataSources(
         project, reach, {each.name: each for each in plan.resources if each.kind == "datasource"}
@@ -92,7 +92,7 @@ def _fill_in_unplanned(project: Project, plan: Plan, reach: ChangeImpact) -> tup
 
 @dataclass(frozen=True, slots=True)
 class _UnplannedDataSources:
-    """What is said of data sources that no change reaches: those below a changed one are reused."""
+    """Plans of the data sources that no change reaches: those downstream of a changed one are reused."""
 
     project: Project
     reach: ChangeImpact

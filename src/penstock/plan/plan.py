@@ -20,7 +20,7 @@ from penstock.plan.steps import CheckRows, Step
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
 
 MOVING: tuple[Strategy, ...] = ("reuse", "bridge", "forward", "recompute")
-"""Strategies after which a data source has another table, or other values, than the one that live reads."""
+"""Strategies after which a data source has another table, or other values, than in the live version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,83 +49,90 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The live version. All mappings are by physical table.
-
-    `sizes` lacks the tables whose size is not known. `columns` are physical columns that other deployments made and
-    that may still exist: no new column takes the name of one. `column_bytes` gives the stored bytes of each physical
-    column of a table; it reads the metadata of data files, so it is called only where data moves. `candidates` are
-    other deployments whose data sources can be reused. Expired rows were deleted from the tables in `shortened`."""
+    """The live version. All mappings are by physical table."""
 
     project: Project
     manifest: Manifest
     sizes: Mapping[str, Size]
+    """Sizes of tables; a table whose size is not known is left out."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Physical columns that other deployments made and that may still exist: no new column gets one of these names."""
     column_bytes: Callable[[str], Mapping[str, int]] | None = None
+    """Returns the stored bytes of each physical column of a table. It reads the metadata of data files, so it is called
+    only where data moves."""
     candidates: tuple[Candidate, ...] = ()
+    """Other deployments whose data sources can be reused."""
     shortened: frozenset[str] = frozenset()
+    """Tables from which expired rows were deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """`suffix` ends the names of new physical tables; no other deployment has the same one. `streams`
-    have batches in the log: a new data source does not take over those of a deleted one. `strategies`
-    are those that the user names, by data source."""
+    """What the user, or the server, decides about a plan."""
 
     suffix: str
+    """The end of the names of new physical tables; unique for each deployment."""
     allow_destructive: bool = False
     streams: frozenset[str] = frozenset()
+    """Streams that have batches in the batch log. A new data source does not take over the batches of a deleted one."""
     strategies: Mapping[str, str] = field(default_factory=dict)
+    """The strategies that the user requests, by data source."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedStrategy:
-    """A strategy that was considered and is not right, or dearer. `moves` is None if not known."""
+    """A strategy that was considered and is wrong, or costs more."""
 
     strategy: Strategy
     moves: Size | None
+    """What it would move; None if not known."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResourcePlan:
-    """What happens to one resource, why, and what it moves (None: the size is not known). `unsettled`
-    are columns that are computed whenever rows from before are read, until that is settled. `rollback`
-    says what going back would keep; None of what has no rows, and where nothing changes."""
+    """What happens to one resource, and why."""
 
     name: str
     kind: ResourceKind
     strategy: Strategy
     reason: str
     moves: Size | None = NOTHING
+    """What is copied or computed; None if the size is not known."""
     rejected: tuple[RejectedStrategy, ...] = ()
     unsettled: tuple[str, ...] = ()
+    """Columns that are still computed at read time, until they are materialized."""
     rollback: Rollback | None = None
+    """What a rollback would keep; None for a resource without rows, and where nothing changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenRows:
-    """Rows of live that the next version of a data source does not show: `expired` (Spark SQL over the
-    columns of live's table) is true for them. `location` is that of the TTL."""
+    """Live rows that the next version of a data source does not show, because its TTL is shorter."""
 
     name: str
     live: Binding
     expired: str
+    """Spark SQL over the columns of the live table; true for the hidden rows."""
     location: Location
+    """The place of the TTL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The way from what is live to a project. Where `problems` holds an error, `steps` and
-    `manifest` are empty. `checks` is what forward queries may do to the rows there are: whoever has
-    the data can count them, and the rows that a TTL `hides`."""
+    """The way from the live version to a project."""
 
     changes: tuple[Change, ...] = ()
     resources: tuple[ResourcePlan, ...] = ()
     steps: tuple[Step, ...] = ()
+    """Empty where `problems` holds an error."""
     manifest: Manifest = field(default_factory=Manifest)
+    """Empty where `problems` holds an error."""
     problems: tuple[Problem, ...] = ()
     checks: tuple[CheckRows, ...] = ()
+    """What forward queries may do to existing rows, to be counted where the data is."""
     hides: tuple[HiddenRows, ...] = ()
+    """Existing rows that a TTL of the next version hides, to be counted where the data is."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -133,7 +140,7 @@ class Plan:
 
     @property
     def moves(self) -> Size | None:
-        """What is copied or computed in all; None if a size is not known."""
+        """What is copied or computed in total; None if a size is not known."""
         total = NOTHING
         for resource in self.resources:
             if resource.moves is None:

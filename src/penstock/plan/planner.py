@@ -119,7 +119,7 @@ def _plan_datasources(context: PlanningContext, reach: ChangeImpact) -> None:
 
 
 def _with_sizes(context: PlanningContext, plan: Plan, widths: Mapping[str, Mapping[str, int]]) -> Plan:
-    """The plan with what each data source moves."""
+    """The plan with the amount of data that each data source moves."""
     costs = {name: outcome.costs for name, outcome in context.done.items()}
     counter = CostCounter(costs, context.clones, widths)
     resources = tuple(
@@ -150,7 +150,7 @@ def _complete_resource_plan(context: PlanningContext, outcome: PlannedDataSource
 
 
 def _unknown_strategy_names(context: PlanningContext) -> Iterator[Problem]:
-    """Strategies requested for names that are no data source."""
+    """A problem for each strategy that is requested for a name that is no data source."""
     known = [source.name for source in context.project.datasources]
     for name in sorted(set(context.options.strategies) - set(known)):
         message = f"`[deploy.strategy]` names `{name}`, which is not a data source"

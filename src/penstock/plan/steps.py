@@ -15,14 +15,14 @@ from penstock.model.types import Type
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Make a physical table."""
+    """Create a physical table."""
 
     table: Table
 
 
 @dataclass(frozen=True, slots=True)
 class AddFields:
-    """Add physical columns to a table; live does not see them."""
+    """Add physical columns to a table; the live version does not see them."""
 
     table: str
     fields: tuple[Field, ...]
@@ -30,7 +30,7 @@ class AddFields:
 
 @dataclass(frozen=True, slots=True)
 class WidenField:
-    """Promote a physical column in the table's metadata; live goes on reading the narrower type."""
+    """Promote a physical column in the table's metadata; the live version continues to read the narrower type."""
 
     table: str
     field: str
@@ -39,65 +39,71 @@ class WidenField:
 
 @dataclass(frozen=True, slots=True)
 class SetSort:
-    """The order in which later writes and compactions lay rows out. `before` undoes it."""
+    """Set the order in which later writes and compactions sort the rows."""
 
     table: str
     sort: tuple[Transform, ...]
     before: tuple[Transform, ...]
+    """The previous order, to undo the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetPartition:
-    """The partition key of later writes. `before` undoes it."""
+    """Set the partition key of later writes."""
 
     table: str
     partition: tuple[Transform, ...]
     before: tuple[Transform, ...]
+    """The previous partition key, to undo the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceCursors:
-    """`BACKFILL skip`: the views into a new table begin with what arrives from now on."""
+    """Start the views into a new table with the rows that arrive from now on (`BACKFILL skip`)."""
 
     table: str
 
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A table that begins with the snapshots and files of another: no row is copied. `widened` are
-    the columns whose stored type is promoted."""
+    """Create a table that begins with the snapshots and files of another one, without copying rows."""
 
     table: Table
     of: str
+    """The table that is cloned."""
     widened: tuple[Field, ...] = ()
+    """Columns whose stored type is promoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activate:
-    """Make the clones, all as of one moment, and start the flows from there. The cuts of the
-    manifest's bindings are filled in here. `begins` are new tables with a history that has to end at
-    that moment."""
+    """Create the clones, all as of one moment, and start the flows at that moment. This fills in the cutover offsets of
+    the manifest's bindings."""
 
     clones: tuple[Clone, ...] = ()
     begins: tuple[str, ...] = ()
+    """New tables whose history has to end at that moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What may become of values of live in a column of the next version. `bad` is true for rows of which
-    `value` (both Spark SQL over live's columns) fails in, or takes a default for, a `conversion`; of a
-    column that is `unsure` only computing the `value` tells."""
+    """What a forward query may do to live values in one column of the next version. Kind `fails`: a conversion fails;
+    `default`: it gives the default; `unsure`: the only way to know is to compute `value`."""
 
     column: str
     kind: Literal["fails", "default", "unsure"]
     conversion: str
+    """The conversion as written."""
     value: str
+    """Spark SQL of the new value, over the columns of the live table."""
     bad: str = "false"
+    """Spark SQL over the columns of the live table, true for rows in which the conversion fails or gives the
+    default."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRows:
-    """Fail, with numbers, where rows of live cannot be had in the next version of a data source."""
+    """Fail and say how many live rows cannot be converted."""
 
     name: str
     live: Binding
@@ -106,7 +112,7 @@ class CheckRows:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """Wait until every flow has what had arrived when the wait began."""
+    """Wait until every flow has processed the rows that had arrived when the wait began."""
 
 
 Step: TypeAlias = Union[
@@ -128,5 +134,5 @@ STEP_ORDER: tuple[type[Step], ...] = (
 
 
 def sort_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps in the order in which they run; those of one kind stay as they were."""
+    """The steps in the order in which they run; steps of one kind keep their order."""
     return tuple(sorted(steps, key=lambda step: STEP_ORDER.index(type(step))))

@@ -32,11 +32,13 @@ _NONDETERMINISTIC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """`reached` are the resources of the next version to be planned. `graph` has what each resource may read: a data
-    source the materialized views that write it, a pipe the resources whose names occur in its SQL."""
+    """The resources that a change can reach."""
 
     reached: frozenset[str]
+    """The resources of the next version to be planned."""
     graph: Graph
+    """What each resource may read: a data source the materialized views that write it, a pipe the resources whose names
+    occur in its SQL."""
 
     def has(self, name: str) -> bool:
         return name in self.reached
@@ -44,16 +46,17 @@ class ChangeImpact:
 
 @dataclass(frozen=True, slots=True)
 class _PipeWords:
-    """The words of a pipe's SQL; `every`: it may read columns that it does not name."""
+    """The words of a pipe's SQL."""
 
     words: frozenset[str]
     every: bool
+    """The pipe may read columns that it does not name."""
 
 
 def find_impact(
     before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
 ) -> ChangeImpact:
-    """What the changes reach."""
+    """The resources that the changes between two projects can reach."""
     texts = {pipe.name: _read_words(pipe) for pipe in after.pipes}
     names = frozenset(after.names)
     known = names | frozenset(before.names)
@@ -67,14 +70,14 @@ def find_impact(
 
 
 def full_impact(project: Project) -> ChangeImpact:
-    """A scope that leaves nothing out."""
+    """The impact in which every resource of a project is reached."""
     names = frozenset(project.names)
     named = {pipe.name: (_read_words(pipe).words & names) - {pipe.name} for pipe in project.pipes}
     return ChangeImpact(names, _build_graph(project, named))
 
 
 def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
-    """The resources, and all that they may derive from or, of a view, feed."""
+    """The resources with everything they may derive from and, for a view, the data source it feeds."""
     known = frozenset(project.names)
 
     def read_by(name: str) -> set[str]:
@@ -89,7 +92,7 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
 
 
 def _read_words(pipe: Pipe) -> _PipeWords:
-    """Of a copy, also its target: what is written to it depends on all of its columns."""
+    """The words in the SQL of a pipe. A copy also reads its target: what is written depends on all its columns."""
     sql = "\n".join(text for node in pipe.nodes for text in _sql_texts(node.sql))
     words, every = frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None
     target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
@@ -97,7 +100,7 @@ def _read_words(pipe: Pipe) -> _PipeWords:
 
 
 def _sql_texts(text: Text) -> Iterator[str]:
-    """SQL, and of a template also what it becomes without a call: a name may be made in it."""
+    """The SQL; for a template also what it renders to without parameters, as rendering may put a name together."""
     yield text.text
     if is_template(text.text):
         try:
@@ -178,7 +181,7 @@ def _affected_readers(
 
 
 def _with_feeders(project: Project, reached: Iterable[str]) -> Iterable[str]:
-    """What feeds a planned target is compiled with it."""
+    """The reached resources with the pipes that feed a reached data source: these are compiled with it."""
     for name in reached:
         yield name
         yield from (pipe.name for pipe, _ in project.feeders(name))

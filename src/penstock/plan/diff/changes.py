@@ -19,7 +19,7 @@ ResourceKind: TypeAlias = Literal["datasource", "materialized", "endpoint", "cop
 
 @dataclass(frozen=True, slots=True)
 class ResourceAdded:
-    """A resource that live does not have."""
+    """A resource that the live version does not have."""
 
     resource: str
     kind: ResourceKind
@@ -27,7 +27,7 @@ class ResourceAdded:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRemoved:
-    """A resource of live that the project no longer has."""
+    """A resource of the live version that the project no longer has."""
 
     resource: str
     kind: ResourceKind
@@ -44,7 +44,7 @@ class ResourceRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdded:
-    """A column that live does not have."""
+    """A column that the live version does not have."""
 
     resource: str
     column: str
@@ -53,7 +53,7 @@ class ColumnAdded:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDropped:
-    """A column of live that the project no longer has."""
+    """A column of the live version that the project no longer has."""
 
     resource: str
     column: str
@@ -61,7 +61,7 @@ class ColumnDropped:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRenamed:
-    """By RENAMED_FROM, or by a forward query that is a bare column."""
+    """A column renamed by RENAMED_FROM, or by a forward query that selects the bare old column."""
 
     resource: str
     column: str
@@ -80,7 +80,7 @@ class ColumnTypeChanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefaultChanged:
-    """Another DEFAULT expression; None is no DEFAULT."""
+    """Another DEFAULT expression; None: no DEFAULT."""
 
     resource: str
     column: str
@@ -90,7 +90,7 @@ class ColumnDefaultChanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPathChanged:
-    """Filled from another place of the ingested row; None is from nowhere."""
+    """The column is filled from another place of the ingested row; None: it is not filled from the row."""
 
     resource: str
     column: str
@@ -107,7 +107,7 @@ class ColumnsReordered:
 
 @dataclass(frozen=True, slots=True)
 class SortingKeyChanged:
-    """ENGINE_SORTING_KEY."""
+    """Another ENGINE_SORTING_KEY."""
 
     resource: str
     before: tuple[str, ...]
@@ -116,7 +116,7 @@ class SortingKeyChanged:
 
 @dataclass(frozen=True, slots=True)
 class PartitionKeyChanged:
-    """ENGINE_PARTITION_KEY."""
+    """Another ENGINE_PARTITION_KEY."""
 
     resource: str
     before: tuple[str, ...]
@@ -125,7 +125,7 @@ class PartitionKeyChanged:
 
 @dataclass(frozen=True, slots=True)
 class TtlChanged:
-    """ENGINE_TTL; None is none."""
+    """Another ENGINE_TTL; None: no TTL."""
 
     resource: str
     before: str | None
@@ -134,7 +134,7 @@ class TtlChanged:
 
 @dataclass(frozen=True, slots=True)
 class EngineChanged:
-    """ENGINE, or an option that belongs to it (ENGINE_VER, ENGINE_SIGN …)."""
+    """Another ENGINE, or another value of one of its options (ENGINE_VER, ENGINE_SIGN …)."""
 
     resource: str
     before: str
@@ -143,14 +143,14 @@ class EngineChanged:
 
 @dataclass(frozen=True, slots=True)
 class SettingsChanged:
-    """ENGINE_SETTINGS, ENGINE_PRIMARY_KEY or ENGINE_SAMPLING_KEY."""
+    """Another ENGINE_SETTINGS, ENGINE_PRIMARY_KEY or ENGINE_SAMPLING_KEY."""
 
     resource: str
 
 
 @dataclass(frozen=True, slots=True)
 class ViewChanged:
-    """The query of a materialized view, or the data source it writes."""
+    """Another query of a materialized view, or another data source that it writes."""
 
     resource: str
     node: str
@@ -158,7 +158,7 @@ class ViewChanged:
 
 @dataclass(frozen=True, slots=True)
 class EndpointChanged:
-    """The query of a pipe that no table depends on."""
+    """Another query of a pipe that no table depends on."""
 
     resource: str
     kind: ResourceKind
@@ -166,11 +166,12 @@ class EndpointChanged:
 
 @dataclass(frozen=True, slots=True)
 class MetadataChanged:
-    """Descriptions, tokens, tags and the like; `what` names them."""
+    """Other descriptions, tokens, tags and the like."""
 
     resource: str
     kind: ResourceKind
     what: tuple[str, ...]
+    """The names of what changed."""
 
 
 Change: TypeAlias = Union[
@@ -196,7 +197,7 @@ Change: TypeAlias = Union[
 
 
 def change_text(change: Change) -> str:
-    """What a change is, without the name of its resource."""
+    """A change in words, without the name of its resource."""
     match change:
         case ResourceAdded() | ResourceRemoved() | ResourceRenamed() | MetadataChanged():
             return _resource_change_text(change)
@@ -269,13 +270,13 @@ def _column_change_text(
 
 
 def change_kind(change: Change) -> str:
-    """The stable name of a change in JSON: the name of its class with underscores."""
+    """The stable name of a change in JSON: the name of its class in snake case."""
     name = type(change).__name__
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 def changed_columns(change: Change) -> tuple[str, ...]:
-    """The columns that a change is about; a renamed one under both names."""
+    """The columns that a change is about; a renamed one under both its names."""
     match change:
         case ColumnRenamed(_, column, old):
             return (old, column)
@@ -292,13 +293,13 @@ def changed_columns(change: Change) -> tuple[str, ...]:
 
 
 def join_words(words: Iterable[str]) -> str:
-    """a, b and c."""
+    """The words as a list in a sentence: `a, b and c`."""
     *first, last = list(dict.fromkeys(words)) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def rows_text(rows: int | None) -> str:
-    """A number of rows; 'all' where it is not known."""
+    """A number of rows in words; `all` where it is not known."""
     if rows is None:
         return "all its rows"
     return "1 row" if rows == 1 else f"{rows:,} rows"

@@ -30,7 +30,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 
 def can_share_column(before: Column, after: Column) -> bool:
-    """Whether both versions write the same stored values, given the same JSON path and DEFAULT, and a new type that
+    """Whether both versions of a column write the same stored values: same JSON path, same DEFAULT, and a new type that
     holds all values of the old one."""
     if is_nullable(before.type) and not is_nullable(after.type):
         return False
@@ -44,8 +44,8 @@ def can_share_column(before: Column, after: Column) -> bool:
 
 
 def can_ingest(source: DataSource) -> bool:
-    """Whether rows can be ingested at all: not if a required column is an aggregate state, which no JSON value
-    gives."""
+    """Whether rows can be ingested into the data source: not if a required column is an aggregate state, which no JSON
+    value can give."""
     needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
     return not any(isinstance(unwrap_type(column.type), AggregateFunction) for column in needed)
 

@@ -17,15 +17,16 @@ from penstock.plan.diff.forward_query import ForwardQuery
 
 @dataclass(frozen=True, slots=True)
 class ColumnMatch:
-    """`pairs`: each column of the new version and the one it continues; `dropped`: the rest of the
-    old ones."""
+    """The columns of two versions of a data source, paired."""
 
     pairs: tuple[tuple[Column, Column | None], ...]
+    """Each column of the new version with the old column it continues, if any."""
     dropped: tuple[Column, ...]
+    """The old columns that no new column continues."""
 
 
 def match_columns(old: DataSource, new: DataSource, forward: ForwardQuery | None) -> ColumnMatch:
-    """The columns of two versions, paired."""
+    """Pair the columns of two versions of a data source."""
     taken: set[str] = set()
     pairs = []
     for column in new.columns:
@@ -49,8 +50,8 @@ def _find_origin(column: Column, old: DataSource, new: DataSource, forward: Forw
 
 
 def find_former_names(old: Project, new: Project) -> Mapping[str, str]:
-    """The name in `old` of each data source of `new` that continues one: its own, or by
-    RENAMED_FROM the former one, if that is free."""
+    """The name in `old` of each data source of `new` that continues an old one: its own name or, with RENAMED_FROM, the
+    former name, unless a data source of `new` still uses that."""
     former: dict[str, str] = {}
     for source in new.datasources:
         if old.datasource(source.name) is not None:

@@ -22,22 +22,24 @@ from penstock.sql.stored_types import spark_type
 
 @dataclass(frozen=True, slots=True)
 class ForwardQuery:
-    """The forward query of this deployment. `problems` say why it does not compile; then it has no columns."""
+    """The compiled forward query of this deployment."""
 
     columns: tuple[ForwardColumn, ...] = ()
+    """The columns of its select list; none if it does not compile."""
     problems: tuple[Problem, ...] = ()
+    """Why it does not compile."""
 
     def column(self, name: str) -> ForwardColumn | None:
         return next((column for column in self.columns if column.name == name), None)
 
     def renames(self, name: str) -> str | None:
-        """The column of live that the query selects unchanged under this name; None if it does not."""
+        """The live column that the query selects unchanged under this name; None if there is none."""
         column = self.column(name)
         return column.renames if column else None
 
 
 def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
-    """The forward query for the change from `old` to `new`; None if there is none, or if `old` has the same one."""
+    """The forward query of the change from `old` to `new`; None if `new` has none, or the same one as `old`."""
     if new.forward_query is None or is_same_text(old.forward_query, new.forward_query):
         return None
     try:
@@ -48,8 +50,8 @@ def read_forward_query(old: DataSource, new: DataSource) -> ForwardQuery | None:
 
 
 def keeps_values(column: ForwardColumn, before: Column, after: Type) -> bool:
-    """Whether the query selects the values of `before` unchanged, apart from casts to the types of the two columns, as
-    a change of the type in place would do."""
+    """Whether the query selects the values of `before` unchanged, apart from casts to the types of the two columns
+    (which changing the type in place would do as well)."""
     tree = column.facts.tree
     allowed = {_normal_type(before.type), _normal_type(after)}
     while isinstance(tree, (exp.Cast, exp.TryCast, exp.Paren)):

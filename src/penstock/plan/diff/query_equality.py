@@ -26,7 +26,7 @@ from penstock.template.parser import is_template
 
 @functools.lru_cache(maxsize=4096)
 def normalize_sql(sql: str, dialect: Dialect = "clickhouse") -> str:
-    """The normal form of a query, of an expression or of a select list; a template is its own."""
+    """The normal form of a query, an expression or a select list; a template is its own normal form."""
     if is_template(sql):
         return sql.strip()
     for form in (sql, f"SELECT {sql}"):
@@ -45,15 +45,15 @@ def _print_quoted(tree: exp.Expr, dialect: Dialect) -> str:
 
 
 def is_same_text(before: Text | None, after: Text | None, dialect: Dialect = "clickhouse") -> bool:
-    """Whether two pieces of SQL are the same but for their form; None is none."""
+    """Whether two pieces of SQL are equal apart from their format; None equals only None."""
     if before is None or after is None:
         return before is after
     return normalize_sql(before.text, dialect) == normalize_sql(after.text, dialect)
 
 
 def is_same_pipe(before: Project, after: Project, name: str) -> bool:
-    """Whether two versions of a pipe do the same but for the form of their SQL, the names of their
-    nodes and their descriptions."""
+    """Whether two versions of a pipe give the same rows, apart from the format of their SQL, node names and
+    descriptions."""
     old, new = before.pipe(name), after.pipe(name)
     if old is None or new is None:
         return False
@@ -68,7 +68,7 @@ def is_same_pipe(before: Project, after: Project, name: str) -> bool:
 
 
 def _differs_by_call(pipe: Pipe) -> bool:
-    """Whether what a pipe does depends on the call, so that one compilation does not tell it."""
+    """Whether the SQL of a pipe depends on the call, so that one compilation does not stand for all."""
     return pipe.materialized is None and is_templated(pipe)
 
 
@@ -81,7 +81,7 @@ def _special_kinds(pipe: Pipe) -> tuple[object, ...]:
 
 
 def _comparable_kind(node: Node) -> NodeKind:
-    """When a copy runs makes no difference to what it does."""
+    """The kind of a node without the schedule: it does not change the rows of a copy."""
     return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
 
 

@@ -24,11 +24,12 @@ _KEPT = "the previous version accepts every row that this one accepts"
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """`lossless`: the previous version will have every row that this one accepted. `reason` says why, or which rows it
-    will not have."""
+    """What a rollback keeps of one data source."""
 
     lossless: bool
+    """The previous version has every row that this version accepted."""
     reason: str
+    """Why it is lossless, or which rows the previous version will not have."""
 
 
 def assess_rollback(old: DataSource | None, new: DataSource) -> Rollback:

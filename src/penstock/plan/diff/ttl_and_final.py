@@ -25,15 +25,16 @@ KEEPS_NOTHING = "false"
 
 @dataclass(frozen=True, slots=True)
 class TtlFilter:
-    """`keeps` is Spark SQL over logical names (None: every row is visible, or `problems` say why there is no
-    filter)."""
+    """The rows that a TTL leaves visible."""
 
     keeps: str | None = None
+    """Spark SQL over logical names, true for visible rows; None: every row is visible, or `problems` say why there is
+    no filter."""
     problems: tuple[Problem, ...] = ()
 
 
 def build_ttl_filter(source: DataSource) -> TtlFilter:
-    """The filter of a data source: nothing is visible of the Null engine, otherwise the rows that its TTL keeps."""
+    """The filter for visible rows; nothing is visible of engine Null."""
     written = source.engine.ttl
     if source.engine.name == NULL_ENGINE:
         return TtlFilter(KEEPS_NOTHING)
@@ -85,11 +86,12 @@ def is_same_ttl(old: DataSource, new: DataSource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FinalRule:
-    """`problems` say why a required rule is missing. If only FINAL is not possible there is no problem here: a query
-    with FINAL is refused."""
+    """How FINAL merges the rows of a data source. If only FINAL is impossible, `problems` is empty; queries with FINAL
+    are refused."""
 
     rule: Merge | None = None
     problems: tuple[Problem, ...] = ()
+    """Why a rule that the engine needs could not be made."""
 
 
 def build_final_rule(source: DataSource) -> FinalRule:

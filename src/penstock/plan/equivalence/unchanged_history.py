@@ -1,9 +1,9 @@
-"""Which columns of the next version have, for the rows that exist, the values that the live version has.
+"""Which columns of the next version keep the live values in all existing rows.
 
 In: a running data source and its next version. Out: names of columns, and a `Binding` that shows the live table under
-the names of the next version; in it a column with another history gets a physical name that no table has. Invariant: a
-view that is equal over such bindings gives equal rows of history, so what it has computed for the live version need not
-be computed again. Where that is not certain, a column is not named.
+the names of the next version; in it a column whose existing values differ gets a physical name that no table has.
+Invariant: a view that is equal over such bindings gives equal rows of history, so what it has computed for the live
+version need not be computed again. Where that is not certain, a column is not named.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.sql.stored_types import spark_type
 
 
 def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept: Iterable[str]) -> Binding:
-    """The live table under the names of the new binding; only columns in `kept` show the live values."""
+    """The live table under the names of the new binding; only columns in `kept` show live values."""
     origins = {column.name: origin.name for column, origin in match.pairs if origin is not None}
     known = set(kept)
     columns = []
@@ -40,7 +40,7 @@ def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept:
 def columns_stored_as_live(
     run: RunningDataSource, columns: Sequence[BoundColumn], match: ColumnMatch
 ) -> frozenset[str]:
-    """Names of the columns that are bound to the live table (or a clone of it) and have the live values."""
+    """Names of the columns that are bound to the live table (or a clone of it) and have its values."""
     bound = {column.name: column for column in columns}
     return frozenset(
         column.name
@@ -61,7 +61,8 @@ def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:
 
 
 def _type_family(of: Type) -> str:
-    """The family of a type: a wider type of it holds the same values. Whether the width matters, the view decides."""
+    """The family of a type: a wider type of the same family holds the same values. Whether the width matters is decided
+    for each view."""
     return TYPE_FAMILIES.get(spark_type(of), spark_type(of))
 
 

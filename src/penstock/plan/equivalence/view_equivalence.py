@@ -28,12 +28,14 @@ _PASSED_ON = (exp.Min, exp.Max, exp.Paren)
 
 @dataclass(frozen=True, slots=True)
 class ViewPairs:
-    """The views into an existing table. `kept`: views of the next version, each with its equal live one; `new`: those
-    without an equal live view; `ended`: live views without an equal new one."""
+    """The views into one existing table, the live and the new ones."""
 
     kept: tuple[tuple[View, View], ...] = ()
+    """Views of the next version, each with the live view that it equals."""
     new: tuple[View, ...] = ()
+    """New views that equal no live view."""
     ended: tuple[View, ...] = ()
+    """Live views that no new view equals."""
 
     @property
     def unchanged(self) -> bool:
@@ -98,13 +100,13 @@ def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[V
 
 
 def view_content(view: View) -> tuple[object, ...]:
-    """What a view does, without logical names and without the place where it starts. Which rows its sources accept is
-    not part of it: landing versions decide that. Only the Spark type of a column counts: the SQL is compiled."""
+    """What a view does, without logical names and without its start position. Which rows its sources accept is not part
+    of it: landing versions decide that. Of a column's type only the Spark type counts, as the SQL is compiled."""
     return _content_of(view, lambda each: spark_type(each.type))
 
 
 def view_content_by_value(view: View) -> tuple[object, ...]:
-    """The same, but of the type of a column only as much counts as the SQL depends on."""
+    """Like `view_content`, but only those properties of a column's type count on which the SQL depends."""
     return _content_of(view, lambda each: stored_type_family(view.sql, each.name, spark_type(each.type)))
 
 
@@ -152,6 +154,8 @@ def source_role(source: Source) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _PhysicalText:
+    """The tokens of a view's SQL, with their translation to physical names."""
+
     tokens: Sequence[Token]
     sources: Mapping[str, Source]
     aliases: Mapping[str, tuple[Source, ...]]
@@ -190,7 +194,7 @@ class _PhysicalText:
         return f"target {self.targets[name]}" if owner not in self.aliases and name in self.targets else name
 
     def _alias(self, name: str) -> str:
-        """A source's name by what it reads, unless two could be meant."""
+        """The name of a source replaced by what it reads, unless the name is ambiguous."""
         sources = self.aliases[name]
         alone = len(sources) == 1 and sum(sources[0] in each for each in self.aliases.values()) == 1
         return f"source {_source_meaning(sources[0])}" if alone else name

@@ -20,7 +20,7 @@ from penstock.plan.strategies.planning_context import PlannedDataSource, Plannin
 
 
 def reuse_from_candidate(context: PlanningContext, reach: ChangeImpact, name: str) -> PlannedDataSource | None:
-    """The data source as the first candidate that has the same one made it; None if no candidate has it."""
+    """The data source as planned by the first candidate that has an equal one; None if no candidate has one."""
     if name in context.options.strategies:
         return None
     derived_from = (name, *reach.graph.upstream(name))
@@ -62,8 +62,8 @@ def _keeps_no_rows(context: PlanningContext, name: str) -> bool:
 
 
 def _history_in_live_table(context: PlanningContext, bound: Binding) -> Binding | None:
-    """Which columns show live's rows. Only for the table of live: no flow can continue in a table whose barrier is the
-    activation of the other candidate."""
+    """The binding in which columns read live rows. Only for the live table: no flow can continue in a table whose
+    barrier is the activation of the other candidate."""
     running, source = context.running(bound.name), context.project.datasource(bound.name)
     if running is None or source is None or running.table.id != bound.table:
         return None

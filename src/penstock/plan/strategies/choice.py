@@ -23,28 +23,31 @@ from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTra
 
 @dataclass(frozen=True, slots=True)
 class StrategyInputs:
-    """Everything that the choice of a strategy depends on.
-
-    `same_history` pairs the views if together they compute all rows of live's table; its `new` views add rows to it
-    (None: they do not compute all rows). `recompute_cost` is for all views from the beginning, `added_cost` for those
-    new views. `causes` say why the rows cannot stay. `moved_sources` are sources of the views that get another table.
-    `ordered_by_seq`: whether `_seq` tells existing from later rows. `requested` is the strategy that the user names."""
+    """Everything that the choice of a strategy depends on."""
 
     transition: DataSourceTransition
     placement: ColumnPlacement
     feeding: ViewPairs
     same_history: ViewPairs | None
+    """The views, paired, if together they compute all rows of the live table; its `new` views add rows to the table.
+    None: they do not compute all rows."""
     changes: tuple[Change, ...]
     recompute_cost: Cost
+    """The cost of computing all views from the beginning."""
     added_cost: Cost
+    """The cost of computing only the `new` views of `same_history`."""
     causes: tuple[str, ...]
+    """Why the existing rows cannot stay, as short texts."""
     moved_sources: tuple[str, ...]
+    """Sources of the views that get another table."""
     ordered_by_seq: bool
+    """Whether `_seq` tells existing rows from later ones."""
     requested: str | None
+    """The strategy that the user requests."""
 
     @property
     def has_views(self) -> bool:
-        """Whether views write, or wrote, the table."""
+        """Whether views write the table, or wrote it in the live version."""
         return bool(self.feeding.kept or self.feeding.new or self.feeding.ended)
 
     @property
@@ -62,19 +65,20 @@ class StrategyInputs:
 
 @dataclass(frozen=True, slots=True)
 class StrategyChoice:
-    """`table`: whether the rows stay in the table of live, in a clone of it, or go into a new table. `refused`: only a
-    forward query could do it, and there is none."""
+    """The strategy of a data source, with the alternatives."""
 
     strategy: Strategy
     reason: str
     table: Literal["live", "clone", "new"]
+    """Whether the existing rows stay in the live table, are in a clone of it, or go into a new table."""
     moves: Cost = NOTHING
     alternatives: tuple[StrategyAlternative, ...] = ()
     refused: bool = False
+    """Only a forward query could keep the rows, and there is none."""
 
 
 def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
-    """The strategy of a data source that live has: the cheapest correct one, unless the user requests another correct
+    """The strategy of an existing data source: the cheapest correct one, unless the user requests another correct
     one."""
     right, wrong = _options_for_view_target(inputs) if inputs.has_views else _options_for_ingested(inputs)
     requested = [choice for choice in right if choice.strategy == inputs.requested]
@@ -157,7 +161,7 @@ def _reads_before(column: BoundColumn) -> bool:
 
 
 def _choice_to_stay(inputs: StrategyInputs) -> StrategyChoice:
-    """The table of live is kept; at most its metadata changes."""
+    """The choice to keep the live table; at most its metadata changes."""
     changes = [change for change in inputs.changes if not isinstance(change, MetadataChanged)]
     if changes:
         return StrategyChoice("in_place", ", ".join(change_text(change) for change in changes), "live")
@@ -185,7 +189,7 @@ def _forward_obstacle(inputs: StrategyInputs) -> str | None:
 
 
 def find_causes(context: PlanningContext, name: str, feeding: ViewPairs) -> tuple[str, ...]:
-    """Why the views into a data source differ from those of live, as short texts."""
+    """Why the views into a data source differ from the live ones, as short texts."""
     found = [cause for view, live in feeding.replaced for cause in _causes_in_view(context, name, view, live)]
     return (*found, *(f"`{view.pipe}` no longer feeds it" for view in feeding.removed))
 

@@ -29,21 +29,24 @@ Cost: TypeAlias = Union[Size, ViewsFromBeginning, None]
 
 @dataclass(frozen=True, slots=True)
 class StrategyAlternative:
-    """A strategy that was not chosen. `reason` says why it is wrong; None: it is correct, and no cheaper."""
+    """A strategy that was not chosen."""
 
     strategy: Strategy
     cost: Cost
     reason: str | None = None
+    """Why it is wrong; None: it is correct, but not cheaper."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCosts:
-    """The costs of one planned data source: what it moves, what its table holds at most, and what the other
-    strategies would move."""
+    """The costs of one planned data source."""
 
     moves: Cost = NOTHING
+    """What it moves."""
     holds: Cost = None
+    """The most that its table holds afterwards."""
     alternatives: tuple[StrategyAlternative, ...] = ()
+    """What the other strategies would move."""
 
 
 class CostCounter:

@@ -51,7 +51,7 @@ from penstock.sql.stored_types import spark_type
 
 
 def plan_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
-    """The outcome of a data source of the next version."""
+    """Plan one data source of the next version."""
     source = context.project.datasource(name)
     assert source is not None, "asked for data sources of the project only"
     running = context.running(name)
@@ -100,8 +100,8 @@ def _collect_inputs(context: PlanningContext, transition: DataSourceTransition) 
 
 
 def _compare_views(context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
-    """The views of live and of the next version, compared as if the table of live were kept. Views that do not
-    compile count as unchanged: they have problems of their own, and nothing is known of their rows."""
+    """The live and the new views, paired as if the live table were kept. Views that do not compile count as unchanged:
+    they have problems of their own, and nothing is known of their rows."""
     if context.has_failed_feeder(transition.new.name):
         return ViewPairs(kept=tuple((view, view) for view in transition.running.views))
     return pair_equal_views(
@@ -112,7 +112,7 @@ def _compare_views(context: PlanningContext, transition: DataSourceTransition, p
 def _pair_by_history(
     context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement, feeding: ViewPairs
 ) -> ViewPairs | None:
-    """The views paired by the history that they compute; None unless they compute all rows of live."""
+    """The views paired by the history that they compute; None unless they compute all live rows."""
     if feeding.unchanged or not transition.running.views:
         return None
     place = _live_target(transition, placement)
@@ -122,14 +122,14 @@ def _pair_by_history(
 
 
 def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:
-    """The pairs, with the views over the bindings that they will really read."""
+    """The pairs, with the new views over the bindings that they will actually read."""
     views = {(view.pipe, view.node): view for view in (*(new for new, _ in feeding.kept), *feeding.new)}
     kept = tuple((views[view.pipe, view.node], live) for view, live in paired.kept)
     return ViewPairs(kept, tuple(views[view.pipe, view.node] for view in paired.new))
 
 
 def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) -> frozenset[str]:
-    """The columns for which the views compute the same values as the rows of live have."""
+    """The columns for which the views compute the values that the live rows have."""
     transition, place = inputs.transition, _live_target(inputs.transition, inputs.placement)
     shown = columns_stored_as_live(transition.running, inputs.placement.columns, inputs.placement.match)
     if context.has_failed_feeder(transition.new.name):
@@ -142,8 +142,8 @@ def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) ->
 
 
 def _live_target(transition: DataSourceTransition, placement: ColumnPlacement) -> TargetTable:
-    """The table of live with the columns of the next version; a column that it cannot store gets a physical name
-    that no table has."""
+    """The live table with the columns of the next version; a column that it cannot store gets a physical name that no
+    table has."""
     bound = {column.name: column for column in placement.columns}
     columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in transition.new.columns)
     return TargetTable(transition.new, transition.running.table.id, tuple(columns))
@@ -205,7 +205,7 @@ def _forward_query_problems(inputs: StrategyInputs, choice: StrategyChoice) -> I
 
 
 def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """Data that is lost for good once the deployment before is retired."""
+    """Problems for data that is lost for good once the previous deployment is retired."""
     if context.options.allow_destructive:
         return
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
@@ -231,7 +231,7 @@ def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:
 
 
 def _lost_history(context: PlanningContext, inputs: StrategyInputs) -> Iterator[Problem]:
-    """Rows that cannot be recomputed, because a source of theirs does not keep its own rows."""
+    """Problems for rows that cannot be recomputed, because one of their sources does not keep its rows."""
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
     for source in context.sources_without_rows(name):
         message = f"`{name}` would be recomputed from `{source}`, which does not keep its rows: {rows} would be lost"
@@ -250,7 +250,7 @@ def destructive_problem(message: str, location: Location) -> Problem:
 
 
 def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: PlannedDataSource) -> PlannedDataSource:
-    """The outcome with the filter of its TTL, the rule of FINAL, and the rows of live that a new TTL hides."""
+    """The planned data source with the filter of its TTL, the rule of FINAL, and the live rows that a new TTL hides."""
     kept, merges = build_ttl_filter(source), build_final_rule(source)
     running = context.running(source.name)
     bound = replace(outcome.binding, keeps=kept.keeps, merge=merges.rule)

@@ -1,8 +1,8 @@
-"""Checks of a forward query against the existing rows: where it would fail, and where it takes a default.
+"""Checks of a forward query against the existing rows: where it would fail, and where it gives a default.
 
-In: a data source on its way and its strategy. Out: `CheckRows`, to be run where the data is. Invariant: a column that
-is copied unchanged is not checked; of every other column each conversion is checked or, where that is not possible,
-the whole column is computed.
+In: the transition of a data source to the next version, and its strategy. Out: `CheckRows`, to be run where the data
+is. Invariant: a column that is copied unchanged is not checked; of every other column each conversion is checked or,
+where that is not possible, the whole column is computed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penstock.sql.outputs.conversion_probes import forward_probes
 
 
 def build_row_checks(transition: DataSourceTransition, choice: StrategyChoice) -> CheckRows | None:
-    """All that the forward query of a step may do; None where it is not used or does nothing."""
+    """What the forward query of a step may do to existing rows; None where it is not used or changes no value."""
     used = (
         transition.forward is not None and not transition.forward.problems and choice.strategy in ("bridge", "forward")
     )
@@ -29,7 +29,7 @@ def build_row_checks(transition: DataSourceTransition, choice: StrategyChoice) -
 
 
 def blocking_checks(rows: CheckRows | None) -> Iterator[CheckRows]:
-    """The step that fails where a row cannot be had; a default is no failure."""
+    """The checks that stop the deployment: failing conversions, not defaults."""
     fails = tuple(check for check in rows.checks if check.kind != "default") if rows is not None else ()
     if rows is not None and fails:
         yield replace(rows, checks=fails)

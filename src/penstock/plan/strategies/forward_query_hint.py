@@ -1,7 +1,7 @@
 """Suggests a FORWARD_QUERY, for the error message that asks for one.
 
-In: a data source on its way to the next version. Out: the text of a FORWARD_QUERY. Invariant: a suggestion compiles;
-where none does, only the general form is shown.
+In: the transition of a data source to the next version. Out: the text of a FORWARD_QUERY. Invariant: a suggestion
+compiles; where none does, only the general form is shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def suggest_forward_query(transition: DataSourceTransition) -> str:
 
 
 def _candidate_queries(transition: DataSourceTransition) -> Iterator[str]:
-    """From the one that keeps most rows to the plainest."""
+    """Possible queries, from the one that keeps most rows to the simplest."""
     match = match_columns(transition.running.source, transition.new, transition.forward)
     changed = [(column, origin) for column, origin in match.pairs if origin is not None and column.type != origin.type]
     added = [column for column, origin in match.pairs if origin is None]

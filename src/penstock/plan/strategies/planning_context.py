@@ -1,7 +1,7 @@
 """What the planner of one data source may read, and what it returns.
 
-`PlanningContext` has the two versions and the outcomes so far; `PlannedDataSource` is one planned data source.
-Invariant: an outcome holds everything that its data source adds to the manifest and to the steps.
+`PlanningContext` has the two versions and the data sources planned so far; `PlannedDataSource` is one of these.
+Invariant: it holds everything that its data source adds to the manifest and to the steps.
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ from penstock.plan.tables.running_datasource import RunningDataSource, find_runn
 
 @dataclass(frozen=True, slots=True)
 class PlannedDataSource:
-    """One planned data source. `resource` has no sizes yet: they are counted from the `costs` of all outcomes.
-    `history` is the binding that shows columns whose existing values are live's as live's (None: the data source is
-    new). `clone` is set if its table begins as a clone. `checks` is what its forward query may do to existing rows.
-    `meets` are barriers of a table that another deployment made. `hides` are rows of live that a new TTL hides.
-    `loses_rows`: its table does not keep all rows that passed through it, so a view cannot be recomputed from it."""
+    """One data source of the next version as it was planned."""
 
     resource: ResourcePlan
+    """Its plan, still without sizes: these are counted from the `costs` of all planned data sources."""
     tables: tuple[Table, ...]
     binding: Binding
     quarantined: Binding
@@ -38,36 +35,45 @@ class PlannedDataSource:
     costs: PlannedCosts
     problems: tuple[Problem, ...] = ()
     history: Binding | None = None
+    """The binding in which columns that keep their existing values read from the live table; None: the data source is
+    new."""
     clone: Clone | None = None
+    """Set if the table begins as a clone of the live table."""
     checks: CheckRows | None = None
+    """What the forward query may do to existing rows."""
     meets: tuple[Meet, ...] = ()
+    """Barriers of a table that another deployment made."""
     hides: HiddenRows | None = None
+    """Live rows that a new TTL hides."""
     loses_rows: bool = False
+    """The table does not keep all rows it received, so a view cannot be recomputed from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningContext:
-    """The two versions, and the outcomes planned so far by name: `done` grows in dependency order. `former` has the
-    live name of each data source that live has, `changes` are by resource, `clones` name the table that each clone
-    begins as."""
+    """The live version, the next version, and the data sources planned so far."""
 
     live: Live
     project: Project
     options: PlanOptions
     compiled: CompiledProject
     former: Mapping[str, str]
+    """The live name of each data source that the live version has, by its new name."""
     changes: Mapping[str, tuple[Change, ...]]
+    """The changes by resource."""
     done: dict[str, PlannedDataSource]
+    """The planned data sources by name; it grows in dependency order."""
     clones: dict[str, str]
+    """The table that each clone begins as, by the table id of the clone."""
 
     def add(self, name: str, outcome: PlannedDataSource) -> None:
-        """Add the outcome of one more data source."""
+        """Add one more planned data source."""
         self.done[name] = outcome
         if outcome.clone is not None:
             self.clones[outcome.clone.table.id] = outcome.clone.of
 
     def running(self, name: str) -> RunningDataSource | None:
-        """The data source of the next version as it runs now."""
+        """The live data source that this data source of the next version continues; None if there is none."""
         former = self.former.get(name)
         return find_running(self.live, former) if former is not None else None
 
@@ -82,7 +88,7 @@ class PlanningContext:
         return self.done[name].binding
 
     def history_binding(self, name: str) -> Binding:
-        """The binding of a planned data source in which columns with unchanged history show live's columns."""
+        """The binding; unchanged columns point to the live table."""
         return self.done[name].history or self.done[name].binding
 
     def can_resume(self, view: View, live: View) -> bool:
@@ -97,12 +103,12 @@ class PlanningContext:
         return tuple(read for read in sorted(reads) if self.done[read].resource.strategy in MOVING)
 
     def sources_without_rows(self, name: str) -> tuple[str, ...]:
-        """The sources of a data source's views that do not keep all rows that passed through them."""
+        """Sources of a data source's views that do not store all rows they received (Null engine …)."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return tuple(sorted(each for each in triggers if self.done[each].loses_rows))
 
     def shortened_sources(self, name: str) -> tuple[str, ...]:
-        """The sources of a data source's views from whose live table expired rows were deleted."""
+        """Sources of a data source's views from whose live table expired rows were deleted."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(each) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))

@@ -25,7 +25,7 @@ REASON = "removed: dropped when the previous version is retired"
 
 
 def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
-    """The resources of live that the next version does not have."""
+    """The resources of the live version that the next version does not have."""
     for source in _removed_datasources(context):
         yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED_REASON))
     for pipe in context.live.project.pipes:

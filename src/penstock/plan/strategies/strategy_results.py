@@ -1,4 +1,4 @@
-"""Builds what each strategy makes of a data source: its table, flows, binding and steps.
+"""The result of each strategy for a data source: its table, flows, binding and steps.
 
 In: a data source, its running version if there is one, and the chosen strategy. Out: `PlannedDataSource`. Invariants:
 live's tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than live's is a
@@ -40,7 +40,7 @@ from penstock.sql.analysis.expression_facts import expression_facts
 
 
 def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDataSource:
-    """The outcome of a data source that live does not have."""
+    """Plan a data source that the live version does not have."""
     place = new_target_table(context, source)
     stream = _choose_stream(context, source)
     lands = build_landing(place, stream, context.compiled, "beginning")
@@ -72,7 +72,7 @@ def keep_live_table(
     feeding: ViewPairs,
     choice: StrategyChoice,
 ) -> PlannedDataSource:
-    """The table of live, with the changes of its metadata that the next version needs."""
+    """Plan to keep the live table, with the changes of its metadata that the next version needs."""
     running, source = transition.running, transition.new
     lands = build_landing(
         TargetTable(source, running.table.id, placement.columns),
@@ -107,7 +107,7 @@ def resource_plan(source: DataSource, choice: StrategyChoice) -> ResourcePlan:
 
 
 def planned_costs(running: RunningDataSource, choice: StrategyChoice) -> PlannedCosts:
-    """The costs of a data source that live has: its next table holds about as much as live's."""
+    """The costs of an existing data source: its next table holds about as much as the live one."""
     return PlannedCosts(choice.moves, running.size, choice.alternatives)
 
 
@@ -145,7 +145,7 @@ def build_table(place: TargetTable, laid: TableLayout) -> Table:
 def extend_live_table(
     live: Table, placement: ColumnPlacement, columns: Iterable[BoundColumn], laid: TableLayout
 ) -> Table:
-    """The table of live as the next version needs it: columns that it no longer reads are left out, and dropped once no
+    """The live table as the next version needs it: columns that it no longer reads are left out, and dropped once no
     deployment reads them."""
     types = {field.name: field for field in live.fields} | {
         field.name: field for field in (*placement.added, *placement.widened)
@@ -162,7 +162,7 @@ def extend_live_table(
 
 
 def _live_columns(running: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
-    """The columns as live binds them, cuts and all, in the order of the new schema."""
+    """The columns as the live version binds them, with their cutover offsets, in the order of the new schema."""
     bound = {column.physical: column for column in running.binding.columns}
     return tuple(bound[column.physical] for column in columns)
 
@@ -206,7 +206,7 @@ def clone_live_table(
     feeding: ViewPairs,
     choice: StrategyChoice,
 ) -> PlannedDataSource:
-    """A clone of the table of live: existing rows stay, and the flows of the next version add to them."""
+    """Plan a clone of the live table: existing rows stay, and the flows of the next version add to them."""
     running, source = transition.running, transition.new
     name = context.new_table_name(source)
     place = TargetTable(source, name, placement.columns)
@@ -247,7 +247,7 @@ def copy_by_forward_query(
     feeding: ViewPairs,
     choice: StrategyChoice,
 ) -> PlannedDataSource:
-    """A new table, filled by a copy through the forward query."""
+    """Plan a new table, filled by a copy through the forward query."""
     running, source = transition.running, transition.new
     place = new_target_table(context, source)
     lands = build_landing(place, running.landing.stream, context.compiled, "placed")
@@ -278,8 +278,8 @@ def refill_by_views(
     kept: frozenset[str],
     choice: StrategyChoice,
 ) -> PlannedDataSource:
-    """A new table, filled by its views from the beginning. `kept` are the columns for which that gives the same values
-    as live has."""
+    """Plan a new table, filled by its views from the beginning. `kept` are the columns that get the values of the live
+    table again."""
     running, source = transition.running, transition.new
     place = new_target_table(context, source)
     lands = build_landing(place, running.landing.stream, context.compiled, "beginning")
@@ -303,9 +303,9 @@ def refill_by_views(
 
 
 def _resume_views(context: PlanningContext, place: TargetTable, feeding: ViewPairs, starts: Starts) -> tuple[View, ...]:
-    """The views into a table that already has history. A view that replaces one of live continues where that one is:
-    under the same id if the cursor comes along (it then `starts` as given), otherwise from the barrier of its source.
-    A view that replaces none starts at the beginning."""
+    """The views into a table that already has its history. A view that replaces a live one continues from its position:
+    under the same id if the cursor is kept (it then `starts` as given), otherwise from the barrier of its source. Any
+    other view starts at the beginning."""
     after = {(view.pipe, view.node): live for view, live in feeding.pairs}
     views = []
     for view in build_views_into(context, place, "beginning"):

@@ -20,7 +20,7 @@ from penstock.plan.strategies.planning_context import PlannedDataSource, Plannin
 
 
 def keep_running_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
-    """The outcome of a data source that stays as it runs."""
+    """Plan a data source to stay as it runs."""
     running = context.running(name)
     assert running is not None, "a data source that live does not have is a change, and in reach"
     return PlannedDataSource(
@@ -42,7 +42,7 @@ def has_outdated_reader(context: PlanningContext, reach: ChangeImpact) -> bool:
 
 
 def refresh_unchanged(context: PlanningContext, reach: ChangeImpact) -> dict[str, PlannedDataSource]:
-    """All outcomes by name; the views into unchanged data sources see the rows that the next version sees."""
+    """All planned data sources by name; the views into unchanged ones see the rows that the next version sees."""
     reads = {name: () if reach.has(name) else _sources_read(outcome) for name, outcome in context.done.items()}
     seen: dict[str, PlannedDataSource] = {}
     for name in Graph.of(reads).order():
@@ -71,7 +71,7 @@ def _mark_as_reused(outcome: PlannedDataSource, moved: list[str]) -> PlannedData
 
 
 def reuse_reason(moved: Iterable[str]) -> str:
-    """The reason why a data source downstream of changed ones stays."""
+    """The reason why a data source downstream of changed ones keeps its table."""
     return f"its views read nothing that changes in {join_words(f'`{each}`' for each in moved)}"
 
 

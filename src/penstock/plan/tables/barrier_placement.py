@@ -16,7 +16,7 @@ from penstock.model.manifest import Flow, Meet, View
 
 
 def place_barriers(flows: Iterable[Flow], new: Collection[str]) -> tuple[tuple[Flow, ...], tuple[Meet, ...]]:
-    """`new` are tables that begin empty."""
+    """The flows with their start, and the barriers. `new` are the names of tables that begin empty."""
     every = tuple(flows)
     views = [flow for flow in every if isinstance(flow, View)]
     resumed = {view.trigger.binding.table for view in views if view.starts == "resumed"}

@@ -1,7 +1,7 @@
-"""Where each column of the next version is stored in the table that live uses.
+"""Where each column of the next version is stored in the live table, or why it cannot be.
 
-In: a data source on its way to the next version. Out: `ColumnPlacement`: the physical column of each logical one,
-and its value for rows that were written before (Spark SQL). Invariants: no physical column that live reads is
+In: the transition of a data source to the next version. Out: `ColumnPlacement`: the physical column of each logical
+one, and its value for rows that were written before (Spark SQL). Invariants: no physical column that live reads is
 written differently, and no row is moved; a column for which that is impossible is a `BlockedColumn`.
 """
 
@@ -28,13 +28,14 @@ from penstock.sql.stored_types import column_default, spark_type
 
 @dataclass(frozen=True, slots=True)
 class BlockedColumn:
-    """A column that the table of live cannot store. `lossy`: its new type cannot hold all values and nothing says how
-    to convert them; otherwise a forward query computes it."""
+    """A column that the live table cannot store."""
 
     column: Column
     before: Column | None
     reason: str
     lossy: bool
+    """The new type cannot hold all values, and nothing says how to convert them; otherwise a forward query computes the
+    column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,24 @@ class BridgedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlacement:
-    """The bound columns, in the order of the schema; the physical columns to add and to widen; the columns that cannot
-    be placed (`blocked`); and those of the bound ones that a forward query computes (`bridged`)."""
+    """Where the columns of the next version are stored in the live table."""
 
     columns: tuple[BoundColumn, ...]
+    """The bound columns, in the order of the schema."""
     added: tuple[Field, ...]
+    """The physical columns to add."""
     widened: tuple[Field, ...]
+    """The physical columns to promote to a wider type."""
     blocked: tuple[BlockedColumn, ...]
+    """The columns that the live table cannot store."""
     bridged: tuple[BridgedColumn, ...]
+    """The bound columns that a forward query computes."""
     match: ColumnMatch
 
 
 @dataclass(frozen=True, slots=True)
 class DataSourceTransition:
-    """A data source as it runs and as the next version has it, with its compiled project and its forward query."""
+    """A data source as it runs and as the next version defines it, with its compiled project and its forward query."""
 
     running: RunningDataSource
     new: DataSource
@@ -70,13 +75,14 @@ class DataSourceTransition:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedColumn:
-    """A column in the table of live. `own`: it gets a new physical column; `computed`: the reason, if a forward query
-    computes it."""
+    """A column that the live table can store."""
 
     column: Column
     bound: BoundColumn
     own: bool = False
+    """It gets a new physical column."""
     computed: str | None = None
+    """Why a forward query computes it; None: it does not."""
 
 
 def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
@@ -133,7 +139,7 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
 def _place_continued_column(
     transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
-    """Place a column that continues a column of live."""
+    """Place a column that continues a live column."""
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(without_pending_cut(live), name=column.name, type=column.type)
@@ -180,7 +186,7 @@ def _convert_live_value(
 def _place_added_column(
     transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn]
 ) -> _PlacedColumn | BlockedColumn:
-    """Place a column that live does not have."""
+    """Place a column that the live version does not have."""
     bound = BoundColumn(column.name, column.type, column.name)
     forward_column = transition.forward.column(column.name) if transition.forward else None
     if forward_column is not None:
@@ -246,7 +252,7 @@ def _describe_inputs(uses: Iterable[str]) -> str:
 def _default_for_earlier_rows(
     transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
 ) -> str:
-    """The DEFAULT of a column for existing rows, as Spark SQL; its zero value if it has none."""
+    """The DEFAULT of a column for existing rows, as Spark SQL; the type's default value if it has none."""
     default = transition.compiled.defaults.get((transition.new.name, column.name))
     if default is None:
         return "NULL" if is_nullable(column.type) else column_default(column.type)

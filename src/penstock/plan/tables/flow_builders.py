@@ -45,7 +45,7 @@ into another table or after a crash, gives the same rows."""
 
 @dataclass(frozen=True, slots=True)
 class TargetTable:
-    """Where a data source is kept: a physical table and its columns under their logical names."""
+    """Where a data source is stored: a physical table, and its columns under their logical names."""
 
     source: DataSource
     table: str
@@ -57,7 +57,8 @@ class TargetTable:
 
 
 def build_landing(place: TargetTable, stream: str, compiled: CompiledProject, starts: Starts) -> Landing:
-    """The flow of raw batches into a table. Its version says which rows it takes, and how."""
+    """The flow of raw batches into a table. Its version identifies which rows the landing accepts, and how it reads
+    them."""
     physical = place.physical
     stored = {name: quote_identifier(to) for name, to in physical.items()}
     columns = []
@@ -70,8 +71,8 @@ def build_landing(place: TargetTable, stream: str, compiled: CompiledProject, st
 
 
 def _landing_version(table: str, columns: list[LandingColumn]) -> str:
-    """The table is part of it: two tables of one stream quarantine into one table, and a binding
-    shows what its own table rejected."""
+    """The version of a landing. The table is part of it: two tables of one stream share a quarantine table, and a
+    binding shows what its own table rejected."""
     content = {each.name: (each.physical, str(each.type), each.path, each.default) for each in columns}
     return hashlib.sha256(json.dumps([table, content], sort_keys=True).encode()).hexdigest()[:12]
 
@@ -95,11 +96,11 @@ def _build_source(read: SourceRead, binding: Binding) -> Source:
 
 
 def quarantine_table(stream: str) -> Table:
-    """Where the rows go that a landing of the stream does not take."""
+    """The table for rows of the stream that a landing rejects."""
     return Table(f"{stream}__quarantine", QUARANTINE)
 
 
 def quarantine_binding(name: str, stream: str, accepts: tuple[Accepts, ...]) -> Binding:
-    """`<name>_quarantine`."""
+    """The binding of `<name>_quarantine`."""
     columns = tuple(BoundColumn(field.name, field.type, field.name) for field in QUARANTINE if field.name != "version")
     return Binding(f"{name}_quarantine", f"{stream}__quarantine", columns, accepts)

@@ -1,4 +1,4 @@
-"""A data source as it runs now: its datafile, and the table, binding and flows that were made of it.
+"""A data source as it runs now: its datafile, and the table, binding and flows that were made for it.
 
 In: `Live` and a name. Out: `RunningDataSource`. Invariant: all of it is what live reads and writes; the planner
 changes none of it.
@@ -16,8 +16,7 @@ from penstock.plan.plan import Live, Size
 
 @dataclass(frozen=True, slots=True)
 class RunningDataSource:
-    """One data source of live. `taken` are physical column names that cannot be used again; `size` is None if
-    unknown."""
+    """One data source of the live version, as it runs."""
 
     source: DataSource
     table: Table
@@ -28,7 +27,9 @@ class RunningDataSource:
     views: tuple[View, ...]
     copies: tuple[Copy, ...]
     size: Size | None
+    """None if not known."""
     taken: frozenset[str]
+    """Physical column names that cannot be used again."""
 
     @property
     def flows(self) -> tuple[Flow, ...]:
@@ -36,7 +37,7 @@ class RunningDataSource:
 
 
 def find_running(live: Live, name: str) -> RunningDataSource | None:
-    """The running data source of that name; None if live has none."""
+    """The running data source of that name; None if the live version has none."""
     manifest, source = live.manifest, live.project.datasource(name)
     binding, quarantined = manifest.binding(name), manifest.binding(f"{name}_quarantine")
     landing = manifest.landing(name)
@@ -61,7 +62,7 @@ def find_running(live: Live, name: str) -> RunningDataSource | None:
 
 
 def _forget_start(view: View) -> View:
-    """A view of live without its special start: it has started, and its cursor is in its table."""
+    """A live view without its start position: it has started, and its cursor is in its table."""
     return replace(view, starts="beginning") if view.starts in ("met", "resumed") else view
 
 

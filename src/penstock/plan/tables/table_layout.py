@@ -41,11 +41,12 @@ _KEY_EXPRESSION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """How a table's files are cut and sorted, and what of the keys was left out."""
+    """How the rows of a table are partitioned and sorted."""
 
     partition: tuple[Transform, ...]
     sort: tuple[Transform, ...]
     problems: tuple[Problem, ...]
+    """Warnings for the parts of the keys that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,8 @@ def _is_sortable(of: Type) -> bool:
 
 
 def _keep_first_unit(transforms: Sequence[Transform]) -> tuple[Transform, ...]:
-    """Iceberg takes one unit of time a column in a partition key: the first one written."""
+    """The transforms with one unit of time per column, the first one written: Iceberg allows only one in a partition
+    key."""
     kept: dict[tuple[str, bool], Transform] = {}
     for transform in transforms:
         kept.setdefault((transform.column, transform.kind == "identity"), transform)
