@@ -12,24 +12,28 @@ from typing import TypeAlias, Union
 
 @dataclass(frozen=True, slots=True)
 class BatchCursor:
-    """Cursor of a landing flow: every batch up to and including `number` is in the table."""
+    """Cursor of a landing flow."""
 
     number: int
+    """Every batch up to and including this one is in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryCursor:
-    """Cursor of a view or copy that reads its source as of `snapshot`: rows with `_seq` <= `seq` are in."""
+    """Cursor of a view or copy that reads its source as of one snapshot."""
 
     snapshot: int
+    """The id of the snapshot."""
     seq: int
+    """Rows with `_seq` <= this are in the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class TailCursor:
-    """Cursor of a view that follows appends: every row up to and including `snapshot` is in."""
+    """Cursor of a view that follows appends."""
 
     snapshot: int
+    """Every row up to and including this snapshot is in the target."""
 
 
 Cursor: TypeAlias = Union[BatchCursor, HistoryCursor, TailCursor]
@@ -47,7 +51,7 @@ def encode_cursor(cursor: Cursor) -> str:
 
 
 def decode_cursor(text: str) -> Cursor:
-    """The inverse of `encode`. Raises ValueError for any other text."""
+    """The inverse of `encode_cursor`. Raises ValueError for any other text."""
     kind, *numbers = text.split(":")
     match kind, [int(number) for number in numbers]:
         case "batches", [number]:

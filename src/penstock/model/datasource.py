@@ -17,12 +17,13 @@ from penstock.model.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """SQL text with its place in a file. `location` is the place of its first character; `indent` characters were
-    removed from the start of every following line."""
+    """SQL text with its place in a file."""
 
     text: str
     location: Location = field(compare=False)
+    """The place of its first character."""
     indent: int = field(default=0, compare=False)
+    """Characters that were removed from the start of every following line."""
 
     def at(self, line: int, column: int) -> Location:
         """The place in the file of a line and column of the text, both counted from 1."""
@@ -34,11 +35,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a SCHEMA block. `json_path` is None where the file gives none."""
+    """One column of a SCHEMA block."""
 
     name: str
     type: Type
     json_path: str | None = None
+    """None where the file gives no path."""
     default: Text | None = None
     codec: str | None = None
     renamed_from: str | None = None
@@ -47,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A TOKEN line: the token of that name may READ or APPEND."""
+    """A TOKEN line: the token with this name may READ or APPEND."""
 
     name: str
     scope: str
@@ -55,8 +57,7 @@ class Token:
 
 @dataclass(frozen=True)
 class DataSource:
-    """One .datasource file. `keeps_history` is False for `BACKFILL skip`: a new target of a
-    materialized view then starts empty. It has no slots because the index of its columns is cached."""
+    """One .datasource file. It has no slots because the index of its columns is cached."""
 
     name: str
     columns: tuple[Column, ...]
@@ -68,6 +69,7 @@ class DataSource:
     indexes: tuple[str, ...] = ()
     forward_query: Text | None = None
     keeps_history: bool = True
+    """False for `BACKFILL skip`: a new target of a materialized view then starts empty."""
     renamed_from: str | None = None
     location: Location = field(default=Location(""), compare=False)
 
@@ -80,8 +82,8 @@ class DataSource:
         return tuple(column.name for column in self.columns)
 
     def path_of(self, column: Column) -> str | None:
-        """The JSON path an ingested row fills the column from: its own, or its name where no
-        column of the schema has a path (reference: datafiles, Columns); None if nothing does."""
+        """The JSON path that fills the column from an ingested row: its own, or its name if no column of the schema has
+        a path (reference: datafiles, Columns); None if nothing in the row does."""
         return column.json_path if self._has_paths else f"$.{column.name}"
 
     @cached_property

@@ -23,18 +23,21 @@ RUNNING: tuple[DeploymentState, ...] = ("backfilling", "ready", "live", "previou
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One version of a project. `base` is the id of the deployment that was live when this one was planned;
-    `files` the project's files as text, by relative path; `plan` the JSON of the plan; `error` why it failed; `paused`
-    says that flows which only this deployment needs do not run."""
+    """One version of a project."""
 
     id: int
     name: str
     state: DeploymentState
     base: int | None
+    """The id of the deployment that was live when this one was planned."""
     created_at: datetime
     updated_at: datetime
     files: Mapping[str, str]
+    """The project's files as text, by relative path."""
     plan: Mapping[str, object]
+    """The plan as JSON."""
     manifest: Manifest
     error: Mapping[str, object] | None = None
+    """Why the deployment failed."""
     paused: bool = False
+    """Flows that only this deployment needs do not run."""

@@ -23,11 +23,7 @@ ENGINES = (
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """ENGINE and its options. `ttl` is the expression as written; `settings` are pairs of name and value.
-
-    `ver`, `is_deleted` (Replacing), `sign`, `version` (Collapsing) and `summed` (Summing's
-    ENGINE_COLUMNS) are column names.
-    """
+    """ENGINE and its options."""
 
     name: str = "MergeTree"
     partition_key: tuple[str, ...] = ()
@@ -35,13 +31,21 @@ class Engine:
     primary_key: tuple[str, ...] = ()
     sampling_key: str | None = None
     ttl: str | None = None
+    """The expression as written."""
     settings: tuple[tuple[str, str], ...] = ()
+    """Pairs of name and value."""
     ver: str | None = None
+    """ReplacingMergeTree: the version column."""
     is_deleted: str | None = None
+    """ReplacingMergeTree: the column that marks deleted rows."""
     sign: str | None = None
+    """CollapsingMergeTree and VersionedCollapsingMergeTree: the sign column."""
     version: str | None = None
+    """VersionedCollapsingMergeTree: the version column."""
     summed: tuple[str, ...] = ()
+    """SummingMergeTree: the columns named by ENGINE_COLUMNS."""
     locations: tuple[tuple[str, Location], ...] = field(default=(), compare=False)
+    """The place of each directive in the file."""
 
     def location(self, directive: str) -> Location | None:
         """Where the directive (`ENGINE_SORTING_KEY` …) stands in the file."""

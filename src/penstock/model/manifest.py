@@ -54,24 +54,26 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A physical table as a deployment wants it. `lands` says that raw rows are landed in it."""
+    """A physical table as a deployment needs it."""
 
     id: str
     fields: tuple[Field, ...]
     partition: tuple[Transform, ...] = ()
     sort: tuple[Transform, ...] = ()
     lands: bool = False
+    """Raw rows are landed in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The value of a column in rows with `_seq` <= `cut`: a Spark SQL expression over physical columns. `cut` is
-    the cutover offset, None until the deployment is activated on the table. In rows with `_seq` <= `settled` the
-    physical column has been materialized: it holds the value itself."""
+    """The value of a column in older rows: those with `_seq` <= `cut`."""
 
     expression: str
+    """Spark SQL over physical columns."""
     cut: int | None = None
+    """The cutover offset; None until the deployment is activated on the table."""
     settled: int = -1
+    """In rows with `_seq` <= this the column has been materialized: the physical column holds the value itself."""
 
     @property
     def is_settled(self) -> bool:
@@ -80,35 +82,38 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class BoundColumn:
-    """A logical column, the physical column it reads and, in `before`, its value in older rows."""
+    """A logical column and the physical column it reads."""
 
     name: str
     type: Type
     physical: str
     before: Before | None = None
+    """Its value in older rows; None: the physical column has it in all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """One link of a chain: rows with `_seq` <= `upto` (None: all later ones) are visible unless landing version
-    `version` rejects them. An `upto` of None that is not the last link is filled in at activation."""
+    """One link of a chain of accepted landing versions."""
 
     version: str
+    """Rows of this link are visible unless this landing version rejects them."""
     upto: int | None = None
+    """The link is about rows with `_seq` <= this; None: all later rows. A None that is not in the last link is filled
+    in at activation."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A logical name bound to a physical table. `keeps`, Spark SQL over logical names, is true for rows whose TTL
-    has not expired (None: all rows); `merge` is the rule of FINAL. It has no slots because the index of its columns
-    is cached."""
+    """A logical name bound to a physical table. It has no slots because the index of its columns is cached."""
 
     name: str
     table: str
     columns: tuple[BoundColumn, ...]
     accepts: tuple[Accepts, ...] = ()
     keeps: str | None = None
+    """Spark SQL over logical names, true for rows whose TTL has not expired; None: all rows."""
     merge: Merge | None = None
+    """The rule of FINAL."""
 
     def column(self, name: str) -> BoundColumn | None:
         return self._by_name.get(name)
@@ -120,15 +125,16 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class LandingColumn:
-    """One column filled from a raw row, at the JSON path `path` (None: only the default fills it). `default` is Spark
-    SQL over the physical columns of the table; without one an absent value is NULL if the type allows it, else the
-    row is rejected."""
+    """One column filled from a raw row."""
 
     name: str
     physical: str
     type: Type
     path: str | None
+    """The JSON path of the value in the row; None: only the default fills the column."""
     default: str | None = None
+    """Spark SQL over the physical columns of the table. Without one, an absent value is NULL if the type allows it,
+    else the row is rejected."""
 
 
 Starts: TypeAlias = Literal["beginning", "placed", "met", "resumed"]
@@ -155,17 +161,17 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table that a view's SQL reads: `placeholder` stands in the text for the binding, which has only the columns
-    that are used."""
+    """A table that a view's SQL reads."""
 
     placeholder: str
+    """What stands for the table in the SQL."""
     binding: Binding
+    """The binding of the table, with only the columns that are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The flow of a materialized view: rows that arrive in `trigger` become, through `sql`, rows of `table`. `fields`
-    are the physical target columns in the order of the select list; `others` are read as they are at each step."""
+    """The flow of a materialized view: rows that arrive in `trigger` become, through `sql`, rows of `table`."""
 
     id: str
     pipe: str
@@ -174,21 +180,23 @@ class View:
     sql: str
     trigger: Source
     fields: tuple[str, ...]
+    """The physical target columns, in the order of the select list."""
     others: tuple[Source, ...] = ()
+    """Other tables that the SQL reads, as they are at each step."""
     starts: Starts = "beginning"
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The flow that gives a new table its history: the rows of `source` as of one snapshot, through `select` (pairs of
-    physical target column and Spark SQL over the source's logical names). `cursors` are pairs of a flow of the source
-    table and the flow of the new table that takes over its cursor at that snapshot."""
+    """The flow that gives a new table its history: the rows of `source` as of one snapshot."""
 
     id: str
     source: Binding
     table: str
     select: tuple[tuple[str, str], ...]
+    """Pairs of a physical target column and Spark SQL over the source's logical names."""
     cursors: tuple[tuple[str, str], ...]
+    """Pairs of a flow of the source table and the flow of the new table that takes over its cursor at that snapshot."""
 
 
 Flow: TypeAlias = Union[Landing, View, Copy]
@@ -197,23 +205,24 @@ Flow: TypeAlias = Union[Landing, View, Copy]
 @dataclass(frozen=True, slots=True)
 class Meet:
     """The barrier of a new table: all flows into it wait at the end of their histories until every one has arrived. A
-    flow out of the table that has the rows up to that snapshot already goes on from there. `stops` has, for each
-    stream landed in the table, the batch at which it waits."""
+    flow out of the table that has the rows up to that snapshot already continues from there."""
 
     table: str
     stops: tuple[tuple[str, int], ...] = ()
+    """The batch at which each stream landed in the table waits."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything that a deployment reads and feeds. `quarantines` bind `<name>_quarantine`; `meets` are the barriers
-    of its own new tables."""
+    """Everything that a deployment reads and feeds. It has no slots because its indexes are cached."""
 
     tables: tuple[Table, ...] = ()
     bindings: tuple[Binding, ...] = ()
     quarantines: tuple[Binding, ...] = ()
+    """The bindings of `<name>_quarantine`."""
     flows: tuple[Flow, ...] = ()
     meets: tuple[Meet, ...] = ()
+    """The barriers of the deployment's own new tables."""
 
     def binding(self, name: str) -> Binding | None:
         """The binding of a data source or of a quarantine."""

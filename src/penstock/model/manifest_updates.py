@@ -39,8 +39,8 @@ def set_cutover_offsets(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest
 
 
 def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
-    """The manifest after physical columns of a table were materialized in rows with `_seq` <= `upto`. Only what
-    queries read is changed: flows may still read snapshots from before."""
+    """The manifest after physical columns of a table were materialized in rows with `_seq` <= `upto`. Only what queries
+    read is changed: flows may still read earlier snapshots."""
 
     def bind(binding: Binding) -> Binding:
         if binding.table != table:

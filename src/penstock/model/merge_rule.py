@@ -17,23 +17,24 @@ from typing import TypeAlias, Union
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """The row with the greatest `version` stays, the last one of equal versions or without a version column; none
-    if the `deleted` column marks it as deleted."""
+    """The row with the greatest `version` is shown; among equal versions, or without a version column, the last one."""
 
     keys: tuple[str, ...]
     version: str | None = None
     deleted: str | None = None
+    """The column that marks a row as deleted: if it marks the shown row, none is shown."""
     partition: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """`columns` are summed (states and simple aggregates are merged); the other columns are those of the first row.
-    With `drops_zeros`, where all `columns` are numbers, FINAL leaves out a row whose sums are all zero."""
+    """Some columns are summed (states and simple aggregates are merged); the others are those of the first row."""
 
     keys: tuple[str, ...]
     columns: tuple[str, ...]
+    """The summed columns."""
     drops_zeros: bool
+    """FINAL omits a row whose sums are all zero. Only set if all `columns` are numbers."""
     partition: tuple[str, ...] = ()
 
 

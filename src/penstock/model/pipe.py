@@ -35,12 +35,12 @@ class Materialized:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy node: its rows are appended to a data source each time it runs, on demand and at the times of `schedule`
-    (cron, in UTC; None: only on demand)."""
+    """A copy node: its rows are appended to a data source each time it runs."""
 
     datasource: str
     location: Location = field(compare=False)
     schedule: str | None = None
+    """When it runs: cron, in UTC; None: only on demand."""
 
 
 NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]

@@ -18,74 +18,86 @@ _SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|accoun
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Where the server listens. A query that takes longer than `max_query_seconds` is cancelled; a result with more
-    rows or bytes than allowed is refused."""
+    """Where the server listens, and the limits of a query."""
 
     host: str = "127.0.0.1"
     port: int = 7180
     max_query_seconds: int = 30
+    """A query that takes longer is cancelled."""
     max_result_rows: int = 1_000_000
+    """A result with more rows is refused."""
     max_result_bytes: int = 268_435_456
+    """A larger result is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """The Spark session. `packages` replaces the packages that it loads; `conf` is passed on unchanged."""
+    """The Spark session."""
 
     master: str = "local[*]"
     driver_memory: str = "2g"
     packages: tuple[str, ...] | None = None
+    """Replaces the packages that Spark loads."""
     conf: Mapping[str, str] = field(default_factory=dict)
+    """Passed on to Spark unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateSettings:
-    """The state store, as an SQLAlchemy URL; None is the embedded SQLite file."""
+    """The state store."""
 
     url: str | None = None
+    """An SQLAlchemy URL; None: the embedded SQLite file."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeploySettings:
-    """For how many hours a rollback to the previous deployment is possible; the greatest lag with which a version can
-    be promoted; and `strategy`: by data source, the strategy to use instead of the cheapest one."""
+    """How deployments are planned, promoted and rolled back."""
 
     rollback_window_hours: int = 24
+    """For how many hours a rollback to the previous deployment is possible."""
     max_lag_seconds: int = 30
+    """The greatest lag with which a version can be promoted."""
     strategy: Mapping[str, str] = field(default_factory=dict)
+    """The strategy to use instead of the cheapest one, by data source."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """The most that one step of a flow reads, so that it ends soon even if the server crashes now and then. A step of
-    more than `max_step_seconds` is cancelled and tried again with less; one for a deployment that is not live may take
-    `staging_step_seconds` beside live's flows, then it moves to a process of its own."""
+    """The limits of one step of a flow, so that steps complete even if the server crashes now and then."""
 
     max_step_rows: int = 2_000_000
+    """The most rows that a step reads."""
     max_step_bytes: int = 268_435_456
+    """The most bytes that a step reads."""
     max_step_seconds: int = 600
+    """A step that takes longer is cancelled and tried again with fewer rows."""
     staging_step_seconds: int = 30
+    """How long a step of a deployment that is not live may run beside live flows; then it moves to a worker process."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillSettings:
-    """How histories are filled: the most bytes of source files a second (None: no limit); how many seconds live's rows
-    may wait before histories slow down; and from how many bytes on a history gets a Spark process of its own."""
+    """How histories are filled."""
 
     max_bytes_per_second: int | None = None
+    """The most bytes of source files read per second; None: no limit."""
     yield_after_seconds: int = 10
+    """How long live rows may wait before histories slow down."""
     own_process_bytes: int = 8 * 2**30
+    """A history of at least this size gets a worker process."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboxSettings:
-    """When rows are refused: with less than `min_free_bytes` free on the disk of the inbox, or with more than
-    `max_pending_bytes` of a stream not yet in its tables. `folder` is where raw rows are kept (None: in the project's
-    `.penstock` folder)."""
+    """When rows are refused, and where raw rows are stored."""
 
     folder: str | None = None
+    """The folder of raw rows; None: a folder in the project's `.penstock` folder."""
     min_free_bytes: int = 268_435_456
+    """Rows are refused if the disk of the inbox has less free space."""
     max_pending_bytes: int = 68_719_476_736
+    """Rows of a stream are refused if more of it is not yet in its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +119,13 @@ class MaintenanceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A whole `penstock.toml`. `catalog` has the properties of the Iceberg catalog (`type`, `uri`, `warehouse` …);
-    empty means the embedded one."""
+    """A whole `penstock.toml`."""
 
     dialect: Dialect = "clickhouse"
     server: ServerSettings = ServerSettings()
     spark: SparkSettings = field(default_factory=SparkSettings)
     catalog: Mapping[str, str] = field(default_factory=dict)
+    """Properties of the Iceberg catalog (`type`, `uri`, `warehouse` …); empty: the embedded catalog."""
     state: StateSettings = StateSettings()
     deploy: DeploySettings = DeploySettings()
     flow: FlowSettings = FlowSettings()

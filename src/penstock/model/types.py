@@ -86,9 +86,10 @@ class UUID:
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A day: Date (1970 … 2149) or, `wide`, Date32 (1900 … 2299)."""
+    """A day."""
 
     wide: bool = False
+    """False: Date (1970 … 2149); True: Date32 (1900 … 2299)."""
 
     def __str__(self) -> str:
         return "Date32" if self.wide else "Date"
@@ -96,9 +97,10 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class DateTime:
-    """A point in time in whole seconds. `zone` is the time zone for parsing and display; None is UTC."""
+    """A point in time in whole seconds."""
 
     zone: str | None = None
+    """The time zone for parsing and display; None: UTC."""
 
     def __str__(self) -> str:
         return f"DateTime('{self.zone}')" if self.zone else "DateTime"
@@ -106,10 +108,12 @@ class DateTime:
 
 @dataclass(frozen=True, slots=True)
 class DateTime64:
-    """A point in time with `precision` decimal digits of a second (0 … 6)."""
+    """A point in time with fractions of a second."""
 
     precision: int = 3
+    """Decimal digits of a second, 0 … 6."""
     zone: str | None = None
+    """The time zone for parsing and display; None: UTC."""
 
     def __str__(self) -> str:
         zone = f", '{self.zone}'" if self.zone else ""
@@ -141,7 +145,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A fixed number of values; each field has a type and may have a name. A tuple without fields stands for
+    """A fixed number of values; each field has a type and may have a name. A tuple without fields represents
     ClickHouse's Nothing, the type without values."""
 
     fields: tuple[tuple[str | None, Type], ...]

@@ -54,7 +54,7 @@ REFUSED: Mapping[str, str] = {
     "nested": "write Array(Tuple(a String, b Int64)), whose elements have names",
     "object": "write `JSON`",
 }
-"""Names that ClickHouse knows and this version does not take, in lower case, with what to write."""
+"""ClickHouse's type names that this version does not support, in lower case, with what to write instead."""
 
 UNSUPPORTED = frozenset(
     (
@@ -86,7 +86,7 @@ UNSUPPORTED = frozenset(
         "IntervalYear",
     )
 )
-"""Names that ClickHouse knows and nothing here stands for."""
+"""ClickHouse's type names without any replacement."""
 
 _SIMPLE_FUNCTIONS = (
     "any",
@@ -117,7 +117,7 @@ class InvalidType(InvalidSyntax):
 
 
 def check_nullable(of: t.Type, where: Lexeme) -> None:
-    """What Nullable cannot hold."""
+    """Raises InvalidType for a type that Nullable cannot contain."""
     match of:
         case t.LowCardinality(inner):
             hint: str | None = f"write LowCardinality(Nullable({inner}))"
@@ -137,7 +137,8 @@ def check_nullable(of: t.Type, where: Lexeme) -> None:
 
 
 def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
-    """LowCardinality is for texts, numbers and days."""
+    """Raises InvalidType for a type that LowCardinality cannot contain: all but strings, numbers, dates, UUIDs and IP
+    addresses."""
     inner = of.of if isinstance(of, t.Nullable) else of
     match inner:
         case t.String() | t.FixedString() | t.Int() | t.Float() | t.Bool() | t.Date() | t.DateTime() | t.UUID():
@@ -148,13 +149,13 @@ def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
 
 
 def check_key(of: t.Type, where: Lexeme) -> None:
-    """The key of a map is never NULL."""
+    """Raises InvalidType for a key type of a map that allows NULL."""
     if t.is_nullable(of):
         raise InvalidType("the key of a Map cannot be Nullable", where.start, f"write Map({t.unwrap_type(of)}, …)")
 
 
 def check_simple_function(function: Lexeme) -> str:
-    """The function as ClickHouse names it, which must be one whose state is a plain value."""
+    """The function under ClickHouse's name. Raises InvalidType unless its state is a plain value."""
     name = _SAME_FUNCTION.get(function.text, function.text)
     if name not in _SIMPLE_FUNCTIONS:
         message = f"`{name}` has no place in SimpleAggregateFunction"
@@ -163,7 +164,7 @@ def check_simple_function(function: Lexeme) -> str:
 
 
 def check_zone(zone: Lexeme) -> None:
-    """A time zone of the IANA database (where this machine has one)."""
+    """Raises InvalidType unless the name is a time zone of the IANA database, as installed on this machine."""
     known = _known_zones()
     if known and zone.value not in known:
         near = nearest_name(zone.value, known) or "UTC"
@@ -269,7 +270,7 @@ def read_decimal(reader: Reader, head: Lexeme) -> t.Type:
 
 
 def read_sized_decimal(precision: int) -> Callable[[Reader, Lexeme], t.Type]:
-    """The reader of a Decimal that takes its scale only."""
+    """The reader of Decimal32, Decimal64 …, which take only the scale."""
 
     def read(reader: Reader, head: Lexeme) -> t.Type:
         reader.expect("(")
@@ -350,8 +351,8 @@ def parse_type(text: str) -> t.Type:
 
 
 def read_type(reader: Reader) -> t.Type:
-    """The type that comes next in a reader; what follows it stays unread. Projects have few types and
-    many columns: a type with arguments is read once."""
+    """Read the next type from a reader; the lexemes after it stay unread. Projects have few types and many columns, so
+    a type with arguments is parsed once and cached."""
     words = reader.call()
     known = _read_cached(words) if len(words) > 1 else None
     if known is None:
@@ -362,7 +363,8 @@ def read_type(reader: Reader) -> t.Type:
 
 @lru_cache(maxsize=4096)
 def _read_cached(words: LexemeTexts) -> t.Type | None:
-    """The type of a name and its arguments; None where it is wrong, which is told with its place."""
+    """The type of a name and its arguments; None if it is wrong (the caller then reads it again to locate the
+    mistake)."""
     reader = reader_of_words(words)
     try:
         found = _read_uncached(reader)
@@ -417,7 +419,7 @@ def _read_array(reader: Reader, head: Lexeme) -> t.Type:
 
 
 def _check_nothing(of: t.Type, where: Lexeme) -> None:
-    """Every type may stand here."""
+    """No check: every type is allowed here."""
 
 
 def _read_nullable(reader: Reader, head: Lexeme) -> t.Type:

@@ -16,7 +16,7 @@ _QUARANTINE = "_quarantine"
 
 
 def check_project(resources: Sequence[Union[DataSource, Pipe]], datasources: Collection[str]) -> Iterator[Problem]:
-    """Every problem of the resources; `datasources` are the names of all data source files."""
+    """All problems that concern several resources. `datasources` are the names of all data source files."""
     yield from _check_names(resources)
     yield from _check_renames(resources)
     for resource in resources:

@@ -26,11 +26,14 @@ _WHOLLY_QUOTED = re.compile(r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One directive. `keyword` is in upper case, `location` its place; `value` has no quotes around it."""
+    """One directive of a datafile."""
 
     keyword: str
+    """In upper case."""
     value: Text
+    """Without the quotes around it."""
     location: Location
+    """The place of the keyword."""
     is_block: bool = False
 
 
@@ -47,7 +50,7 @@ class Datafile:
 
 
 class _Line(NamedTuple):
-    """A line, and what is asked of it again and again."""
+    """A line, with the properties that are needed again and again."""
 
     number: int
     text: str
@@ -62,7 +65,7 @@ def _measure_line(number: int, text: str) -> _Line:
 
 
 def parse_datafile(text: str, file: str, keywords: Collection[str], problems: list[Problem]) -> Datafile:
-    """The entries of a text. Unknown keywords are added to `problems` and left out with their blocks."""
+    """The entries of a text. An unknown keyword is a problem, and is left out together with its block."""
     lines = [_measure_line(number, line) for number, line in enumerate(_split_lines(text), start=1)]
     entries: list[Entry] = []
     at = 0
@@ -102,7 +105,7 @@ def _keyword_hint(entry: Entry, keywords: Collection[str]) -> str | None:
 
 
 def _read_line(line: _Line, file: str) -> Entry:
-    """A line that is neither blank nor a comment as an entry; a block's value is still to be read."""
+    """A line that is neither blank nor a comment as an entry; the value of a block is read later."""
     found = _DIRECTIVE.fullmatch(line.text)
     assert found is not None, "a line that is not blank holds a word"
     value = _without_comment(found["value"])
@@ -125,15 +128,18 @@ def _without_comment(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What decides where a block ends: the indent and keyword of its directive, the keywords there are."""
+    """What decides where a block ends."""
 
     indent: int
+    """The indent of its directive."""
     keyword: str
+    """Its directive."""
     keywords: Collection[str]
+    """All keywords of this kind of file."""
 
     def holds(self, line: _Line) -> bool:
-        """Whether a line belongs to the block. People leave SQL and the brackets of a schema
-        unindented: what cannot be a directive is not taken for a misspelt one."""
+        """Whether a line belongs to the block. People leave SQL and the brackets of a schema unindented, so a line that
+        cannot be a directive is not read as a misspelt one."""
         if line.indent > self.indent or line.is_blank or line.is_comment:
             return True
         word = line.text.split()[0].upper()
@@ -148,7 +154,7 @@ def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
 
 
 def _read_block(lines: list[_Line], where: Location) -> Text:
-    """The lines as one text without the indent they share. An unindented # is no part of it."""
+    """The lines as one text without their shared indent. An unindented # is a comment and left out."""
     kept = [line for line in lines if not (line.is_blank or (line.is_comment and line.indent == 0))]
     if not kept:
         return Text("", where)
@@ -161,7 +167,7 @@ def _read_block(lines: list[_Line], where: Location) -> Text:
 
 
 def _shared_indent(indents: list[str]) -> int:
-    """How many characters all indents begin with: two that differ in tabs and spaces share few."""
+    """How many characters are common to the start of all indents; indents that mix tabs and spaces share few."""
     low, high = min(indents), max(indents)
     return next((at for at, char in enumerate(low) if char != high[at]), len(low))
 

@@ -125,7 +125,7 @@ def _parse_forward_query(entry: Entry | None, problems: list[Problem]) -> Text |
 
 
 def _parse_backfill(entry: Entry | None, problems: list[Problem]) -> bool:
-    """Whether a new target of a materialized view is filled from what is there."""
+    """Whether a new target of a materialized view is filled from existing rows."""
     if entry is None:
         return True
     if entry.value.text.lower() != "skip":

@@ -16,7 +16,7 @@ from penstock.template.parser import is_template, read_template
 from penstock.template.rendering import location_in
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""What a resource or a node may be called."""
+"""Valid names of resources and nodes."""
 
 
 def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry]:
@@ -31,7 +31,7 @@ def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict
 
 
 def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) -> Token | None:
-    """`name SCOPE`."""
+    """The value of a TOKEN: `name SCOPE`."""
     found = list(split_words(entry.value))
     if len(found) != 2:
         message = f"expected `name {' or '.join(scopes)}`, found `{entry.value.text[:60]}`"
@@ -57,7 +57,7 @@ def parse_items(entry: Entry | None) -> tuple[str, ...]:
 
 
 def parse_text(entry: Entry | None) -> str:
-    """A value as text."""
+    """The value of a directive as text."""
     return entry.value.text.strip() if entry else ""
 
 
@@ -71,7 +71,7 @@ def parse_name(text: Text, what: str, problems: list[Problem]) -> str | None:
 
 
 def invalid_name(name: str, what: str, location: Location) -> Problem:
-    """The problem of a name that is none."""
+    """The problem of a value that is not a valid name."""
     hint = "a letter or _, then letters, digits and _"
     return Problem("invalid-name", f"`{name[:60]}` cannot be the name of {what}", location, hint)
 
@@ -79,7 +79,8 @@ def invalid_name(name: str, what: str, location: Location) -> Problem:
 def parse_target(
     kind: str, keyword: str, written: Entry, directives: Mapping[str, Entry], problems: list[Problem]
 ) -> tuple[str, Location] | None:
-    """The data source that the rows of a node go to, and where it stands. `written` is the node's TYPE, `kind`."""
+    """The data source that the rows of a node go to, and its place. `written` is the value of the node's TYPE, `kind`
+    the type it names."""
     target = directives.get(keyword)
     if target is None or not target.value.text:
         place = target.location if target else written.location
@@ -91,13 +92,13 @@ def parse_target(
 
 
 def template_problems(text: Text) -> list[Problem]:
-    """What is wrong with SQL that is a template, before it is rendered."""
+    """Problems of a template that show before it is rendered."""
     if not is_template(text.text):
         return []
     return [fault.problem(location_in(text, fault.offset)) for fault in read_template(text.text).faults]
 
 
 def template_problem(location: Location) -> Problem:
-    """The problem of a value of a data source that is a template."""
+    """The problem of a value in a data source that is written as a template, which is not supported there."""
     hint = "templates are for the SQL of pipes; secrets belong to connections, which are not in this version"
     return Problem("unsupported-template", "this directive cannot hold a template", location, hint)

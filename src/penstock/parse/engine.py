@@ -92,7 +92,7 @@ def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
 
 
 def _parse_options(name: str, directives: Mapping[str, Entry], problems: list[Problem]) -> dict[str, Entry]:
-    """The options that say something and belong to the engine."""
+    """The options that have a value and belong to the engine."""
     options = {key: entry for key, entry in directives.items() if key.startswith("ENGINE_") and entry.value.text}
     engine = directives.get("ENGINE")
     problems.extend(_check_options(name, options, engine))
@@ -181,7 +181,7 @@ def _check_column_options(
 def _check_summed(
     summed: Sequence[KeyPart], columns: Sequence[Column], sorting: Sequence[KeyPart]
 ) -> Iterator[Problem]:
-    """ENGINE_COLUMNS are names of columns outside the sorting key."""
+    """Problems of ENGINE_COLUMNS, which must name columns outside the sorting key."""
     names, keys = {column.name for column in columns}, {each.text.text for each in sorting}
     for each in summed:
         if each.text.text in keys:
@@ -193,7 +193,7 @@ def _check_summed(
 
 
 def _check_versions(options: Mapping[str, Entry], named: Mapping[str, Column | None]) -> Iterator[Problem]:
-    """A version is compared: ClickHouse takes whole numbers and times for it."""
+    """Problems of version columns: a version is compared, so ClickHouse requires an integer, a date or a time."""
     for key in ("ENGINE_VER", "ENGINE_VERSION"):
         column = named[key]
         if column is not None and not isinstance(column.type, _VERSIONS):
@@ -202,7 +202,7 @@ def _check_versions(options: Mapping[str, Entry], named: Mapping[str, Column | N
 
 
 def _parse_ttl(entry: Entry | None, columns: Sequence[Column], problems: list[Problem]) -> str | None:
-    """The expression, without the DELETE that may stand behind it; all of them, where there are more."""
+    """The expression without the DELETE that may follow it; if there are several rules, all of them."""
     rules = parse_ttl_rules(entry.value, columns, problems) if entry is not None else ()
     if entry is None or not rules:
         return None

@@ -27,15 +27,16 @@ _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isn
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """One expression of a key, and the names it reads with the offsets at which they stand."""
+    """One expression of a key."""
 
     text: Text
     names: tuple[tuple[str, int], ...]
+    """The names that it reads, with their offsets."""
     tree: exp.Expr
 
 
 def key_parts(text: Text, problems: list[Problem]) -> tuple[KeyPart, ...]:
-    """The parts of `a, f(b)`, `(a, f(b))` or `tuple(a, f(b))`; `tuple()` and nothing have none."""
+    """The parts of `a, f(b)`, `(a, f(b))` or `tuple(a, f(b))`; `tuple()` and an empty text have none."""
     lexemes = _strip_brackets(lex(text.text))
     parts: list[KeyPart] = []
     for inner in split_at_commas(lexemes):
@@ -47,7 +48,7 @@ def key_parts(text: Text, problems: list[Problem]) -> tuple[KeyPart, ...]:
 
 
 def parse_expression(text: Text, problems: list[Problem]) -> KeyPart | None:
-    """One expression, or None and a problem."""
+    """One expression; None if it is wrong, with a problem added."""
     try:
         tree = _parse_tree(text.text)
     except ParseError as error:
@@ -61,12 +62,12 @@ def parse_expression(text: Text, problems: list[Problem]) -> KeyPart | None:
 
 @lru_cache(maxsize=4096)
 def _parse_tree(text: str) -> exp.Expr:
-    """Many data sources have the same key. Nobody changes the tree."""
+    """The syntax tree of a text, cached: many data sources have the same key. It must not be changed."""
     return sqlglot.parse_one(text, read="clickhouse", into=exp.Condition)
 
 
 def check_columns(key: KeyPart, columns: Sequence[Column]) -> Iterator[Problem]:
-    """A problem for each name that is no column."""
+    """A problem for each name that is not a column."""
     names = [column.name for column in columns]
     for name, offset in key.names:
         if name not in names:
@@ -114,7 +115,7 @@ def _syntax_problem(text: Text, error: ParseError) -> Problem:
 
 
 def _unquote_name(text: Text) -> Text:
-    """A name in quotes as the name."""
+    """A name without its quotes."""
     found = lex(text.text)
     if len(found) == 2 and found[0].kind == "quoted" and found[0].value.isidentifier():
         return Text(found[0].value, text.location, text.indent)
@@ -145,8 +146,8 @@ def _is_null_handled(column: exp.Column) -> bool:
 def check_sampling(
     sampling: Sequence[KeyPart], keys: Sequence[KeyPart], columns: Sequence[Column]
 ) -> Iterator[Problem]:
-    """`keys` are the parts of the primary key, or of the sorting key. The type of an expression is seen where
-    SAMPLE is compiled."""
+    """Problems of ENGINE_SAMPLING_KEY. `keys` are the parts of the primary key, or of the sorting key. The type of an
+    expression is checked where SAMPLE is compiled."""
     known = {column.name: column.type for column in columns}
     if not sampling or any(name not in known for name, _ in sampling[0].names):
         return

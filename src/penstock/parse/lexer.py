@@ -48,7 +48,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 class InvalidSyntax(ValueError):
-    """A text that does not fit its grammar: what was expected, at which offset, and what to do."""
+    """A text that does not fit its grammar: what was expected, at which offset, and a hint."""
 
     code = "invalid-syntax"
 
@@ -60,8 +60,8 @@ class InvalidSyntax(ValueError):
 
 
 class Lexeme(NamedTuple):
-    """A word, a quoted name, a string, a number or one other character, as it is in the text. There
-    are millions in a big project: a tuple is made in half the time of a dataclass."""
+    """A word, a quoted name, a string, a number or one other character, as written. It is a NamedTuple because a big
+    project has millions of them, and a tuple is made in half the time of a dataclass."""
 
     kind: LexemeKind
     text: str
@@ -79,7 +79,7 @@ class Lexeme(NamedTuple):
         return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]) if found[1] else found[2], self.text[1:-1])
 
     def says(self, word: str) -> bool:
-        """Whether this is that word (in any case) or symbol."""
+        """Whether this is the given word (in any case) or symbol."""
         if self.kind == "symbol":
             return self.text == word
         return self.kind == "word" and self.text.upper() == word.upper()
@@ -89,7 +89,7 @@ class Lexeme(NamedTuple):
 
 
 def lex(text: str) -> tuple[Lexeme, ...]:
-    """The lexemes of a text, without spaces and comments, and an end."""
+    """The lexemes of a text, without spaces and comments, followed by an end lexeme."""
     found = (
         Lexeme(match.lastgroup, match.group(), match.start())  # type: ignore[arg-type]
         for match in _LEXEME.finditer(text)
@@ -99,7 +99,7 @@ def lex(text: str) -> tuple[Lexeme, ...]:
 
 
 class Reader:
-    """Lexemes to be read one after the other, of which the last is an end."""
+    """Reads lexemes one after the other; the last one is an end."""
 
     def __init__(self, lexemes: Sequence[Lexeme]):
         _refuse_depth(lexemes)
@@ -117,14 +117,14 @@ class Reader:
         return found
 
     def accept(self, word: str) -> bool:
-        """Read that word or symbol if it comes next."""
+        """Read the given word or symbol if it comes next."""
         found = self.peek().says(word)
         if found:
             self.take()
         return found
 
     def expect(self, word: str) -> Lexeme:
-        """Read that word or symbol, which must come next."""
+        """Read the given word or symbol. Raises InvalidSyntax if something else comes next."""
         if not self.peek().says(word):
             raise self.unexpected(f"`{word}`")
         return self.take()
@@ -142,7 +142,7 @@ class Reader:
         raise self.unexpected("`)`")
 
     def call(self) -> LexemeTexts:
-        """The next lexeme and the brackets behind it, nothing read; () where these do not close."""
+        """The next lexeme and the brackets after it, without reading them; () if the brackets do not close."""
         if not self.peek(1).says("("):
             return (self.peek()[:2],)
         depth = 0
@@ -153,28 +153,28 @@ class Reader:
         return ()
 
     def skip(self, lexemes: int) -> None:
-        """Read so many lexemes, none of which is the end."""
+        """Read the given number of lexemes; none of them may be the end."""
         self._next += lexemes
 
     def finish(self) -> None:
-        """Nothing may follow."""
+        """Raises InvalidSyntax unless everything was read."""
         if self.peek().kind != "end":
             raise self.unexpected("nothing more")
 
     def unexpected(self, wanted: str, hint: str | None = None) -> InvalidSyntax:
-        """The error for what comes next."""
+        """The error for the lexeme that comes next."""
         found = self.peek()
         return InvalidSyntax(f"expected {wanted}, found {found}", found.start, hint or quote_hint(found))
 
 
 def reader_of_words(words: LexemeTexts) -> Reader:
-    """A reader of lexemes whose offsets are not known: only for what cannot be wrong."""
+    """A reader of lexemes without offsets, for text that is known to be correct."""
     return Reader([*(Lexeme(kind, text, 0) for kind, text in words), Lexeme("end", "", 0)])
 
 
 def split_at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
-    """The parts between the commas that stand outside brackets, each with an end of its own. What
-    is empty has no parts, and a comma may stand behind the last part."""
+    """The parts between commas outside brackets, each followed by an end lexeme of its own. An empty text has no parts,
+    and a comma may follow the last part."""
     part: list[Lexeme] = []
     depth = 0
     for lexeme in lexemes:
@@ -192,8 +192,8 @@ def split_at_commas(lexemes: Sequence[Lexeme]) -> Iterator[tuple[Lexeme, ...]]:
 
 
 def comma_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the parts of `at_commas` are, each with the comma that ends it and without the spaces that
-    begin it; found without making lexemes. What stands behind the last comma is a part."""
+    """The start and end of each part that `split_at_commas` gives, with the comma that ends it and without the spaces
+    before it; found without making lexemes. The text after the last comma is a part."""
     start, depth = len(text) - len(text.lstrip()), 0
     for found in _BRACKET_OR_COMMA.finditer(text):
         symbol = found[1]
@@ -210,7 +210,7 @@ def comma_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def quote_hint(lexeme: Lexeme) -> str | None:
-    """The hint for a quote that is not closed; None for every other lexeme."""
+    """The hint for an unclosed quote; None for any other lexeme."""
     return "this quote is not closed" if lexeme.kind == "symbol" and lexeme.text in "'`\"" else None
 
 

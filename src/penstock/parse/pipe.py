@@ -34,7 +34,7 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 
 def parse_copy(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
-    """The kind of a node whose TYPE, `written`, is copy."""
+    """The kind of a copy node. `written` is the value of its TYPE."""
     schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
     _check_mode(directives.get("COPY_MODE"), problems)
     target = parse_target("copy", "TARGET_DATASOURCE", written, directives, problems)
@@ -42,7 +42,7 @@ def parse_copy(written: Entry, directives: Mapping[str, Entry], problems: list[P
 
 
 def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
-    """Five fields of cron, in UTC; None for a copy that only runs on demand."""
+    """The schedule: five fields of cron, in UTC; None for a copy that only runs on demand."""
     written = _strip_quotes(entry.value) if entry is not None else ON_DEMAND
     if entry is None or written.lower() == ON_DEMAND:
         return None
@@ -92,7 +92,7 @@ _TYPE_OF_DIRECTIVE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORD
 
 
 def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None:
-    """The node that begins with the first entry."""
+    """The node that begins with the first of the entries."""
     head = entries[0]
     directives = unique_directives(entries, problems)
     name = parse_name(head.value, "a node", problems)
@@ -110,7 +110,7 @@ def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None
 
 
 def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
-    """The problems that only all nodes of a pipe together show."""
+    """Problems that concern several nodes of a pipe."""
     first: dict[str, Node] = {}
     for node in nodes:
         if node.name in first:
@@ -147,7 +147,7 @@ def _unknown_type(name: str, written: Entry) -> Problem:
 
 
 def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
-    """Directives of a node of another type."""
+    """Problems of directives that belong to another type of node."""
     for entry in entries:
         of = _TYPE_OF_DIRECTIVE.get(entry.keyword, name)
         if of != name:
@@ -164,7 +164,7 @@ _DIALECTS: tuple[str, ...] = get_args(Dialect)
 
 
 def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list[Problem]) -> Pipe | None:
-    """The pipe that a file describes; `default` is the dialect of a pipe that names none."""
+    """The pipe that a file describes; `default` is the dialect if the file names none."""
     entries = parse_datafile(text, file, PIPE_KEYWORDS, problems).entries
     own, groups = _group_by_node(entries)
     problems.extend(_check_before_first_node(own))
@@ -189,7 +189,7 @@ def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list
 
 
 def _group_by_node(entries: Iterable[Entry]) -> tuple[list[Entry], list[list[Entry]]]:
-    """The directives of the pipe, wherever they stand, and those of each node."""
+    """The directives of the pipe itself, wherever they are in the file, and those of each node."""
     own: list[Entry] = []
     groups: list[list[Entry]] = []
     for entry in entries:

@@ -18,7 +18,7 @@ _IGNORED_FOLDERS = ("node_modules", "__pycache__")
 
 
 def normal_path(path: str) -> str:
-    """A relative path with `/`, whatever the system that it comes from."""
+    """A relative path with `/` as separator, on every system."""
     return str(PurePosixPath(path.replace("\\", "/")))
 
 
@@ -44,7 +44,7 @@ def read_folder(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, by
 
 
 def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
-    """The text of a file, or None and a problem."""
+    """The text of a file; None with a problem added if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -29,12 +29,13 @@ Resource: TypeAlias = Union[DataSource, Pipe]
 
 @dataclass(frozen=True, slots=True)
 class LoadedProject:
-    """A project as read. `files` are the datafiles and the settings as text by relative path; where
-    `problems` holds an error, `project` has what could be read."""
+    """A project as read."""
 
     project: Project
+    """If `problems` holds an error: the part that could be read."""
     settings: Settings
     files: Mapping[str, str]
+    """The datafiles and the settings as text, by relative path."""
     problems: tuple[Problem, ...]
 
     @property
@@ -44,8 +45,8 @@ class LoadedProject:
 
 
 def load_folder(folder: Path, known: LoadedProject | None = None) -> LoadedProject:
-    """The project of a folder. Raises NotFound where there is no such folder. A file that `known` has
-    read from the same path with the same text is not read again: its resource is the same object."""
+    """The project of a folder. A file that `known` has read from the same path with the same text is not read again:
+    its resource is the same object. Raises NotFound if there is no such folder."""
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", hint="name the project's folder with --project")
     problems: list[Problem] = []
@@ -64,7 +65,7 @@ def load_files(files: Mapping[str, str]) -> LoadedProject:
 
 
 def _load_texts(files: Mapping[str, str], problems: list[Problem], known: LoadedProject | None = None) -> LoadedProject:
-    """`files` are parts of the project, and no others."""
+    """The project of texts by relative path, all of which are project files."""
     settings = parse_settings(files.get(SETTINGS_FILE, ""), SETTINGS_FILE, problems)
     resources: list[Resource] = []
     read = _already_read(known, files, settings.dialect)
@@ -87,7 +88,8 @@ def _load_texts(files: Mapping[str, str], problems: list[Problem], known: Loaded
 
 
 def _already_read(known: LoadedProject | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
-    """The resources by path that need not be read again. A file with a problem is: it is told again."""
+    """Resources by path that need not be read again. A file with a problem is read again, to report the problem
+    again."""
     if known is None or known.settings.dialect != dialect:
         return {}
     again = {problem.location.file for problem in known.problems if problem.location is not None}

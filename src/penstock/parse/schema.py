@@ -46,20 +46,20 @@ _MODIFIERS = ("DEFAULT", "CODEC", "RENAMED_FROM")
 
 
 class InvalidColumn(InvalidSyntax):
-    """Something in a column that is not what a column may have."""
+    """A part of a column definition that is not allowed."""
 
     code = "invalid-column"
 
 
 class UnsupportedColumn(InvalidSyntax):
-    """Something that ClickHouse allows in a column and this version refuses."""
+    """A part of a column definition that ClickHouse allows and this version refuses."""
 
     code = "unsupported-column"
 
 
 @dataclass(slots=True)
 class _Modifiers:
-    """What follows a column's type, as far as it is read."""
+    """What follows a column's type, as far as it was read."""
 
     json_path: str | None = None
     default: Text | None = None
@@ -81,8 +81,8 @@ def parse_schema(text: Text, problems: list[Problem]) -> tuple[Column, ...]:
 
 
 def _read_cached_columns(text: Text) -> list[Column] | None:
-    """The columns, each read once however many data sources have it; None where one of them is wrong,
-    and all are read again to tell what, and where."""
+    """The columns, each parsed once for all data sources that have it; None if one is wrong (the caller then reads all
+    of them again to locate the mistake)."""
     columns: list[Column] = []
     line, begun, before = 1, 0, 0
     for start, end in comma_spans(text.text):
@@ -100,15 +100,15 @@ def _read_cached_columns(text: Text) -> list[Column] | None:
 
 @lru_cache(maxsize=16384)
 def _read_column_alone(words: str) -> tuple[Column, ...] | None:
-    """The column between two commas, with places as if nothing stood before it; () for nothing but
-    comments, None where it is wrong."""
+    """The column between two commas, with places as if it were at the start of the text; () if there are only comments,
+    None if it is wrong."""
     problems: list[Problem] = []
     columns = _parse_columns(Text(words, Location("")), problems)
     return tuple(columns) if not problems else None
 
 
 def _relocate_column(column: Column, start: Location, indent: int) -> Column:
-    """A column that was read alone, as one whose words begin at `start`."""
+    """A column that was read alone, with its places moved to `start`."""
     where, default = column.location, column.default
     where = start if where.line == where.column == 1 else _relocate(where, start, indent)
     if default is not None:
@@ -195,7 +195,7 @@ def _read_path(reader: Reader) -> str:
 
 
 def _read_default(reader: Reader, text: Text) -> Text:
-    """Up to the next modifier outside brackets, or the column's end."""
+    """The text of a DEFAULT: up to the next modifier outside brackets, or the end of the column."""
     keyword = reader.take()
     last, opened = keyword, list[Lexeme]()
     while (head := reader.peek()).kind != "end":
@@ -238,19 +238,19 @@ _PHYSICAL = re.compile(r".*__[0-9]+", re.DOTALL)
 
 
 class ReservedColumn(InvalidSyntax):
-    """A name that tables use for themselves."""
+    """A name that tables use for their hidden columns."""
 
     code = "reserved-column"
 
 
 class InvalidColumnName(InvalidSyntax):
-    """A name that no column can have."""
+    """A name that no column may have."""
 
     code = "invalid-column"
 
 
 def check_name(head: Lexeme) -> None:
-    """Raises for a name that a column cannot have."""
+    """Raises InvalidColumnName, or ReservedColumn, for a name that a column cannot have."""
     name = head.value
     if name.startswith((SEQ, REJECTS)):
         raise ReservedColumn(f"a column cannot be called `{name}`", head.start, f"{SEQ}… and {REJECTS}… are reserved")
@@ -263,7 +263,7 @@ def check_name(head: Lexeme) -> None:
 
 
 def check_columns_together(columns: Sequence[Column]) -> Iterator[Problem]:
-    """The problems that only all columns together show."""
+    """Problems that concern several columns."""
     yield from _check_duplicates(columns)
     yield from _check_renames(columns)
 

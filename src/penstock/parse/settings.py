@@ -33,11 +33,11 @@ else:
 
 SETTINGS_FILE = "penstock.toml"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
-"""The strategies that can be asked for."""
+"""The strategies that can be requested."""
 
 
 class _WrongValue(ValueError):
-    """What a value should have been."""
+    """A setting has a wrong value; carries what was expected."""
 
 
 SettingCheck: TypeAlias = Callable[[Any], Any]
@@ -45,7 +45,7 @@ SettingChecks: TypeAlias = Mapping[str, "SettingCheck | SettingChecks"]
 
 
 def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
-    """The settings of a file, with what holds by itself for all that it does not say."""
+    """The settings of a file, with defaults for the keys that it does not have."""
     try:
         document = tomllib.loads(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:
@@ -58,14 +58,14 @@ def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
 
 
 class _SettingsReader:
-    """One document on its way to settings: where its keys stand, and what is wrong with them."""
+    """Reads one TOML document to settings, and collects its problems."""
 
     def __init__(self, places: TomlLocations, problems: list[Problem]):
         self._places = places
         self._problems = problems
 
     def table(self, path: TomlPath, values: Mapping[str, Any], checks: SettingChecks) -> dict[str, Any]:
-        """The values of a table that are right."""
+        """The valid values of a table."""
         found: dict[str, Any] = {}
         for name, value in values.items():
             check = checks.get(name)
@@ -134,7 +134,7 @@ def _check_texts(value: Any) -> tuple[str, ...]:
 
 
 def _check_properties(value: Any) -> dict[str, str]:
-    """Texts by name. An unquoted name with dots in it is one name here, not tables in tables."""
+    """Texts by name. An unquoted name with dots is one name here, not nested tables."""
     if not isinstance(value, dict):
         raise _WrongValue("a table of texts")
     return dict(_flatten(value))
@@ -233,23 +233,23 @@ _ERROR_LOCATION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class TomlLocations:
-    """The places of the keys and of their values."""
+    """The places of the keys of a TOML document, and of their values."""
 
     file: str
     keys: dict[TomlPath, Location]
     values: dict[TomlPath, Location]
 
     def key(self, path: TomlPath) -> Location:
-        """Where a key or a table's name stands."""
+        """The place of a key or of a table's name."""
         return _nearest_location(self.keys, path, self.file)
 
     def value(self, path: TomlPath) -> Location:
-        """Where the value of a key stands."""
+        """The place of the value of a key."""
         return self.values.get(path) or self.key(path)
 
 
 def find_locations(text: str, file: str) -> TomlLocations:
-    """The places of every key of a TOML text."""
+    """The places of all keys of a TOML text."""
     places = TomlLocations(file, {}, {})
     table: TomlPath = ()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -270,7 +270,7 @@ def find_locations(text: str, file: str) -> TomlLocations:
 
 
 def error_location(message: str, text: str, file: str) -> Location:
-    """The place that a message of `tomllib` names; the text's end where it names none."""
+    """The place that an error message of `tomllib` names; the end of the text if it names none."""
     found = _ERROR_LOCATION.search(message)
     if found:
         return Location(file, int(found[1]), int(found[2]))

@@ -26,14 +26,16 @@ _HINT = "such as `timestamp + INTERVAL 30 DAY`, or `timestamp + INTERVAL 30 DAY 
 
 @dataclass(frozen=True, slots=True)
 class TtlRule:
-    """Rows for which `where` holds (None: all) are deleted at the moment `until`."""
+    """One rule of ENGINE_TTL."""
 
     until: Text
+    """The expression of the time at which rows are deleted."""
     where: Text | None = None
+    """Only rows for which this condition holds are deleted; None: all rows."""
 
 
 def parse_ttl_rules(text: Text, columns: Sequence[Column], problems: list[Problem]) -> tuple[TtlRule, ...]:
-    """The rules of an ENGINE_TTL; none and problems where one of them is wrong."""
+    """The rules of an ENGINE_TTL; none if one of them is wrong, with problems added."""
     before = len(problems)
     rules = [_parse_rule(text, lexemes, problems) for lexemes in split_at_commas(lex(text.text))]
     found = tuple(rule for rule in rules if rule is not None)
@@ -47,7 +49,7 @@ def parse_ttl_rules(text: Text, columns: Sequence[Column], problems: list[Proble
 
 
 def _parse_rule(text: Text, lexemes: Sequence[Lexeme], problems: list[Problem]) -> TtlRule | None:
-    """`time [DELETE] [WHERE condition]`."""
+    """One rule: `time [DELETE] [WHERE condition]`."""
     words = [each for each, depth in _with_depth(lexemes) if depth == 0]
     action = next((each for each in words if each.kind == "word" and each.text.upper() in _ACTIONS), None)
     if action is not None:
@@ -63,7 +65,7 @@ def _parse_rule(text: Text, lexemes: Sequence[Lexeme], problems: list[Problem]) 
 
 
 def _with_depth(lexemes: Sequence[Lexeme]) -> list[tuple[Lexeme, int]]:
-    """Each lexeme with the number of brackets around it."""
+    """Each lexeme with the number of open brackets around it."""
     depth, found = 0, []
     for each in lexemes:
         found.append((each, depth))

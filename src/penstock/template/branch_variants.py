@@ -1,7 +1,7 @@
 """Parameter values that lead into each branch of a template's `if`s, to check the SQL of every branch.
 
 In: templates, the branches that were rendered already, the declared parameters. Out: `RenderInput`s. Invariant: each
-is a call that somebody can make: values are chosen so that the conditions hold; no condition is overruled.
+is a call that somebody can make: values are chosen so that the conditions hold; no condition is bypassed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ ParameterValues: TypeAlias = dict[str, "str | None"]
 def branch_inputs(
     templates: Iterable[Template], trace: RenderTrace, parameters: Sequence[DeclaredParameter]
 ) -> Iterator[RenderInput]:
-    """One for each way that `trace` has not seen when its turn comes; `trace` may grow in between."""
+    """An input for each branch that `trace` has not seen yet when it comes to that branch; `trace` may grow in
+    between."""
     known = {each.name: each for each in parameters}
     tried: set[tuple[tuple[str, str], ...]] = set()
     for template in templates:
@@ -47,7 +48,7 @@ def branch_inputs(
 
 
 def _single_assignments(template: Template) -> Mapping[str, ast.expr]:
-    """What variables are set to, where they are set once."""
+    """The values of the variables that are set exactly once."""
     found: dict[str, list[ast.expr]] = {}
     for tree in template.trees:
         if isinstance(tree, ast.Assign) and len(tree.targets) == 1 and isinstance(tree.targets[0], ast.Name):
@@ -57,16 +58,18 @@ def _single_assignments(template: Template) -> Mapping[str, ast.expr]:
 
 @dataclass(frozen=True, slots=True)
 class _BranchSolver:
+    """Finds parameter values that lead into a branch."""
+
     parameters: Mapping[str, DeclaredParameter]
     aliases: Mapping[str, ast.expr]
 
     def of(self, arm: BranchArm) -> dict[str, str]:
-        """The values for a way; none where none are known."""
+        """The values that lead into the branch; empty if none are known."""
         wish = self._all([self._wish(node, wanted) for node, wanted in arm.conditions])
         return {name: value for name, value in (wish or {}).items() if value is not None}
 
     def _all(self, wishes: Iterable[ParameterValues | None]) -> ParameterValues | None:
-        """All at once; None where two contradict each other."""
+        """Values that fulfil all wishes at once; None if two contradict each other."""
         whole: ParameterValues = {}
         for wish in wishes:
             if wish is None or any(whole.get(name, value) != value for name, value in wish.items()):
@@ -87,7 +90,7 @@ class _BranchSolver:
         return self._there(node, wanted)
 
     def _there(self, node: ast.expr, wanted: Wanted) -> ParameterValues:
-        """A condition that is a value: a parameter, `defined(x)`, `Boolean(x)`."""
+        """Values for a condition that tests whether a value is there: a parameter, `defined(x)`, `Boolean(x)`."""
         name = self._subject(node)
         if name is None:
             return {}

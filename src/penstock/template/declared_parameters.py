@@ -26,27 +26,32 @@ _UNTYPED_FUNCTIONS = ("column", "columns", "split_to_array")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParameter:
-    """A parameter. `type` is ClickHouse's, or JSON; `optional`: the template does without it."""
+    """A parameter of a template."""
 
     name: str
     type: str = "String"
+    """The name of a ClickHouse type, or JSON."""
     default: Json = None
     required: bool | None = None
+    """As the author declares it; None: not declared."""
     description: str | None = None
     enum: tuple[Json, ...] = ()
     example: Json = None
     format: str | None = None
     optional: bool = False
+    """The template renders without it."""
     typed: bool = False
+    """Some mention of it declares a type."""
 
     @property
     def is_required(self) -> bool:
-        """As its author says, else whether nothing can be done without it."""
+        """Whether a call must give it: as the author declares, otherwise whether the template cannot render without
+        it."""
         return self.required if self.required is not None else self.default is None and not self.optional
 
 
 def declared_parameters(template: Template) -> tuple[DeclaredParameter, ...]:
-    """In the order in which they are met first."""
+    """The parameters of a template, in the order of their first mention."""
     own = set(_assigned_names(template))
     found: dict[str, DeclaredParameter] = {}
     for tree in template.trees:
@@ -58,7 +63,7 @@ def declared_parameters(template: Template) -> tuple[DeclaredParameter, ...]:
 
 
 def merge_declarations(first: DeclaredParameter, second: DeclaredParameter) -> DeclaredParameter:
-    """What two mentions say of a parameter: the first with a type decides, the other fills its gaps."""
+    """Two mentions of one parameter merged: the first one with a type decides, the other fills its gaps."""
     if second.typed and not first.typed:
         first, second = second, first
     return replace(
@@ -74,7 +79,7 @@ def merge_declarations(first: DeclaredParameter, second: DeclaredParameter) -> D
 
 
 def _assigned_names(template: Template) -> Iterator[str]:
-    """The variables that the template sets; not those that it makes of the parameter of that name."""
+    """The variables that the template sets, except those that it derives from the parameter of the same name."""
     for tree in template.trees:
         read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
         for node in ast.walk(tree):
@@ -84,7 +89,7 @@ def _assigned_names(template: Template) -> Iterator[str]:
 
 
 def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
-    """The mentions of parameters, those with a type before the bare names."""
+    """The mentions of parameters, those with a type before bare names."""
     known = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
@@ -151,7 +156,7 @@ _WORD = re.compile(r"\w+")
 
 
 def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]:
-    """What a call of the pipe may give."""
+    """The parameters that a call of the pipe may give."""
     found: dict[str, DeclaredParameter] = {}
     for each in _pipes_read(project, pipe):
         for node in each.nodes:
@@ -163,8 +168,8 @@ def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]
 
 
 def names_in_templates(project: Project, pipe: Pipe) -> frozenset[str]:
-    """Every name that a template of the pipe, or of one that it reads, has in it: nothing else of a call can
-    make a difference."""
+    """All names in the templates of the pipe, and of the pipes that it reads: no other parameter of a call can make a
+    difference."""
     texts = (node.sql.text for each in _pipes_read(project, pipe) for node in each.nodes)
     trees = (tree for text in texts if is_template(text) for tree in read_template(text).trees)
     return frozenset(node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))

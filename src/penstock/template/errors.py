@@ -31,7 +31,7 @@ class Fault(Exception):
 
 
 class TemplateAbort(Exception):
-    """`error(…)` or `custom_error(…)` was called."""
+    """The template called `error(…)` or `custom_error(…)`."""
 
     def __init__(self, message: str, status: int, body: Mapping[str, Json], offset: int):
         super().__init__(message)
@@ -42,7 +42,7 @@ class TemplateAbort(Exception):
 
 
 class Declined(PenstockError):
-    """A template called `error` or `custom_error`: the answer that its author wants."""
+    """The answer of a template that called `error` or `custom_error`, as its author wrote it."""
 
     code = "declined"
 
@@ -52,10 +52,10 @@ class Declined(PenstockError):
         self.body = stop.body
 
     def as_json(self) -> dict[str, object]:
-        """The usual body, and over it what the template says."""
+        """The usual body of an error, overridden by what the template gives."""
         return {**super().as_json(), **self.body}
 
 
 def invalid_parameters(problem: Problem) -> InvalidRequest:
-    """The refusal of a call whose parameters do not do."""
+    """The error for a call with wrong or missing parameters."""
     return InvalidRequest(problem.message, [problem])

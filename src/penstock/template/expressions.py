@@ -66,15 +66,17 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True, slots=True)
 class ExpressionSource:
-    """The text of an expression and its offset in the template. `before` characters were put in front of the text to
-    make it Python: they are subtracted from columns in the first line."""
+    """The text of an expression and its place in the template."""
 
     text: str
     offset: int
+    """The offset in the template."""
     before: int = 0
+    """The number of characters that were put before the text to make it Python: they are subtracted from columns in the
+    first line."""
 
     def place(self, node: ast.AST) -> int:
-        """The offset in the template of a node. Python counts columns in bytes."""
+        """The offset of a node in the template. Python counts columns in bytes."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         lines = self.text.split("\n")
         if not 1 <= line <= len(lines):
@@ -356,7 +358,7 @@ def _compile_clause(compiler: ExpressionCompiler, node: ast.comprehension) -> Cl
 
 
 def _f_string_text(value: Value, offset: int) -> str:
-    """A value in an f-string."""
+    """The text of a value in an f-string."""
     if isinstance(value, (str, bool)):
         return str(value)
     if isinstance(value, (int, float)):
@@ -433,7 +435,7 @@ def _iterate_clauses(
     frame: RenderFrame,
     offset: int,
 ) -> Iterator[None]:
-    """Once for each combination of a comprehension's loops, with its variables set."""
+    """One step for each combination of a comprehension's loops, with its variables set."""
     (put, values, tests), *inner = clauses
     for each in elements(values(frame), frame, offset):
         frame.charge(1, offset)

@@ -18,7 +18,7 @@ Method: TypeAlias = Callable[[Value, Sequence[Value]], Value]
 
 
 class _WrongArguments(TypeError):
-    """The arguments do not do."""
+    """The number or types of the arguments are wrong."""
 
 
 def _check_texts(arguments: Sequence[Value], low: int, high: int) -> list[str]:
@@ -114,7 +114,7 @@ _PLACEHOLDER_RESULTS = {"startswith": False, "endswith": False, "isdigit": False
 
 
 def call_method(value: Value, name: str, arguments: Sequence[Value], frame: RenderFrame, offset: int) -> Value:
-    """`value.name(…)`. Raises Fault."""
+    """The value of `value.name(…)`. Raises Fault."""
     frame.charge(value_size(value) + sum(map(value_size, arguments)), offset)
     if isinstance(value, Placeholder):
         return _placeholder_result(value, name)
@@ -136,7 +136,7 @@ def _placeholder_result(value: Placeholder, name: str) -> Value:
 
 
 def _result_size_limit(value: Value, name: str, arguments: Sequence[Value], frame: RenderFrame, offset: int) -> int:
-    """How long the result of a method can be that makes more than it gets."""
+    """An upper bound for the length of the result of a method that may return more than it receives."""
     if name == "replace" and len(arguments) == 2:
         return (value_size(value) + 1) * value_size(arguments[1])
     if name == "join" and len(arguments) == 1 and isinstance(arguments[0], (list, tuple, str)):

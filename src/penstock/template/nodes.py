@@ -34,28 +34,33 @@ class Interpolation:
 
 @dataclass(frozen=True, slots=True)
 class BranchArm:
-    """One branch of an `if`; `test` is None for `else`. `conditions` lead into the branch: syntax trees, each with
-    whether it has to be true."""
+    """One branch of an `if`."""
 
     id: int
     test: Expression | None
+    """The condition; None for `else`."""
     conditions: tuple[tuple[ast.expr, bool], ...]
+    """What leads into the branch: syntax trees, each with whether it has to be true."""
     body: tuple[TemplateNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
+    """An `if` with its branches."""
+
     arms: tuple[BranchArm, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A `for`, or a `while` if there is no target; `rest` is the body of its `else`."""
+    """A `for` or `while` loop."""
 
     target: Target | None
+    """The variable of a `for`; None for a `while`."""
     values: Expression
     body: tuple[TemplateNode, ...]
     rest: tuple[TemplateNode, ...]
+    """The body of its `else`."""
     offset: int
 
 
@@ -71,10 +76,12 @@ TemplateNode: TypeAlias = Union[Verbatim, Interpolation, Branch, Loop, Jump, Sta
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`trees` are all of its expressions and assignments, in their order; `arms` those of all its blocks."""
+    """A parsed template."""
 
     text: str
     steps: tuple[TemplateNode, ...]
     faults: tuple[Fault, ...]
     trees: tuple[ast.AST, ...]
+    """The syntax trees of all its expressions and assignments, in order."""
     arms: tuple[BranchArm, ...]
+    """The branches of all its `if` blocks."""

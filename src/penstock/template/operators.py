@@ -20,14 +20,14 @@ Number: TypeAlias = float
 
 
 def value_size(value: Value) -> int:
-    """How much there is to a value."""
+    """The size of a value: characters of a text, elements of a list; it is what operations are charged by."""
     if isinstance(value, Sql):
         return len(value.text)
     return len(value) if isinstance(value, (str, list, tuple, dict)) else 1
 
 
 def is_true(value: Value) -> bool:
-    """As Python has it; a placeholder is not there."""
+    """The truth of a value, as in Python; a placeholder is false."""
     if isinstance(value, Placeholder):
         return False
     return bool(value.text) if isinstance(value, Sql) else bool(value)
@@ -79,7 +79,7 @@ def _arithmetic(symbol: str, left: Number, right: Number, offset: int) -> Number
 
 
 def check_number(value: Number, offset: int) -> Number:
-    """Raises Fault for what no type can hold."""
+    """Raises Fault for a number that no type can hold."""
     if isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3:
         raise Fault("template-value", "the number is too large", offset)
     if isinstance(value, float) and not math.isfinite(value):
@@ -147,7 +147,7 @@ def contains(container: Value, value: Value, offset: int) -> bool:
 
 
 def elements(value: Value, frame: RenderFrame, offset: int) -> Sequence[Value]:
-    """What a loop goes over. Raises Fault."""
+    """The elements that a loop iterates over. Raises Fault."""
     if isinstance(value, Placeholder):
         return (value, value)
     frame.charge(value_size(value), offset)

@@ -28,7 +28,7 @@ _TRUE, _FALSE = ("1", "true"), ("0", "false", "")
 
 
 class WrongValue(ValueError):
-    """Carries what the value should have been."""
+    """A text does not fit the type; carries what was expected."""
 
 
 def _int_reader(name: str) -> TextReader:
@@ -120,7 +120,7 @@ def placeholder_text(of: str) -> str:
 
 
 def with_type(of: str, value: Value) -> Value:
-    """A value that has been read, as one that is written with its type."""
+    """A parsed value as one that is written into SQL with its type."""
     if of in INTS and isinstance(value, int):
         return TypedInt.made(value, of)
     return TypedFloat.made(value, of) if of in FLOATS and isinstance(value, float) else value

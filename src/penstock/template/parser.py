@@ -46,7 +46,7 @@ _WORDS = ("if", "elif", "else", "for", "while", "set", "end", "break", "continue
 
 
 def is_template(text: str) -> bool:
-    """Whether a text is one: its first character is `%`."""
+    """Whether a text is a template: its first character is `%`."""
     return text.lstrip().startswith("%")
 
 
@@ -63,19 +63,27 @@ def parse_template(text: str) -> Template:
 
 @dataclass(slots=True)
 class _Block:
-    """What is being read: the word that opened it, its steps, and those of its ways before."""
+    """A block that is being read."""
 
     word: str
+    """The keyword that opened it."""
     offset: int
     steps: list[TemplateNode] = field(default_factory=list)
+    """The nodes of the branch that is being read."""
     arms: list[BranchArm] = field(default_factory=list)
+    """The branches that are complete."""
     test: tuple[Expression, ast.expr] | None = None
+    """The condition of the branch that is being read."""
     loop: tuple[Target | None, Expression] | None = None
     passed: list[ast.expr] = field(default_factory=list)
+    """The conditions of the branches before."""
     body: tuple[TemplateNode, ...] | None = None
+    """The body of a loop whose `else` is being read."""
 
 
 class _Parser:
+    """Builds nodes from pieces."""
+
     def __init__(self, text: str):
         self._text = text
         self._faults: list[Fault] = []
@@ -126,7 +134,7 @@ class _Parser:
         self._blocks[-1].steps.append(step)
 
     def _expression(self, text: str, offset: int) -> tuple[Expression, ast.expr]:
-        """A fault in an expression is noted, and reading goes on."""
+        """The compiled expression. Its faults are collected, and parsing continues."""
         tree: ast.expr = ast.Constant(value=None)
         try:
             tree, source = read_expression(text, offset)
@@ -223,7 +231,7 @@ class _Parser:
         self._add(Jump(piece.text.split()[0]))
 
     def comment(self, piece: Piece, rest: str, offset: int) -> None:
-        """Nothing is made of it."""
+        """A comment adds no node."""
 
     def _needs(self, rest: str, piece: Piece) -> None:
         if not rest:
@@ -231,7 +239,7 @@ class _Parser:
 
 
 def _leading_conditions(block: _Block) -> list[tuple[ast.expr, bool]]:
-    """The conditions of the way of a block that is being read."""
+    """The conditions that lead into the branch that is being read."""
     before = [(each, False) for each in block.passed]
     return [*before, (block.test[1], True)] if block.test is not None else before
 
@@ -257,12 +265,14 @@ _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`offset` is that of the piece's own text, `start` that of its opening brace."""
+    """A part of the text of a template."""
 
     kind: PieceKind
     text: str
     offset: int
+    """The offset of the piece's own text."""
     start: int
+    """The offset of its opening brace."""
 
 
 def split_pieces(text: str, begin: int) -> Iterator[Piece]:
@@ -289,7 +299,7 @@ def split_pieces(text: str, begin: int) -> Iterator[Piece]:
 
 
 def _find_opening(text: str, at: int) -> int:
-    """Where the next braces open. Of three and more `{` in a row the innermost two count."""
+    """The place where the next braces open. In a run of three or more `{` the last two count."""
     while True:
         at = text.find("{", at)
         if at < 0:

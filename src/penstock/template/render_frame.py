@@ -23,9 +23,10 @@ MAX_DIGITS = 400
 
 @dataclass(frozen=True, slots=True)
 class ListParameter:
-    """A parameter that a JSON body gives as a list. `json` is the list as it was sent."""
+    """A parameter that a JSON body gives as a list."""
 
     json: str
+    """The list as it was sent."""
     items: tuple[str, ...]
 
 
@@ -34,23 +35,26 @@ Parameter: TypeAlias = Union[str, ListParameter]
 
 @dataclass(slots=True)
 class RenderTrace:
-    """What renderings did: the ids of the branches taken, by the text of the template; and whether a placeholder was
-    written into the SQL."""
+    """What renderings did, collected for checks."""
 
     arms: dict[str, set[int]] = field(default_factory=dict)
+    """The ids of the branches taken, by the text of the template."""
     invented: bool = False
+    """A placeholder was written into the SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderInput:
-    """What a template is rendered with. `call`: for a request. `deploy`: for what runs without a request;
-    a parameter needs a default. `check`: a parameter without a value gets a placeholder, and nothing is asked
-    of the caller. `secrets` None: they are not to be read here. `trace` is told what was done."""
+    """What a template is rendered with."""
 
     mode: Mode = "check"
+    """`call`: for a request. `deploy`: for SQL that runs without a request, so each parameter needs a default. `check`:
+    a parameter without a value gets a placeholder."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     secrets: Mapping[str, str] | None = None
+    """The secrets by name; None: they may not be read here."""
     trace: RenderTrace | None = None
+    """Records what the rendering did."""
 
 
 CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("deploy")
@@ -58,13 +62,16 @@ CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("de
 
 @dataclass(slots=True)
 class RenderFrame:
-    """One rendering. `arms` are the ids of the branches that it took; `invented`: a placeholder was written."""
+    """The state of one rendering."""
 
     given: RenderInput
     variables: dict[str, Value] = field(default_factory=dict)
     work: int = 0
+    """The operations charged so far."""
     arms: set[int] = field(default_factory=set)
+    """The ids of the branches taken."""
     invented: bool = False
+    """A placeholder was written into the SQL."""
 
     def charge(self, amount: int, offset: int) -> None:
         """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""
@@ -73,7 +80,7 @@ class RenderFrame:
             raise Fault("template-limit", "the template does too much", offset, "loop over fewer or shorter values")
 
     def lookup(self, name: str) -> Value:
-        """The value of a variable, otherwise of a parameter, otherwise None (a placeholder in a check)."""
+        """The value of a variable, else of a parameter, else None (in a check: a placeholder)."""
         if name in self.variables:
             return self.variables[name]
         found = self.given.parameters.get(name)

@@ -31,22 +31,25 @@ Signal: TypeAlias = Literal["break", "continue", None]
 
 @dataclass(frozen=True, slots=True)
 class RenderedPart:
-    """A stretch of rendered SQL: where it begins there and in the template; whether it is a value."""
+    """A part of rendered SQL."""
 
     at: int
+    """Its start in the SQL."""
     offset: int
+    """Its start in the template."""
     is_value: bool
+    """It is an interpolated value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedSql(Text):
-    """Rendered SQL, whose places are those of its template."""
+    """Rendered SQL; its places are those of the template."""
 
     template: str = field(default="", compare=False)
     parts: tuple[RenderedPart, ...] = field(default=(), compare=False)
 
     def at(self, line: int, column: int) -> Location:
-        """The place in the file of a line and column of the SQL; of a value, that of its expression."""
+        """The place in the file of a line and column of the SQL; for a value, the place of its expression."""
         starts = [0]
         for each in self.text.split("\n")[: max(line - 1, 0)]:
             starts.append(starts[-1] + len(each) + 1)
@@ -68,7 +71,7 @@ def location_in(text: Text, offset: int) -> Location:
 
 
 def render(text: Text, given: RenderInput, read: Callable[[str], Template] = read_template) -> RenderedSql:
-    """The SQL of a template. Raises Fault, and Stop where the template itself gives up."""
+    """The SQL of a template. Raises Fault, and TemplateAbort if the template calls `error` or `custom_error`."""
     template = read(text.text)
     if template.faults:
         raise template.faults[0]
@@ -87,8 +90,8 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
 
 
 def render_call(text: Text, parameters: Mapping[str, Parameter]) -> Text:
-    """The SQL of a call: of a template what it makes of the parameters, of any other text itself. Raises
-    Fault and Stop."""
+    """The SQL of a call: a template is rendered with the parameters, any other text stays as it is. Raises Fault and
+    TemplateAbort."""
     return render(text, RenderInput("call", parameters)) if is_template(text.text) else text
 
 
@@ -101,7 +104,7 @@ def _check_value_positions(sql: str, output: _Renderer) -> None:
 
 
 class _Renderer:
-    """The SQL as it grows."""
+    """Executes the nodes of a template and collects the SQL."""
 
     def __init__(self, frame: RenderFrame):
         self._frame = frame
@@ -112,7 +115,7 @@ class _Renderer:
         self.written: list[int] = []
 
     def run(self, steps: Iterable[TemplateNode]) -> Signal:
-        """What ends a loop, where something does."""
+        """Execute nodes; the result is the `break` or `continue` that ended them, if any."""
         for step in steps:
             signal: Signal = None
             if isinstance(step, Verbatim):
@@ -169,7 +172,7 @@ class _Renderer:
         return self.run(step.rest)
 
     def _for(self, step: Loop) -> bool:
-        """Whether it was broken off."""
+        """Execute a `for` loop; True if it ended by `break`."""
         assert step.target is not None, "a while has none"
         for value in elements(step.values(self._frame), self._frame, step.offset):
             self._frame.charge(1, step.offset)
@@ -195,7 +198,8 @@ def _unwritable_fault(step: Interpolation, value: Value, error: UnwritableValue)
 
 
 def array_values(template: Template, given: RenderInput) -> Iterator[tuple[str, Value]]:
-    """Each with its elements in the type of the first `Array(…)` that names it."""
+    """The parameters that some expression reads as `Array(…)`, each with its elements in the type that is named
+    first."""
     for name, of in array_parameter_types(template).items():
         value = given.parameters.get(name)
         if isinstance(value, str):
@@ -206,7 +210,7 @@ def array_values(template: Template, given: RenderInput) -> Iterator[tuple[str, 
 
 
 def array_parameter_types(template: Template) -> dict[str, str]:
-    """The types of the elements, by parameter."""
+    """The element types of parameters that are read as `Array(…)`, by parameter."""
     found: dict[str, str] = {}
     if "Array" not in template.text:
         return found
@@ -235,8 +239,8 @@ _BRACKETS = re.compile(r"/\*|\*/")
 
 
 def find_misplaced_value(sql: str, values: Iterable[tuple[int, int]]) -> int | None:
-    """The place among `values` (start and end of each, in order) of the first that is not a token of its
-    own or of a comment."""
+    """The index of the first of `values` (start and end of each, in order) that is neither a token of its own nor
+    inside a comment."""
     tokens = _TOKEN.finditer(sql)
     token = next(tokens, None)
     for place, (start, end) in enumerate(values):

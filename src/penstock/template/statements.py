@@ -19,13 +19,14 @@ from penstock.template.values import Placeholder, Value, describe_value
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a statement does to a frame."""
+    """A compiled statement."""
 
     run: Callable[[RenderFrame], None]
+    """Executes it in a frame."""
 
 
 def read_set_statement(text: str, offset: int) -> tuple[Statement, ast.stmt]:
-    """Raises Fault."""
+    """The statement of `{% set … %}`. Raises Fault."""
     tree, source = read_statement(text, offset)
     compiler = ExpressionCompiler(source)
     if isinstance(tree, ast.Assign):

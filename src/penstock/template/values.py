@@ -47,25 +47,26 @@ class TypedFloat(float):
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """What is SQL already: a name, an array, a condition. `items` are the elements of an array."""
+    """A value that is SQL already: a name, an array, a condition."""
 
     text: str
     items: tuple[Value, ...] | None = None
+    """The elements of an array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """What stands for a parameter without a value where a template is checked."""
+    """Stands for a parameter without a value when a template is checked."""
 
     name: str
 
 
 class UnwritableValue(ValueError):
-    """A value that has no form in SQL."""
+    """A value that cannot be written in SQL."""
 
 
 def literal(value: Value, depth: int = 0) -> str:
-    """The value as SQL. Raises Unwritable."""
+    """The value as SQL. Raises UnwritableValue."""
     if isinstance(value, Sql):
         return value.text
     if isinstance(value, str):
@@ -102,14 +103,14 @@ def text_literal(value: str) -> str:
 
 
 def name_literal(name: str) -> str:
-    """A name in back-quotes. Raises Unwritable for one that cannot be quoted."""
+    """A name in back-quotes. Raises UnwritableValue if it cannot be quoted."""
     if not name or _UNNAMEABLE.search(name):
         raise UnwritableValue("a name that is empty or has a back-quote, a backslash or a control character in it")
     return f"`{name}`"
 
 
 def describe_value(value: Value) -> str:
-    """What a value is, in an error's words."""
+    """The kind of a value in words, for error messages."""
     if value is None:
         return "no value"
     if isinstance(value, dict):

@@ -16,17 +16,21 @@ from penstock.template.values import Value
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """`subject` is the first argument where it is a bare name: the parameter that is meant."""
+    """A call of a function in a template."""
 
     name: str
     given: Sequence[Value]
+    """The positional arguments."""
     named: dict[str, Value]
+    """The keyword arguments."""
     subject: str | None
+    """The first argument if it is a bare name: the parameter that is meant."""
     offset: int
+    """The offset of the call in the template."""
     frame: RenderFrame
 
     def value(self, place: int, name: str, default: Value = None) -> Value:
-        """An argument by its place or name."""
+        """An argument by its position or name."""
         if place < len(self.given):
             return self.given[place]
         return self.named.get(name, default)
@@ -36,23 +40,26 @@ class FunctionCall:
 
     @property
     def shown(self) -> str:
-        """What is blamed: the parameter, else the function."""
+        """The name for error messages: that of the parameter, else of the function."""
         return f"parameter `{self.subject}`" if self.subject is not None else f"`{self.name}`"
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateFunction:
-    """`names` are those of its arguments, in order; the first `needed` must be given. `most` arguments may
-    stand without a name. `open`: any other name is an argument as well."""
+    """A function that templates may call."""
 
     run: Callable[[FunctionCall], Value]
     names: tuple[str, ...]
+    """The names of its arguments, in order."""
     needed: int = 1
+    """The number of arguments that must be given."""
     most: int | None = None
+    """The most positional arguments; None: as many as there are names."""
     open: bool = False
+    """Keyword arguments with other names are allowed as well."""
 
     def check(self, name: str, count: int, named: Collection[str], offset: int) -> None:
-        """Raises Fault for a call that cannot be right."""
+        """Check the number and names of the arguments. Raises Fault."""
         most = len(self.names) if self.most is None else self.most
         if count > most:
             raise Fault("template-call", f"`{name}` takes at most {most} arguments, {count} are given", offset)

@@ -105,7 +105,7 @@ def _secret(call: FunctionCall) -> Value:
 
 
 def _setting_function(check: Callable[[Value], str | None]) -> TemplateFunction:
-    """A setting for ClickHouse: it is checked and does nothing here."""
+    """A function for a ClickHouse setting: its value is checked and has no effect here."""
 
     def run(call: FunctionCall) -> Value:
         value = call.value(0, "x")

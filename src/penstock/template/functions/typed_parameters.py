@@ -33,7 +33,7 @@ def _missing_fault(call: FunctionCall) -> Fault:
 
 
 def text_of(value: Value, call: FunctionCall) -> str:
-    """A value as the text that a type reads. Raises Fault."""
+    """A value as the text that a type parses. Raises Fault."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -86,7 +86,7 @@ def _scalar_function(of: str) -> TemplateFunction:
 
 
 def _placeholder_for(of: str, call: FunctionCall) -> str:
-    """What stands for a value in a check: the parameter's example where that is one."""
+    """The placeholder of a parameter in a check: its example if it has one."""
     call.frame.invented = True
     example = call.named.get("example")
     if isinstance(example, (str, int, float)) and not isinstance(example, bool):
@@ -118,7 +118,7 @@ def _array(call: FunctionCall) -> Value:
 
 
 def split_elements(value: Value, call: FunctionCall) -> Sequence[Value]:
-    """The elements of a value that is taken as an array."""
+    """The elements of a value that is read as an array."""
     if isinstance(value, str):
         call.frame.charge(len(value), call.offset)
         return value.split(",")
@@ -130,7 +130,7 @@ def split_elements(value: Value, call: FunctionCall) -> Sequence[Value]:
 
 
 def build_array(of: str, parts: Sequence[Value], call: FunctionCall, code: str) -> Value:
-    """The elements as an array of ClickHouse. Raises Fault."""
+    """The elements as a ClickHouse array. Raises Fault."""
     call.frame.charge(len(parts), call.offset)
     found = []
     for part in parts:
