@@ -17,12 +17,12 @@ FINAL = "__final_"
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """A data source that is read. `columns` are the ones used, in the order of its schema; all of them if the used
-    ones are not known."""
+    """A data source that is read."""
 
     placeholder: str
     datasource: str
     columns: tuple[str, ...]
+    """The used columns, in the order of its schema; all of them if it is not known which ones are used."""
 
     @property
     def final(self) -> bool:
@@ -32,63 +32,69 @@ class SourceRead:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A SELECT. `columns` are names and ClickHouse types of the result, in order. `with_totals` is, for a SELECT
-    WITH TOTALS, the statement that gives the rows and then their totals, with one more column: NULL there."""
+    """A compiled SELECT."""
 
     sql: str
     reads: tuple[SourceRead, ...]
     columns: tuple[tuple[str, Type], ...]
+    """Names and ClickHouse types of the result, in order."""
     with_totals: str = ""
+    """For a SELECT WITH TOTALS: the statement that gives the rows and then their totals, with one more column, which is
+    NULL in the row of totals."""
 
     @property
     def facts(self) -> QueryFacts:
-        """What else is true of `sql`: lineage, whether it may raise, its variant with `_seq`."""
+        """Further properties of `sql`: lineage, whether it may raise, its variant with `_seq`."""
         return query_facts(self.sql)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledView:
-    """A materialized node: `query` returns exactly the columns of `target`, in its order and types. `trigger` is the
-    left-most table, whose new rows the view reads; `grouped` says that rows of one batch are aggregated."""
+    """A compiled materialized node."""
 
     pipe: str
     node: str
     target: str
     query: Query
+    """Returns exactly the columns of `target`, in its order and types."""
     trigger: SourceRead
+    """The left-most table, whose new rows the view reads."""
     grouped: bool
+    """Rows of one batch are aggregated."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledCopy:
-    """A copy node: `query` returns one column of texts, each a JSON row for `target` as the Events API takes it."""
+    """A compiled copy node."""
 
     target: str
     query: Query
+    """Returns one column of texts, each a JSON row for `target` as the Events API accepts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledExpression:
-    """A scalar expression over columns; `uses` are their names in the order of the schema."""
+    """A compiled scalar expression."""
 
     sql: str
     type: Type
     uses: tuple[str, ...]
+    """The names of the columns it reads, in the order of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardColumn:
-    """How a column of the new schema is computed from the columns of the old one. `renames` is the old column if the
-    expression only renames it."""
+    """How a column of the new schema is computed from the columns of the old one."""
 
     name: str
     sql: str
     uses: tuple[str, ...]
     renames: str | None = None
+    """The old column, if the expression only renames it."""
 
     @property
     def facts(self) -> ExpressionFacts:
-        """What is true of `sql`: whether it is NULL, repeatable, may raise."""
+        """Properties of `sql`: whether it is NULL, repeatable, or may raise."""
         return expression_facts(self.sql)
 
     @property

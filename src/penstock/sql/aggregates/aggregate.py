@@ -28,15 +28,16 @@ LARGEST_SIZE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class AggregateInput:
-    """The arguments of one call. `args` is Spark SQL, already cast to the types that the function's `inputs` names.
-    `over` is the window clause, if any, that follows each Spark aggregate. `small` says that the first argument is
-    an integer of about 32 bits, whatever its type."""
+    """The arguments of one call."""
 
     args: tuple[str, ...]
+    """Spark SQL, already cast to the types that the function's `inputs` names."""
     types: Types
     parameters: tuple[AggregateParameter, ...] = ()
     over: str = ""
+    """The window clause, if any, that follows each Spark aggregate."""
     small: bool = False
+    """The first argument is an integer of about 32 bits, whatever its type."""
 
     @property
     def all_given(self) -> str:
@@ -61,36 +62,42 @@ def needs_nothing(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate function. `plain` is a cheaper form of finish(state(…)), `merged` one of finish(merge(…)), if
-    there is one; `result_spark` is the Spark type of both. `gather` makes the state of rows in a Spark array: of the
-    values, or of structs `col1`, `col2` … of several arguments, none of them NULL. `needs` says what the arguments
-    and parameters must be, if they are not. `exact` is False where ClickHouse's own result is approximate and ours
-    may differ from it, as `error` describes. `ordered` says that the result depends on the order of the rows.
-    `null_over_none` says that the state of no rows is NULL, so that Nullable arguments alone make -OrNull.
-    `collected` is the row to use instead for rows that are in an array already."""
+    """One aggregate function."""
 
     name: str
     arity: tuple[int, int]
     result: Callable[[Types], Type]
+    """The ClickHouse type of the result."""
     result_spark: Callable[[Types], str]
+    """The Spark type of `plain` and `merged`."""
     storage: Callable[[Types], str]
+    """The Spark type of a stored state."""
     state: Callable[[AggregateInput], str]
     merge: Callable[[AggregateState], str]
     finish: Callable[[AggregateState], str]
     empty: Callable[[Types], str]
     inputs: Callable[[Types], tuple[str, ...]]
     plain: Callable[[AggregateInput], str] | None = None
+    """A cheaper form of finish(state(…)), if there is one."""
     merged: Callable[[AggregateState], str] | None = None
+    """A cheaper form of finish(merge(…)), if there is one."""
     takes: ArgumentKind = "any"
     parameters: tuple[int, int] = (0, 0)
     exact: bool = True
+    """False where ClickHouse's own result is approximate and ours may differ from it, as `error` describes."""
     has_state: bool = True
     gather: Callable[[AggregateState], str] | None = None
+    """Makes the state of rows in a Spark array: of the values, or of structs `col1`, `col2` … of several arguments,
+    none of them NULL."""
     needs: Needs = needs_nothing
+    """Returns what the arguments and parameters must be, if they are not."""
     error: str = ""
     ordered: bool = False
+    """The result depends on the order of the rows."""
     null_over_none: bool = False
+    """The state of no rows is NULL, so that Nullable arguments alone make -OrNull."""
     collected: Aggregate | None = None
+    """The row to use instead for rows that are in an array already."""
 
 
 def value_inputs(types: Types) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def fold_rows(rows: str, zero: str, step: str) -> str:
 
 
 def fold_rows_or_null(rows: str, zero: str, step: str) -> str:
-    """The same, but NULL over no rows."""
+    """As `fold_rows`, but NULL for no rows."""
     return bind_lambda(rows, lambda v: f"if(size({v}) = 0, NULL, {fold_rows(v, zero, step)})")
 
 
@@ -111,7 +111,7 @@ def list_state(call: AggregateInput) -> str:
 
 
 def merge_lists(state: AggregateState) -> str:
-    """The arrays of all states as one."""
+    """The arrays of all states, concatenated."""
     return f"flatten(collect_list({state.sql}){state.over})"
 
 

@@ -31,17 +31,20 @@ MOST_COMBINATORS = 8
 
 @dataclass(frozen=True, slots=True)
 class ParsedAggregate:
-    """What a name calls. `on_condition`: -If, the last argument is a condition; `outside` where it stands after the
-    form, so that the state has no condition. `distinct`: -Distinct. `or_null`: -OrNull of a function whose state of
-    no rows is NULL. `name` is the function as ClickHouse writes it in the type of its states."""
+    """An aggregate function as a name calls it."""
 
     row: Aggregate
     form: AggregateForm = "plain"
     on_condition: bool = False
+    """-If: the last argument is a condition."""
     distinct: bool = False
+    """-Distinct."""
     or_null: bool = False
+    """-OrNull of a function whose state of no rows is NULL."""
     outside: bool = False
+    """-If is written after the form (-State …), so the state has no condition."""
     name: str = ""
+    """The function as ClickHouse writes it in the type of its states."""
 
 
 @lru_cache(maxsize=4096)

@@ -41,16 +41,18 @@ _LINEAR_ERROR = "ClickHouse's own is of a sample of 8,192 values; this one is of
 
 @dataclass(frozen=True, slots=True)
 class QuantileFamily:
-    """A function with its plural. `result` is the type of one quantile; `arity` 2 adds a weight; `skipped` is the
-    number of parameters before the levels."""
+    """A quantile function with its plural."""
 
     name: str
     read: QuantileSql
     result: Callable[[Types], Type]
+    """The type of one quantile."""
     needs: Needs
     inputs: Callable[[Types], tuple[str, ...]] = value_inputs
     arity: int = 1
+    """2 for a function with weights."""
     skipped: int = 0
+    """The number of parameters before the levels."""
     error: str = ""
 
 

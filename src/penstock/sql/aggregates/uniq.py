@@ -22,7 +22,7 @@ from penstock.sql.expr.spark_types import value_type
 
 
 def needs_no_map(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """Spark does not compare maps."""
+    """No argument may contain a Map: Spark does not compare maps."""
     return "a value without a Map" if any(map(contains_map, types)) else None
 
 

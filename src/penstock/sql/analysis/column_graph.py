@@ -48,12 +48,16 @@ NO_COLUMNS: ColumnRefs = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
-    """The columns of a query by place, what decides its set of rows, and what a column of another name may be."""
+    """The columns of a query."""
 
     names: tuple[str, ...]
+    """The names of the columns by place."""
     slots: tuple[OutputColumn, ...]
+    """The columns by place."""
     rows: ColumnRefs
+    """What decides the set of rows."""
     rest: ColumnRefs | None = None
+    """What a column of any other name may depend on; None: there is no other column."""
 
     @property
     def all(self) -> ColumnRefs:
@@ -62,21 +66,26 @@ class QueryColumns:
 
 @dataclass(frozen=True, slots=True)
 class PrunableList:
-    """A select list from which columns may be removed; `alone` is the expression left if all are removed."""
+    """A select list from which columns may be removed."""
 
     items: tuple[exp.Expr, ...]
     slots: tuple[OutputColumn, ...]
     alone: str
+    """The expression that remains if all columns are removed."""
 
 
 @dataclass(slots=True)
 class ColumnGraph:
-    """What each column depends on, the select lists that can be cut, and the placeholders that are read."""
+    """What each column depends on."""
 
     needs: dict[OutputColumn, ColumnRefs] = field(default_factory=dict)
+    """The direct dependencies of each column."""
     lists: list[PrunableList] = field(default_factory=list)
+    """The select lists from which columns may be removed."""
     sources: set[str] = field(default_factory=set)
+    """The placeholders that are read."""
     blocks: int = 0
+    """The number of queries so far."""
 
     def slots(self, width: int) -> tuple[OutputColumn, ...]:
         """The output columns of one more query."""
@@ -101,12 +110,16 @@ class ColumnGraph:
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """A name in FROM. A column not among `columns` is one of `source`, or depends on `rest`, or does not exist."""
+    """A name in FROM."""
 
     name: str
     columns: Mapping[str, ColumnRefs] = field(default_factory=dict)
+    """Its known columns."""
     source: str | None = None
+    """The placeholder of the table that has its other columns."""
     rest: ColumnRefs | None = None
+    """What a column not among `columns` depends on, if there is no `source`. If both are None, there are no other
+    columns."""
 
     def column(self, name: str) -> ColumnRefs | None:
         other = self.rest if self.source is None else frozenset({SourceColumn(self.source, name)})
@@ -120,13 +133,14 @@ class NamedSource:
 
 @dataclass(frozen=True, slots=True)
 class NameScope:
-    """What an expression can name. `shadowed`: a column of FROM hides an alias of the select list with its name."""
+    """The names that an expression can use."""
 
     relations: tuple[NamedSource, ...] = ()
     outer: NameScope | None = None
     ctes: Mapping[str, QueryColumns] = field(default_factory=dict)
     aliases: Mapping[str, ColumnRefs] = field(default_factory=dict)
     shadowed: bool = True
+    """A column of FROM hides an alias of the select list with the same name."""
 
     @property
     def levels(self) -> tuple[NameScope, ...]:
@@ -186,7 +200,7 @@ def end_of_item(item: exp.Expr) -> int | None:
 
 
 def _makes_rows(item: exp.Expr) -> bool:
-    """Whether the column makes rows."""
+    """Whether the column multiplies rows (explode and the like)."""
     return any(isinstance(each, exp.UDTF) or _function_name(each) in _GENERATORS for each in own_nodes(item))
 
 

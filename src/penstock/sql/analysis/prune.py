@@ -30,19 +30,23 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A part of the text, from `start` to before `end`."""
+    """A part of the text."""
 
     start: int
+    """The index of its first character."""
     end: int
+    """The index after its last character."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LocatedList:
-    """A select list in the text: its place, those of its columns, and which columns are kept, in which order."""
+    """A select list with its place in the text."""
 
     span: _Span
     items: tuple[_Span, ...]
+    """The places of its columns."""
     kept: tuple[int, ...]
+    """The columns to keep, in their new order."""
     alone: str
 
 

@@ -29,12 +29,14 @@ from penstock.sql.spark_text import Tokens, parse_tree, placeholders, tokenize_s
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """`outputs`: each column and the source columns its value depends on; `rows`: the source columns that decide
-    which rows there are; `whole`: placeholders of sources of which any other column may count too."""
+    """The source columns that a query depends on."""
 
     outputs: tuple[tuple[str, frozenset[SourceColumn]], ...]
+    """Each output column with the source columns that its value depends on."""
     rows: frozenset[SourceColumn]
+    """The source columns that decide the set of rows."""
     whole: frozenset[str]
+    """Placeholders of sources that may be read in any other column too."""
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,12 @@ _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """Where `_seq` is to be added to a select list: before the FROM at `place`, as a column of `relation`."""
+    """Where `_seq` is added to a select list."""
 
     place: int
+    """The place of the FROM before which it is added."""
     relation: str
+    """The relation whose `_seq` it is."""
 
 
 @lru_cache(maxsize=1024)

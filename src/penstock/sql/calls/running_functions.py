@@ -1,7 +1,7 @@
 """runningDifference, neighbor and runningAccumulate: functions of the rows before and after in the order of a subquery.
 
 `RUNNING_FORMS` maps each name to its `SpecialForm`. Invariant: the SELECT has FROM (a subquery with ORDER BY) and WHERE
-and no other clause, or the call is refused: only then is the order of the rows known. ClickHouse starts anew with each
+and no other clause, or the call is refused: only then is the order of the rows known. ClickHouse starts over with each
 block of rows, whose size is internal to it; here all rows are one block.
 """
 

@@ -44,11 +44,14 @@ class WindowFrame:
 
 @dataclass(frozen=True, slots=True)
 class OverClause:
-    """An OVER clause: its texts of PARTITION BY and ORDER BY, and its frame if one is written."""
+    """An OVER clause in Spark SQL."""
 
     frame: WindowFrame | None
+    """None if none is written."""
     ordered: bool
+    """It has an ORDER BY."""
     parts: tuple[str, ...]
+    """The texts of PARTITION BY and ORDER BY."""
 
     @property
     def sql(self) -> str:

@@ -27,11 +27,12 @@ _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 @dataclass(frozen=True, slots=True)
 class GroupingSetsClause:
-    """The kind of the clause (ROLLUP, CUBE, SETS or mixed) and the keys of each set; ROLLUP and CUBE have one list
-    of keys."""
+    """A GROUP BY clause with grouping sets."""
 
     kind: str
+    """ROLLUP, CUBE, SETS or mixed."""
     lists: tuple[tuple[exp.Expr, ...], ...]
+    """The keys of each set; ROLLUP and CUBE have one list of keys."""
 
 
 def read_grouping_sets(clause: exp.Expr) -> GroupingSetsClause | None:

@@ -21,12 +21,14 @@ ColumnName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class AnyJoinRows:
-    """Rows of which an ANY INNER JOIN has kept one for each key. `words` is the join as written, for messages;
-    `keys` are the columns that are equal in all rows of a key; `tables` are the joined tables."""
+    """The rows after an ANY INNER JOIN, which has kept one row for each key."""
 
     words: str
+    """The join as written, for messages."""
     keys: frozenset[ColumnName]
+    """The columns that are equal in all rows of a key."""
     tables: frozenset[str]
+    """The joined tables."""
 
     def allows(self, node: exp.Expr, scope: SelectScope) -> bool:
         """Whether an expression reads only keys and columns of other tables. Arguments of aggregates and windows do
@@ -42,7 +44,7 @@ class AnyJoinRows:
         return table in others or (table, name) in self.keys
 
     def for_outer_select(self, columns: Iterable[tuple[str, exp.Expr]], scope: SelectScope) -> AnyJoinRows:
-        """The same for readers of the SELECT: the keys are its columns that are made of keys alone."""
+        """The same for readers of the SELECT: the keys are those of its columns that are made of keys alone."""
         kept = frozenset(("", name) for name, node in columns if self.allows(node, scope))
         return replace(self, keys=kept, tables=frozenset())
 
@@ -52,7 +54,7 @@ class AnyJoinRows:
 
 
 def combine_any_joins(first: AnyJoinRows | None, second: AnyJoinRows | None) -> AnyJoinRows | None:
-    """Of two joins, what reads keys of both is allowed. Either may be None."""
+    """Both joins together: an expression is allowed if it reads keys of both. Either may be None."""
     if first is None or second is None:
         return first or second
     return replace(first, keys=first.keys & second.keys, tables=first.tables | second.tables)

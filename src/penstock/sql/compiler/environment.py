@@ -24,24 +24,27 @@ from penstock.template.render_frame import CHECK, RenderInput
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What WITH TOTALS adds to a SELECT: the SELECT of one row with the same columns, or the reason why it cannot be
-    compiled (an error only if the totals are asked for)."""
+    """What WITH TOTALS adds to a SELECT."""
 
     sql: str = ""
+    """The SELECT of one row with the same columns."""
     refusal: Refused | None = None
+    """Why it cannot be compiled: an error only if the totals are requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectOutput:
-    """A compiled SELECT. `columns` have the Spark types that they really have; `grouped` says that rows of the
-    left-most table are aggregated on the way; `totals` are those of WITH TOTALS; `any_join` is set where a filter
-    around the SELECT may change which rows an ANY JOIN keeps."""
+    """A compiled SELECT."""
 
     sql: str
     columns: tuple[tuple[str, TypedSql], ...]
+    """The columns, with the Spark types that they really have."""
     grouped: bool = False
+    """Rows of the left-most table are aggregated somewhere in it."""
     totals: Totals | None = None
+    """The totals of WITH TOTALS."""
     any_join: AnyJoinRows | None = None
+    """Set where a filter around the SELECT may change which rows an ANY JOIN keeps."""
 
 
 CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]
@@ -57,23 +60,26 @@ class Cte:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`inside` are the nodes being compiled around this SELECT, to find cycles. `compile` compiles a ClickHouse
-    syntax tree, `compile_text` the text itself in its dialect. `given` are the values that templates are rendered
-    with, here and in every pipe that is read."""
+    """What a SELECT is compiled in."""
 
     project: Project
     text: Text
     uses: UsedSources
     report: Report
     compile: CompileSelect
+    """Compiles a ClickHouse syntax tree."""
     compile_text: Callable[[Environment], SelectOutput]
+    """Compiles the text itself, in its dialect."""
     dialect: Dialect = "clickhouse"
     pipe: Pipe | None = None
     ctes: Mapping[str, Cte] = field(default_factory=dict)
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
     inside: tuple[str, ...] = ()
+    """The nodes being compiled around this SELECT, to find cycles."""
     triggers: bool = False
+    """True only on the path to the table that triggers a materialized view."""
     given: RenderInput = CHECK
+    """The values with which templates are rendered, here and in every pipe that is read."""
 
     def for_node(self, pipe: Pipe, node: Node) -> Environment:
         """The environment of a node's own SQL."""

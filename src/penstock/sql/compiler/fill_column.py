@@ -17,36 +17,42 @@ FillRole = Literal["kept", "key", "empty"]
 
 @dataclass(frozen=True, slots=True)
 class FillStep:
-    """The distance between values: a `fixed` number, or `following`, which makes a value from the one before. For
-    the latter, `at_most` makes the greatest possible number of values from the distance to cover."""
+    """The distance between values; either `fixed` or `following` is set."""
 
     fixed: str = ""
+    """A number."""
     following: Callable[[str], str] | None = None
+    """Makes a value from the previous one."""
     at_most: Callable[[str], str] | None = None
+    """With `following`: the greatest possible number of values, given the distance to cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillColumn:
-    """A column to fill. Its values are handled as ascending numbers: `number` makes the number from the column,
-    `value` the column from the number. `start` (FROM) and `stop` (TO) are such numbers, None if absent."""
+    """A column to fill. Its values are handled as ascending numbers."""
 
     key: str
     number: Callable[[str], str]
+    """Makes the number from the column."""
     value: Callable[[str], str]
+    """Makes the column from the number."""
     step: FillStep
     start: str | None = None
+    """FROM, as such a number; None if absent."""
     stop: str | None = None
+    """TO, as such a number; None if absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillSlot:
-    """Any column of the SELECT while rows are added. `zero` is its default value. `formula` makes an added row's
-    value from the value before it (INTERPOLATE)."""
+    """Any column of the SELECT while rows are added."""
 
     name: str
     role: FillRole
     zero: str
+    """The default value of its type."""
     formula: Callable[[str], str] | None = None
+    """Makes the value of an added row from the previous value (INTERPOLATE)."""
 
 
 def rows_or_placeholder(rows: str, slots: tuple[FillSlot, ...]) -> str:

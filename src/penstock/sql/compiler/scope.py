@@ -16,21 +16,25 @@ from penstock.sql.expr.typed import TypedSql
 
 @dataclass(frozen=True, slots=True)
 class ScopeTable:
-    """One table of FROM. `columns` are by their ClickHouse names; `hidden` ones are not part of `*` (the right
-    side's columns of a USING). `placeholder` is set for a data source. `own` is what `table.column` reads where that
-    differs from the bare name (USING); `whole` is what `table.*` gives (the array that ARRAY JOIN unfolds);
-    `unreadable` says why a column cannot be read. `table_name` is the name of the table behind its alias. `named`
-    columns keep the table's name in a result, as the bare name belongs to another table."""
+    """One table of FROM."""
 
     name: str
     columns: Mapping[str, TypedSql]
+    """By their ClickHouse names."""
     placeholder: str | None = None
+    """Set for a data source."""
     hidden: frozenset[str] = frozenset()
+    """Columns that are not part of `*` (the right side's columns of a USING)."""
     own: Mapping[str, TypedSql] = field(default_factory=dict)
+    """What `table.column` reads where that differs from the bare name (USING)."""
     whole: Mapping[str, TypedSql] = field(default_factory=dict)
+    """What `table.*` gives (the array that ARRAY JOIN unfolds)."""
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Why a column cannot be read."""
     table_name: str = ""
+    """The name of the table behind its alias."""
     named: frozenset[str] = frozenset()
+    """Columns that keep the table's name in a result, as the bare name belongs to another table."""
 
     def with_columns(self, columns: Mapping[str, TypedSql]) -> ScopeTable:
         return replace(self, columns=columns)
@@ -79,12 +83,14 @@ class SelectScope:
 
 @dataclass(slots=True)
 class UsedSources:
-    """The data sources (by placeholder) that were read so far, with the columns used. `named` are the data sources
-    and pipes that the text itself names, not those that they read in turn."""
+    """The data sources that were read so far."""
 
     datasources: dict[str, str] = field(default_factory=dict)
+    """Data sources by placeholder."""
     columns: dict[str, set[str]] = field(default_factory=dict)
+    """The used columns by placeholder."""
     named: set[str] = field(default_factory=set)
+    """The data sources and pipes that the text itself names, not those that they read in turn."""
 
     def add_datasource(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource
@@ -96,11 +102,11 @@ class UsedSources:
 
 @dataclass(slots=True)
 class ExpressionTrace:
-    """What was met while an expression was translated: `free` columns outside of aggregates that are no grouping
-    keys, the number of aggregates and windows, and the arrays that `arrayJoin` unfolds (their SQL and generated
-    name)."""
+    """What was found while an expression was translated."""
 
     free: list[exp.Expr] = field(default_factory=list)
+    """Columns outside of aggregates that are no grouping keys."""
     aggregates: int = 0
     windows: int = 0
     spread: dict[str, str] = field(default_factory=dict)
+    """The arrays that `arrayJoin` unfolds: their SQL and generated name."""

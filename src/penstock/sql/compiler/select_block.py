@@ -22,7 +22,7 @@ from penstock.sql.spark_text import quote_identifier
 
 @dataclass(frozen=True, slots=True)
 class SelectedColumn:
-    """One column of the select list after `*` is expanded: its name and its expression."""
+    """One column of the select list after `*` is expanded."""
 
     name: str
     node: exp.Expr
@@ -30,11 +30,12 @@ class SelectedColumn:
 
 @dataclass(frozen=True, slots=True)
 class TranslatedColumn:
-    """A compiled column. `free` are the columns in it that are neither grouped by nor aggregated."""
+    """A compiled column."""
 
     name: str
     value: TypedSql
     free: tuple[exp.Expr, ...] = ()
+    """Columns in it that are neither grouped by nor aggregated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,18 @@ class LimitBy:
 
 @dataclass(frozen=True, slots=True)
 class OrderKey:
-    """One key of ORDER BY. `sqls` are its Spark sort keys, of which the last one is the value itself."""
+    """One key of ORDER BY."""
 
     value: TypedSql
     node: exp.Expr
     sqls: tuple[str, ...]
+    """Its Spark sort keys; the last one is the value itself."""
     windows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SelectBlock:
-    """A SELECT whose clauses are filled in one after the other. `keys` are what `order` was made from. `fills` and
-    `interpolated` (by the place of the column) are what WITH FILL adds; `ties` is the offset and count of LIMIT WITH
-    TIES. `group` is None without GROUP BY; `grouped` is also true where there are only aggregates. `unnested` says
-    that the source ends with a LATERAL VIEW. `below` are the totals of a table in FROM. `any_join` is known where the
-    rows come out of an ANY JOIN."""
+    """A SELECT whose clauses are filled in one after the other."""
 
     environment: Environment
     tree: exp.Select
@@ -70,22 +68,32 @@ class SelectBlock:
     source: str = ""
     source_grouped: bool = False
     unnested: bool = False
+    """The source ends with a LATERAL VIEW."""
     selected: tuple[SelectedColumn, ...] = ()
     items: tuple[TranslatedColumn, ...] = ()
     group: tuple[str, ...] | None = None
+    """The keys of GROUP BY; None without GROUP BY."""
     grouped: bool = False
+    """Rows are grouped or aggregated, with or without GROUP BY."""
     where: tuple[str, ...] = ()
     having: str = ""
     qualify: str = ""
     order: tuple[str, ...] = ()
+    """Spark's sort keys."""
     limit_by: LimitBy | None = None
     limit: str = ""
     keys: tuple[OrderKey, ...] = ()
+    """The keys of ORDER BY that `order` was made from."""
     fills: tuple[FillColumn, ...] = ()
+    """The columns of WITH FILL."""
     interpolated: Mapping[int, Callable[[str], str]] = field(default_factory=dict)
+    """The formulas of INTERPOLATE, by the place of the column."""
     ties: tuple[int, int] | None = None
+    """Offset and count of LIMIT WITH TIES."""
     below: Totals | None = None
+    """The totals of a subquery in FROM."""
     any_join: AnyJoinRows | None = None
+    """Set where the rows come from an ANY JOIN."""
 
 
 def finished_select(block: SelectBlock) -> SelectOutput:

@@ -38,9 +38,7 @@ NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], TypedSql]
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """Translates the expressions of one SELECT. `keys` are the SQL texts of the grouping keys; `absent` are their
-    values where a grouping set may lack them; `locals` are the parameters of the lambdas around; `resolving` are the
-    aliases whose expressions are being translated, to find cycles."""
+    """Translates the expressions of one SELECT."""
 
     text: Text
     scope: SelectScope
@@ -50,9 +48,13 @@ class Translator:
     trace: ExpressionTrace = field(default_factory=ExpressionTrace)
     place: ExpressionPlace = "select"
     keys: frozenset[str] = frozenset()
+    """The SQL of the grouping keys."""
     locals: Mapping[str, TypedSql] = field(default_factory=dict)
+    """The parameters of the enclosing lambdas."""
     resolving: frozenset[str] = frozenset()
+    """The aliases whose expressions are being translated, to find cycles."""
     absent: Mapping[str, TypedSql] = field(default_factory=dict)
+    """The values of grouping keys that a grouping set may lack."""
 
     def translate(self, node: exp.Expr | None) -> TypedSql:
         """The node as Spark SQL. Raises Refused if it is not supported, or if there is no node where the parser
@@ -146,7 +148,7 @@ def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> 
 
 
 def literal_text(tr: Translator, node: exp.Expr) -> str:
-    """The text of a string literal. Raises Refused if the node is none."""
+    """The text of a string literal. Raises Refused if the node is not a string literal."""
     value = tr.translate(node).constant
     if not isinstance(value, str):
         raise tr.refusal(node, "wrong-argument-type", "expected a string literal here")

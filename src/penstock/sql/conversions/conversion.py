@@ -15,7 +15,9 @@ Overflow: TypeAlias = Literal["wraps", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """`sql` is evaluated only where `valid` is true."""
+    """A conversion to another type."""
 
     sql: str
+    """Evaluated only where `valid` is true."""
     valid: str | None = None
+    """The condition under which a value converts; None: every value does."""

@@ -2,7 +2,7 @@
 
 In: a value and a date or time type. Out: `Conversion`. Texts are those that ClickHouse's toDate, toDateTime and
 toDateTime64 take. Invariant: a number out of the type's range becomes the nearest value in it, a date or time wraps
-around; in a text, a day after the end of a month goes on into the next month, and an impossible month gives the
+around; in a text, a day after the end of a month counts into the next month, and an impossible month gives the
 default of the type.
 """
 
@@ -201,7 +201,7 @@ def _parse_day(text: str) -> str:
 
 
 def _parse_wall_clock(text: str) -> str:
-    """The time on the clock; hours, minutes and seconds beyond their range go on into the next unit."""
+    """The time on the clock; hours, minutes and seconds beyond their range count into the next unit."""
     hours, minutes, seconds = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (12, 15, 18))
     passed = f"coalesce({hours} * 3600000000 + {minutes} * 60000000 + {seconds} * 1000000, 0)"
     fraction = f"coalesce(CAST(try_cast(concat('0', substring({text}, 20)) AS DECIMAL(10,9)) * 1000000 AS BIGINT), 0)"

@@ -30,12 +30,13 @@ OnFailure: TypeAlias = Literal["error", "zero", "null"]
 
 @dataclass(frozen=True, slots=True)
 class ConversionMode:
-    """What a value that cannot be converted becomes, and what a number out of range does. `default` replaces the
-    type's default value for `zero`."""
+    """What becomes of a value that cannot be converted."""
 
     failure: OnFailure = "error"
     overflow: Overflow = "wraps"
+    """What a number out of range does."""
     default: str | None = None
+    """Replaces the default value of the type for `zero`."""
 
 
 CAST_MODE = ConversionMode()
@@ -66,7 +67,7 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> Ty
 
 
 _OPERAND = "` operand`"
-"""Stands for the value while the formula is made, so that `tolerant` does not change the value itself."""
+"""Stands for the value while the formula is made, so that `suppress_errors` does not change the value itself."""
 
 
 def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str | None:

@@ -1,4 +1,4 @@
-"""Texts of many formats as times: what parseDateTimeBestEffort and its US variant read.
+"""Parses a text of unknown format as a time, as parseDateTimeBestEffort and its US variant do.
 
 In: SQL of a text. Out: SQL of a TIMESTAMP, NULL for a text of no known format. A chain of regexp_replace brings every
 format to `year-month-day hour:minute:second.fraction am zone +hours:minutes`, whose parts are then read. Invariant:

@@ -1,7 +1,7 @@
 """An expression over the columns of one table: a DEFAULT, or a key of an engine.
 
-In: the text and the columns. Out: `Expression` with Spark SQL, type and the columns read. Invariant: it reads columns
-of this table only; a SELECT, aggregate or window is refused.
+In: the text and the columns. Out: `CompiledExpression` with Spark SQL, type and the columns read. Invariant: it reads
+columns of this table only; a SELECT, aggregate or window is refused.
 """
 
 from __future__ import annotations

@@ -39,11 +39,13 @@ _KEYS = (t.Int, t.String, t.FixedString)
 
 @dataclass(frozen=True, slots=True)
 class MergeRuleResult:
-    """The rule of an engine; without one, `why` FINAL is refused and the `hint` what to do instead."""
+    """The rule of an engine, or why there is none."""
 
     rule: Merge | None = None
     why: str = ""
+    """Why FINAL is refused."""
     hint: str = "leave FINAL out"
+    """What to do instead."""
 
 
 def merge_rule(source: DataSource) -> MergeRuleResult:

@@ -22,27 +22,31 @@ NOTHING = t.Tuple(())
 
 @dataclass(frozen=True, slots=True)
 class BigintForms:
-    """Forms of one BIGINT, so that arithmetic on it can wrap around: its `sql`, the same but NULL where a step
-    leaves 64 bits (`or_null`), the same in decimals, which no step leaves (`in_decimals`), and its greatest possible
-    absolute value (`reach`)."""
+    """Forms of one BIGINT, so that arithmetic on it can wrap around."""
 
     sql: str
+    """The plain form."""
     or_null: str
+    """NULL where a step leaves 64 bits."""
     in_decimals: str
+    """In decimals, which no step leaves."""
     reach: int
+    """The greatest possible absolute value."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedSql:
-    """`constant` is the value of a literal. `unit` is the unit of an interval, whose `sql` is its number. `whole`
-    are other forms of a BIGINT, valid only while `whole.sql` is still this `sql`."""
+    """Spark SQL with its type in ClickHouse and in Spark."""
 
     sql: str
     type: Type
     spark: str
     constant: Constant | None = None
+    """The value of a literal."""
     unit: str | None = None
+    """The unit of an interval, whose `sql` is its number."""
     whole: BigintForms | None = None
+    """Other forms of a BIGINT, valid only while `whole.sql` is still this `sql`."""
 
     @property
     def bare(self) -> Type:

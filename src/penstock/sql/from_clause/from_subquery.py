@@ -22,14 +22,13 @@ _STAR = ("*",)
 
 @dataclass(frozen=True, slots=True)
 class FromSubquery:
-    """The subquery to be.
-
-    `names` maps the SQL of each column to its new name; `shown` are the columns that the subquery selects, by new name.
-    """
+    """The subquery that replaces FROM."""
 
     alias: str
     names: Mapping[str, str]
+    """The new name of each column, by its SQL."""
     shown: Mapping[str, TypedSql]
+    """The columns that the subquery selects, by new name."""
 
     @property
     def select_list(self) -> str:

@@ -54,11 +54,11 @@ class JoinKind:
     swapped: bool = False
     """Spark's join has the right side first."""
     picks: frozenset[str] = frozenset()
-    """Sides of which one row for each key is taken (ANY)."""
+    """Sides that contribute only one row for each key (ANY)."""
     asof: bool = False
     """The nearest row of the right side is joined (ASOF)."""
     matches: str | None = None
-    """The side of which the rows with a match (SEMI), or without one (ANTI), are kept; the other is only searched."""
+    """The side whose rows with a match (SEMI), or without one (ANTI), are kept; the other side is only searched."""
 
 
 _KINDS: Mapping[tuple[str, ...], JoinKind] = {
@@ -160,7 +160,7 @@ def _merge_column(left: TypedSql, right: TypedSql, kind: JoinKind) -> TypedSql:
 
 
 def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
-    """A side that may have no row (after ANTI: that never has one), with defaults in place of missing values."""
+    """A side that may have no row (after ANTI it never has one), with defaults in place of missing values."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
     filled = relation.map_columns(_default_value if kind.matches else _zero_if_missing)
     return filled.with_columns({**filled.columns, **kept})

@@ -1,8 +1,8 @@
 """One table of FROM: a data source, pipe, node, CTE, subquery or table function, as a `TableReference`.
 
 Nodes, pipes and CTEs are compiled in place, so that the left-most table of a materialized node may be the data source
-that triggers it. `_unique_columns` finds columns of which no two rows of a SELECT have equal values (by GROUP BY,
-DISTINCT or LIMIT 1 BY); it never names a set of which two rows may agree.
+that triggers it. `_unique_columns` finds columns in which no two rows of a SELECT have equal values (by GROUP BY,
+DISTINCT or LIMIT 1 BY); it never returns columns in which two rows may agree.
 """
 
 from __future__ import annotations
@@ -35,18 +35,17 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table with its alias, as Spark SQL.
-
-    `unique` are columns of which no two rows have equal values, if known; `totals` are those of a SELECT WITH TOTALS;
-    `any_join` restricts filters around it (see `SelectOutput`).
-    """
+    """A table with its alias, as Spark SQL."""
 
     sql: str
     relation: ScopeTable
     grouped: bool = False
     unique: frozenset[str] | None = None
+    """Columns in which no two rows have equal values, if known."""
     totals: Totals | None = None
+    """The totals of a SELECT WITH TOTALS."""
     any_join: AnyJoinRows | None = None
+    """Restricts filters around it (see `SelectOutput`)."""
 
 
 def read_table(environment: Environment, node: exp.Expr, place: int) -> TableReference:

@@ -28,7 +28,7 @@ STRING = t.String()
 
 
 class BadArguments(Exception):
-    """Raised by a row's `build`: what is wrong with the arguments, and a hint what to write instead."""
+    """Raised by a function's `build`: what is wrong with the arguments, and a hint what to write instead."""
 
     def __init__(self, message: str, hint: str | None = None):
         super().__init__(message)
@@ -38,16 +38,18 @@ class BadArguments(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`arity` is the least and the greatest number of arguments. `takes` are their kinds, the last one repeated.
-    `strict`: a literal NULL argument makes the result NULL. `exact` is False where ClickHouse accepts more, or
-    where the last digits may differ."""
+    """One scalar function."""
 
     name: str
     arity: tuple[int, int]
+    """The least and the greatest number of arguments."""
     takes: tuple[Kind, ...]
+    """The kinds of the arguments, the last one repeated."""
     build: Build
     exact: bool = True
+    """False where ClickHouse accepts more, or where the last digits may differ."""
     strict: bool = True
+    """A literal NULL argument makes the result NULL."""
 
 
 ResultType: TypeAlias = Union[Type, Callable[[Sequence[TypedSql]], Type]]

@@ -64,26 +64,25 @@ _EAGER_NODES = (
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A conversion in the expression of `column`.
-
-    `value` is the Spark SQL of what is converted, `bad` a boolean that is true for the rows with the fault and never
-    NULL; `conversion` is its text for the user.
-    """
+    """A conversion in the expression of a column, and how to find the rows in which it goes wrong."""
 
     column: str
     kind: FaultKind
     value: str
+    """Spark SQL of what is converted."""
     bad: str
+    """Spark SQL, true for the rows with the fault and never NULL."""
     conversion: str
+    """The conversion as text for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardProbes:
-    """The probes of a FORWARD_QUERY. In the columns `unsure`, something may raise or take a default that no probe
-    covers."""
+    """The probes of a FORWARD_QUERY."""
 
     probes: tuple[Probe, ...]
     unsure: tuple[str, ...]
+    """Columns in which something may raise or give a default that no probe covers."""
 
 
 def forward_probes(text: Text, old: Sequence[Column], new: Sequence[Column]) -> ForwardProbes:

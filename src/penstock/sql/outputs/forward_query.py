@@ -27,11 +27,12 @@ _ALLOWED = ("expressions", "kind", "with_")
 
 @dataclass(frozen=True, slots=True)
 class _SelectItem:
-    """An expression with the name of its column; `starred` if it comes from a `*`."""
+    """An expression with the name of its column."""
 
     name: str
     node: exp.Expr
     starred: bool = False
+    """It comes from a `*`."""
 
 
 @dataclass(frozen=True, slots=True)

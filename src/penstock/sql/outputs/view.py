@@ -31,7 +31,7 @@ _UNION = re.compile("union|intersect|except", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TargetRows:
-    """The name of the target, and the rows for it."""
+    """The rows of a materialized node, as rows of its target."""
 
     target: str
     output: SelectOutput

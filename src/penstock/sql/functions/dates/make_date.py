@@ -1,7 +1,7 @@
 """Dates and times made of numbers: makeDate, makeDateTime, makeDateTime64, YYYYMMDDToDate, timestamp
 
 Parts that make no date give the first value of the result type; a year after its last one gives the last value or, for
-Date, the first one, as in ClickHouse. A day that the month does not have goes on into the next month.
+Date, the first one, as in ClickHouse. A day that the month does not have counts into the next month.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Starts and ends of units of time: toStartOfMonth, toStartOfHour, toMonday, toLastDayOfMonth, timeSlots
 
+The starts of weeks (toStartOfWeek) are in `weeks`.
+
 Units begin on the clock of the time zone: that of a zone argument, else that of the value's type. A start before the
 first value of the result type becomes that first value.
 """

@@ -1,7 +1,7 @@
 """Weeks: toWeek, toYearWeek, toStartOfWeek, toLastDayOfWeek, toDayOfWeek
 
 A week mode from 0 to 9 (those of MySQL's WEEK and two of ClickHouse's) says on which day weeks start and which week
-of a year is its first. It must be a literal.
+of a year is its first. It must be a literal. The starts of other units are in `unit_starts`.
 """
 
 from __future__ import annotations

@@ -72,12 +72,13 @@ _SPECIAL_IN_CLASS = frozenset("\\[]^-&")
 
 @dataclass(frozen=True, slots=True)
 class CharClass:
-    """A character class. `named` are Java's classes, `\\p{L}`; `closed` are ranges that contain every letter in all its
-    cases."""
+    """A character class."""
 
     ranges: Ranges = ()
     closed: Ranges = ()
+    """Ranges that contain every letter in all its cases."""
     named: tuple[str, ...] = ()
+    r"""Java's classes, such as `\p{L}`."""
     negated: bool = False
 
     @classmethod

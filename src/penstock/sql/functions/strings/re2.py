@@ -34,20 +34,22 @@ _GROUP_FLAGS = re.compile(r"([imsU]*)(-[imsU]+)?([:)])")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A translated pattern. `java` begins with a flag that makes `.` match a line end; `empty`: it can match the empty
-    string."""
+    """A translated pattern."""
 
     java: str
+    """Begins with a flag that makes `.` match a line end."""
     groups: int
     empty: bool
+    """It can match the empty string."""
 
 
 @dataclass(frozen=True, slots=True)
 class _JavaPart:
-    """A piece of the translated pattern; `empty`: it can match the empty string."""
+    """A piece of the translated pattern."""
 
     java: str
     empty: bool
+    """It can match the empty string."""
 
 
 @dataclass(frozen=True, slots=True)
