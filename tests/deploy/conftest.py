@@ -1,4 +1,4 @@
-"""A whole pipeline in this process, with a folder of its own, which all tests of this folder share."""
+"""A whole pipeline in this process, with a folder of its own, which all tests of a module share."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ class Running:
         return {each["name"]: each["strategy"] for each in deployment.plan["resources"]}  # type: ignore[attr-defined, index]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One a module: every deployment is slower than the one before, since the records of all are read."""
     made = Running(tmp_path_factory.mktemp("home"))
     yield made
     made.pipeline.close()

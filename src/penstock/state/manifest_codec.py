@@ -15,27 +15,28 @@ from penstock.model.types import Type
 from penstock.parse.column_types import parse_type
 
 
-def type_converter() -> OrjsonConverter:
-    """A converter that writes a column type as its ClickHouse spelling, which `parse_type` reads back."""
+def manifest_converter() -> OrjsonConverter:
+    """A converter for the parts of manifests: a column type is written in its ClickHouse spelling, which `parse_type`
+    reads back, and each class of a union with its name in `kind`."""
     converter = make_converter()
     converter.register_unstructure_hook_func(lambda hint: hint == Type, str)
     converter.register_structure_hook_func(lambda hint: hint == Type, lambda text, _: parse_type(text))
+    configure_tagged_union(Flow, converter, tag_name="kind")
+    # A rule without a kind was written by a version that only knew Replacing.
+    configure_tagged_union(Merge, converter, tag_name="kind", default=Replacing)
+    converter.register_unstructure_hook_func(
+        lambda hint: hint == _MAYBE_MERGE,
+        lambda rule: None if rule is None else converter.unstructure(rule, unstructure_as=Merge),
+    )
+    converter.register_structure_hook_func(
+        lambda hint: hint == _MAYBE_MERGE,
+        lambda rule, _: None if rule is None else converter.structure(rule, Merge),  # type: ignore[arg-type]
+    )
     return converter
 
 
 _MAYBE_MERGE = Merge | None
-_converter = type_converter()
-configure_tagged_union(Flow, _converter, tag_name="kind")
-# A rule without a kind was written by a version that only knew Replacing.
-configure_tagged_union(Merge, _converter, tag_name="kind", default=Replacing)
-_converter.register_unstructure_hook_func(
-    lambda hint: hint == _MAYBE_MERGE,
-    lambda rule: None if rule is None else _converter.unstructure(rule, unstructure_as=Merge),
-)
-_converter.register_structure_hook_func(
-    lambda hint: hint == _MAYBE_MERGE,
-    lambda rule, _: None if rule is None else _converter.structure(rule, Merge),  # type: ignore[arg-type]
-)
+_converter = manifest_converter()
 
 
 def manifest_to_json(manifest: Manifest) -> str:

@@ -12,7 +12,7 @@ from typing import TypeAlias, Union
 from cattrs.strategies import configure_tagged_union
 
 from penstock.plan.steps import Step
-from penstock.state.manifest_codec import type_converter
+from penstock.state.manifest_codec import manifest_converter
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ JournalStep: TypeAlias = Union[Step, Promote]
 
 _PROMOTE_TEXT = "promote"
 """A promotion in the journal: this word, where every other step is a JSON object with its class in `kind`."""
-_converter = type_converter()
+_converter = manifest_converter()
 configure_tagged_union(Step, _converter, tag_name="kind")
 
 

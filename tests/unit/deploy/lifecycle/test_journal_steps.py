@@ -6,6 +6,7 @@ import pytest
 
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_from_json, step_to_json
 from penstock.model.manifest import Binding, Field, Table, Transform
+from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import Array, Int, Nullable
 from penstock.plan.steps import (
     STEP_ORDER,
@@ -35,10 +36,25 @@ STEPS: list[JournalStep] = [
     CatchUp(),
     Promote(),
 ]
+MERGES = [
+    Replacing(("`x`",), "version", "deleted"),
+    Summing(("`x`",), ("y",), drops_zeros=True),
+    Aggregating(("`x`",), ("y",)),
+    Collapsing(("`x`",), "sign"),
+    VersionedCollapsing(("`x`",), "sign", "version"),
+    None,
+]
+"""A check of rows reads its table by the engine's rule."""
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
 def test_round_trip(step: JournalStep) -> None:
+    assert step_from_json(step_to_json(step)) == step
+
+
+@pytest.mark.parametrize("merge", MERGES, ids=lambda merge: type(merge).__name__)
+def test_round_trip_of_a_check_over_a_merging_engine(merge: Merge | None) -> None:
+    step = CheckRows("a", Binding("a", "a__d1", (), merge=merge), ())
     assert step_from_json(step_to_json(step)) == step
 
 
