@@ -158,7 +158,7 @@ def check_simple_function(function: Lexeme) -> str:
     """The function under ClickHouse's name. Raises InvalidType unless its state is a plain value."""
     name = _SAME_FUNCTION.get(function.text, function.text)
     if name not in _SIMPLE_FUNCTIONS:
-        message = f"`{name}` has no place in SimpleAggregateFunction"
+        message = f"`{name}` is not supported in SimpleAggregateFunction"
         raise InvalidType(message, function.start, did_you_mean(name, _SIMPLE_FUNCTIONS))
     return name
 
@@ -316,7 +316,7 @@ def _refuse_duplicates(values: list[tuple[str, int]], head: Lexeme) -> None:
         seen = [value[part] for value in values]
         twice = next((each for each in seen if seen.count(each) > 1), None)
         if twice is not None:
-            raise InvalidType(f"the {what} {twice!r} stands twice in the Enum", head.start)
+            raise InvalidType(f"the {what} {twice!r} occurs twice in the Enum", head.start)
 
 
 def _parse_whole_number(found: Lexeme) -> int | None:
@@ -449,7 +449,7 @@ def _read_tuple(reader: Reader, head: Lexeme) -> t.Type:
     reader.expect(")")
     names = [name for name, _ in fields if name is not None]
     if names and len(names) < len(fields):
-        raise InvalidType("either all elements of a Tuple have a name or none has", head.start)
+        raise InvalidType("either all elements of a Tuple have a name or none has", head.start, "name all or none")
     if len(set(names)) < len(names):
         raise InvalidType("two elements of a Tuple have the same name", head.start)
     return t.Tuple(tuple(fields))

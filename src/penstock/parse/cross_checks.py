@@ -35,7 +35,7 @@ def _check_names(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Probl
             yield Problem("duplicate-name", message, each.location, hint)
         base = each.name.removesuffix(_QUARANTINE)
         if base != each.name and base in sources:
-            message = f"`{each.name}` is the name of the rows that `{base}` refuses"
+            message = f"`{each.name}` is the name of the quarantine of `{base}`"
             yield Problem("reserved-name", message, each.location, "choose another name")
 
 
@@ -48,10 +48,11 @@ def _check_renames(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Pro
         if old is None or old == each.name:
             continue
         if old in names:
-            yield Problem("invalid-rename", f"`{old}` is still a data source", each.location)
+            hint = f"remove RENAMED_FROM, or remove the data source `{old}`"
+            yield Problem("invalid-rename", f"`{old}` is still a data source", each.location, hint)
         elif old in taken:
             message = f"`{taken[old].name}` and `{each.name}` are both RENAMED_FROM `{old}`"
-            yield Problem("invalid-rename", message, each.location)
+            yield Problem("invalid-rename", message, each.location, "remove RENAMED_FROM from one of them")
         taken.setdefault(old, each)
 
 

@@ -186,7 +186,7 @@ def _check_summed(
     for each in summed:
         if each.text.text in keys:
             message = f"`{each.text.text}` is in the sorting key: it cannot be summed"
-            yield Problem("engine-option", message, each.text.location)
+            yield Problem("engine-option", message, each.text.location, "remove it from ENGINE_COLUMNS")
         elif each.text.text not in names and all(name in names for name, _ in each.names):
             message = f"ENGINE_COLUMNS are names of columns, not `{each.text.text}`"
             yield Problem("engine-option", message, each.text.location)

@@ -32,7 +32,7 @@ _LEXEME = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# The same, but for what `comma_spans` looks for: what it may stand in, and the symbols themselves.
+# What `comma_spans` searches: strings and comments, in which a comma does not count, and the symbols themselves.
 _BRACKET_OR_COMMA = re.compile(
     r"""
       --[^\n]* | \#(?=[!\s]|$)[^\n]* | /\*.*?\*/

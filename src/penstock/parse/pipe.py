@@ -49,7 +49,7 @@ def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
     try:
         next(CronSim(written, _ANY_TIME))
     except (CronSimError, StopIteration):
-        message = f"`{written[:60]}` is no schedule"
+        message = f"`{written[:60]}` is not a schedule"
         hint = f"write {ON_DEMAND}, or minute, hour, day, month and weekday as cron has them, in UTC: `0 * * * *`"
         problems.append(Problem("invalid-value", message, entry.value.location, hint))
         return None

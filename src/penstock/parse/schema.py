@@ -150,7 +150,7 @@ def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
     while (head := reader.peek()).kind != "end":
         word = "json path" if _is_path(head) else head.text.upper()
         if word in into.seen:
-            raise InvalidColumn(f"a second {word} in one column", head.start)
+            raise InvalidColumn(f"a second {word} in one column", head.start, "keep one of them")
         into.seen.add(word)
         if word == "json path":
             into.json_path = _read_path(reader)
@@ -289,7 +289,7 @@ def _check_renames(columns: Sequence[Column]) -> Iterator[Problem]:
             yield Problem("invalid-rename", f"`{old}` is still a column: line {_line(still)}", column.location)
         if old in taken:
             message = f"`{taken[old].name}` and `{column.name}` are both RENAMED_FROM `{old}`"
-            yield Problem("invalid-rename", message, column.location)
+            yield Problem("invalid-rename", message, column.location, "remove RENAMED_FROM from one of them")
         taken[old] = column
 
 

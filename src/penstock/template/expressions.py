@@ -180,7 +180,7 @@ class ExpressionCompiler:
     def binary(self, node: ast.BinOp) -> Expression:
         symbol = _BINARY.get(type(node.op))
         if symbol is None:
-            hint = "there are + - * / // %"
+            hint = "the operators are + - * / // %"
             raise self.fault(node, "template-forbidden", "a template cannot have this operator", hint)
         left, right, place = self.compile(node.left), self.compile(node.right), self.place(node)
         return lambda frame: apply_operator(symbol, left(frame), right(frame), frame, place)

@@ -124,8 +124,8 @@ def call_method(value: Value, name: str, arguments: Sequence[Value], frame: Rend
     try:
         return METHODS[name](value, arguments)
     except _WrongArguments:
-        message = f"`.{name}` cannot be called so on {describe_value(value)}"
-        hint = "ask `defined(x)` first" if value is None else None
+        message = f"`.{name}` cannot be called with these arguments on {describe_value(value)}"
+        hint = "check `defined(x)` first" if value is None else None
         raise Fault("template-type", message, offset, hint) from None
 
 

@@ -47,7 +47,7 @@ def apply_operator(symbol: str, left: Value, right: Value, frame: RenderFrame, o
         return left * right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return _arithmetic(symbol, left, right, offset)
-    message = f"`{symbol}` does not go with {describe_value(left)} and {describe_value(right)}"
+    message = f"`{symbol}` cannot be applied to {describe_value(left)} and {describe_value(right)}"
     raise Fault("template-type", message, offset, _type_hint(left, right))
 
 
@@ -110,7 +110,7 @@ def compare_values(symbol: str, left: Value, right: Value, frame: RenderFrame, o
         return _ORDERINGS[symbol](left, right)
     if isinstance(left, str) and isinstance(right, str):
         return _compare_texts(symbol, left, right)
-    message = f"`{symbol}` does not compare {describe_value(left)} with {describe_value(right)}"
+    message = f"`{symbol}` cannot compare {describe_value(left)} with {describe_value(right)}"
     raise Fault("template-type", message, offset, _type_hint(left, right))
 
 
@@ -142,8 +142,8 @@ def contains(container: Value, value: Value, offset: int) -> bool:
         return any(is_equal(each, value) for each in container)
     elif isinstance(container, Sql) and container.items is not None:
         return any(is_equal(each, value) for each in container.items)
-    message = f"`in` does not look for {describe_value(value)} in {describe_value(container)}"
-    raise Fault("template-type", message, offset, "ask `defined(x)` first" if container is None else None)
+    message = f"`in` cannot look for {describe_value(value)} in {describe_value(container)}"
+    raise Fault("template-type", message, offset, "check `defined(x)` first" if container is None else None)
 
 
 def elements(value: Value, frame: RenderFrame, offset: int) -> Sequence[Value]:
@@ -157,8 +157,8 @@ def elements(value: Value, frame: RenderFrame, offset: int) -> Sequence[Value]:
         return list(value)
     if isinstance(value, (list, tuple, dict)):
         return list(value)
-    hint = "ask `defined(x)` first" if value is None else None
-    raise Fault("template-type", f"{describe_value(value)} is nothing to loop over", offset, hint)
+    hint = "check `defined(x)` first" if value is None else None
+    raise Fault("template-type", f"{describe_value(value)} cannot be looped over", offset, hint)
 
 
 def get_item(value: Value, key: Value, offset: int) -> Value:
@@ -175,10 +175,10 @@ def get_item(value: Value, key: Value, offset: int) -> Value:
     if isinstance(value, (str, list, tuple)) and isinstance(key, int):
         if -len(value) <= key < len(value):
             return value[key]
-        message = f"there is no element {int(key)}: there are {len(value)}"
-        raise Fault("template-value", message, offset, "ask for `len(x)` first")
-    message = f"{describe_value(value)} has no elements by {describe_value(key)}"
-    raise Fault("template-type", message, offset, "ask `defined(x)` first" if value is None else None)
+        message = f"there is no element {int(key)}: the length is {len(value)}"
+        raise Fault("template-value", message, offset, "check `len(x)` first")
+    message = f"{describe_value(value)} cannot be indexed by {describe_value(key)}"
+    raise Fault("template-type", message, offset, "check `defined(x)` first" if value is None else None)
 
 
 _MISSING = Sql("")
@@ -193,5 +193,5 @@ def slice_value(value: Value, low: Value, high: Value, step: Value, offset: int)
     bounds = [int(each) if isinstance(each, int) else None for each in (low, high, step)]
     wrong = [each for each in (low, high, step) if each is not None and not isinstance(each, int)]
     if wrong or bounds[2] == 0 or not isinstance(value, (str, list, tuple)):
-        raise Fault("template-type", f"{describe_value(value)} cannot be cut so", offset)
+        raise Fault("template-type", f"{describe_value(value)} cannot be sliced like this", offset)
     return value[slice(*bounds)]

@@ -227,7 +227,7 @@ class _Parser:
 
     def jump(self, piece: Piece, rest: str, offset: int) -> None:
         if not any(block.loop is not None and block.body is None for block in self._blocks):
-            raise Fault("template-syntax", f"`{{% {piece.text} %}}` outside of a loop", piece.start)
+            raise Fault("template-syntax", f"`{{% {piece.text} %}}` outside of a loop", piece.start, "remove it")
         self._add(Jump(piece.text.split()[0]))
 
     def comment(self, piece: Piece, rest: str, offset: int) -> None:
@@ -235,7 +235,7 @@ class _Parser:
 
     def _needs(self, rest: str, piece: Piece) -> None:
         if not rest:
-            raise Fault("template-syntax", f"`{{% {piece.text} %}}` lacks its expression", piece.start)
+            raise Fault("template-syntax", f"`{{% {piece.text} %}}` needs an expression", piece.start)
 
 
 def _leading_conditions(block: _Block) -> list[tuple[ast.expr, bool]]:

@@ -77,7 +77,8 @@ class RenderFrame:
         """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""
         self.work += amount + 1
         if self.work > MAX_WORK:
-            raise Fault("template-limit", "the template does too much", offset, "loop over fewer or shorter values")
+            hint = "loop over fewer or shorter values"
+            raise Fault("template-limit", "the template takes too many steps", offset, hint)
 
     def lookup(self, name: str) -> Value:
         """The value of a variable, else of a parameter, else None (in a check: a placeholder)."""

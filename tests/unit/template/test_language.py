@@ -55,7 +55,7 @@ FAULTS = {
     "{% if 1 %}{% else %}{% else %}{% end %}": (
         "template-syntax 1:22: `{% else %}` stands alone (it belongs to an `{% if %}`)"
     ),
-    "{% break %}": "template-syntax 1:2: `{% break %}` outside of a loop",
+    "{% break %}": "template-syntax 1:2: `{% break %}` outside of a loop (remove it)",
     "{{ }}": "template-syntax 1:2: an empty expression (write something between the braces)",
     "é\n{{ 'ü' + 1 +  }}": "template-syntax 2:4: invalid expression in `'ü' + 1 +`: invalid syntax",
     "é\n  {{ 'ü' + strr(1) }}": "unknown-template-function 2:12: unknown function `strr` (did you mean `str`?)",
@@ -64,13 +64,13 @@ FAULTS = {
     "{{ Int32(x, 1, descripton='a') }}": (
         "template-call 1:5: `Int32` has no argument `descripton` (did you mean `description`?)"
     ),
-    "{{ Int32() }}": "template-call 1:5: `Int32` lacks its argument `x`",
+    "{{ Int32() }}": "template-call 1:5: `Int32` needs the argument `x`",
     "{{ len(1, 2) }}": "template-call 1:5: `len` takes at most 1 arguments, 2 are given",
     "{{ z }}": "missing-parameter 1:2: `z` has no value (give it a type and a default: `String(x, '')`)",
-    "{% if z > 3 %}{% end %}": "template-type 1:8: `>` does not compare no value with a number "
+    "{% if z > 3 %}{% end %}": "template-type 1:8: `>` cannot compare no value with a number "
     "(give the parameter a type and a default: `Int32(x, 0)`)",
     "{{ 'a' + 1 }}": (
-        "template-type 1:5: `+` does not go with a text and a number (convert one of them: `int(x)`, `str(x)`)"
+        "template-type 1:5: `+` cannot be applied to a text and a number (convert one of them: `int(x)`, `str(x)`)"
     ),
     "{{ {'a': 1} }}": "template-type 1:2: `{'a': 1}` cannot be written into SQL: it is an object",
     "{{ 1 / 0 }}": "template-value 1:5: division by zero",

@@ -1,7 +1,7 @@
 """What a rollback would keep of the rows that arrive while the next version is live.
 
 In: a data source as live and as the next version have it. Out: `Rollback`. Invariant: both versions are fed until one
-is retired, each from the raw rows by its own schema; so a rollback loses only rows that the version before rejects.
+is retired, each from the raw rows by its own schema; so a rollback loses only rows that the previous version rejects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The result of each strategy for a data source: its table, flows, binding and steps.
 
 In: a data source, its running version if there is one, and the chosen strategy. Out: `PlannedDataSource`. Invariants:
-live's tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than live's is a
-new one; a flow into a new table starts where the history of that table ends, so each row is in it once.
+the live tables, bindings and flows are shared or left alone, never changed; a table that gets other rows than the live
+one is a new one; a flow into a new table starts where the history of that table ends, so each row is in it once.
 """
 
 from __future__ import annotations

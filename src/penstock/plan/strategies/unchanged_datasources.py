@@ -1,7 +1,7 @@
 """Data sources that a change does not reach: they stay as they run.
 
-In: `PlanningContext` and `ChangeImpact`. Out: outcomes without steps. Invariant: such a data source has live's table,
-columns and flows; only which rows of a shared source its views see follows the next version.
+In: `PlanningContext` and `ChangeImpact`. Out: planned data sources without steps. Invariant: such a data source keeps
+the live table, columns and flows; only which rows of a shared source its views see follows the next version.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def needs_comparable(types: Types, parameters: tuple[AggregateParameter, ...]) -
 def needs_sortable(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """Spark must sort the arguments as ClickHouse does."""
     if any(is_stored_as_text(of) or contains_stored_as_text(of) for of in types):
-        return "values that are no enumerations, UUIDs or IP addresses: toString(…) of them"
+        return "values other than Enum, UUID or IP address: toString(…) of them"
     return needs_comparable(types, parameters)
 
 

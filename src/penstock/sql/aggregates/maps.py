@@ -37,7 +37,7 @@ def _of_key_value_arrays(row: Aggregate, name: str) -> Aggregate:
             return "a Map, or an array of keys and one of values"
         key, value = _key_value_types(types)
         if is_stored_as_text(key) or contains_stored_as_text(key):
-            return "keys that are no enumerations, UUIDs or IP addresses: toString(…) of them"
+            return "keys other than Enum, UUID or IP address: toString(…) of them"
         if is_nullable(key) or is_nullable(value) or contains_map(key) or unwrap_type(value) == t.Tuple(()):
             return "keys and values that are neither Nullable nor a Map"
         kinds = (t.Int, t.Float) if row.takes == "number" else (t.Int, t.Float, t.String, t.Date, t.DateTime)

@@ -79,8 +79,9 @@ def _check_any_join_filter(block: SelectBlock, what: str, node: exp.Expr | None)
     any_join = block.any_join
     if any_join is None or node is None or any_join.allows(node, block.translator.scope):
         return
-    message = f"{what} beside or around {any_join.words}: ClickHouse may filter before or after it takes a row"
-    hint = f"the condition in ON of {any_join.words}, or a SELECT with a LIMIT between them"
+    clash = "ClickHouse may filter before or after choosing the row"
+    message = f"{what} together with {any_join.words} is not supported: {clash}"
+    hint = f"write the condition in ON of {any_join.words}, or put a SELECT with a LIMIT between them"
     raise refusal(block.environment.text, node, "unsupported-clause", message, hint)
 
 

@@ -350,7 +350,7 @@ class _ColumnConversions:
         return quote_identifier(f"\ue000{self.safe.index(sql)}")
 
     def restore(self, sql: str) -> str:
-        """The SQL with its stand-ins replaced, the last first: each one contains only stand-ins from before it."""
+        """The SQL with its stand-ins replaced, the last first: each one contains only earlier stand-ins."""
         for place in reversed(range(len(self.safe))):
             name = f"\ue000{place}"
             if name in sql:

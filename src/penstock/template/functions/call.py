@@ -68,7 +68,7 @@ class TemplateFunction:
                 message = f"`{name}` has no argument `{each[:60]}`"
                 raise Fault("template-call", message, offset, did_you_mean(each, self.names))
             if each in self.names[:count]:
-                raise Fault("template-call", f"`{name}` is given `{each}` twice", offset)
+                raise Fault("template-call", f"`{name}` is given `{each}` twice", offset, "give it once")
         for each in self.names[count : self.needed]:
             if each not in named:
-                raise Fault("template-call", f"`{name}` lacks its argument `{each}`", offset)
+                raise Fault("template-call", f"`{name}` needs the argument `{each}`", offset)

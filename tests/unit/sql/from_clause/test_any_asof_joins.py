@@ -35,11 +35,11 @@ REFUSED = {
     "t ASOF RIGHT JOIN u ON t.k = u.k AND t.at > u.at": ("unsupported-clause", "ASOF RIGHT JOIN is not supported"),
     "t ANY JOIN u ON t.k = u.k WHERE t.v > 1": (
         "unsupported-clause",
-        "WHERE beside or around ANY INNER JOIN: ClickHouse may filter before",
+        "WHERE together with ANY INNER JOIN is not supported: ClickHouse may filter before",
     ),
     "t ANY JOIN u USING (k) WHERE k IN (SELECT k FROM u)": (
         "unsupported-clause",
-        "WHERE beside or around ANY INNER JOIN",
+        "WHERE together with ANY INNER JOIN",
     ),
     "t ANY RIGHT JOIN u ON t.k = u.k PREWHERE t.v > 1": ("unsupported-clause", "PREWHERE with ANY RIGHT JOIN"),
     "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN after ANY INNER JOIN"),
@@ -94,7 +94,9 @@ def test_what_may_change_the_row_that_is_taken_is_refused(sql: str) -> None:
     (problem,) = caught.value.problems
     assert problem.code == "unsupported-clause"
     clause = CHANGES_WHAT_IS_TAKEN[sql]
-    assert problem.message.startswith(f"{clause} beside or around ANY INNER JOIN: ClickHouse may filter before")
+    assert problem.message.startswith(
+        f"{clause} together with ANY INNER JOIN is not supported: ClickHouse may filter before"
+    )
     assert problem.location is not None
     assert (problem.location.line, problem.location.column) > (1, 20)
 

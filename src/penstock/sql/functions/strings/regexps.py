@@ -1,7 +1,7 @@
 """Regular expressions: match, extract, extractAllGroups, replaceRegexpAll, countMatches, splitByRegexp
 
 A pattern must be a literal; `re2` translates it from RE2's syntax into Java's. Where ClickHouse stops at an empty match
-and Spark goes on, a pattern that may match the empty string is refused.
+and Spark continues, a pattern that may match the empty string is refused.
 """
 
 from __future__ import annotations
