@@ -29,7 +29,6 @@ NAMES_ALLOWED = {
     "typed": "the module of `TypedSql`, a piece of SQL with its type",
     "allowed": "the lists of what SQL of DIALECT spark may contain",
     "landing": "a noun: rows land in a landing table",
-    "ordering": "a noun: the order of values",
     "rendering": "a noun: templates are rendered",
     "rounding": "a noun: the functions that round",
     "split": "a verb: the functions splitByChar, splitByString and the like",

@@ -16,7 +16,7 @@ from penstock.model.datasource import DataSource, Text
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
-from penstock.plan.diff.forward_query import keeps_values, read_forward_query
+from penstock.plan.diff.forward_columns import keeps_values, read_forward_query
 from penstock.sql.query import ForwardColumn
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.parser import is_template
@@ -132,7 +132,7 @@ def _vanished_names(before: Project, after: Project, changes: Iterable[Change]) 
 def _find_narrow_changes(
     before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
 ) -> Mapping[str, frozenset[str]]:
-    """Data sources that keep their table and of which only some columns change: those columns."""
+    """The changed columns of data sources that keep their table and in which only some columns change."""
     found: dict[str, set[str]] = {}
     for change in changes:
         found.setdefault(change.resource, set()).update(changed_columns(change))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
-from penstock.plan.diff.forward_query import ForwardQuery
+from penstock.plan.diff.forward_columns import ForwardQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from penstock.plan.diff.changes import (
     ViewChanged,
 )
 from penstock.plan.diff.column_matching import ColumnMatch, find_former_names, match_columns
-from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
 from penstock.plan.diff.ttl_and_final import is_same_ttl
 

@@ -13,7 +13,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Bool, Decimal, Float, Int, String, Type, is_nullable, unwrap_type
 from penstock.plan.diff.column_compatibility import can_ingest, strip_nullable
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.sql.conversions.implicit import cast_column
 
 FLOAT64 = 64

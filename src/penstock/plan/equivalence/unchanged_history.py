@@ -15,7 +15,7 @@ from penstock.model.datasource import Column
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type, is_nullable
 from penstock.plan.diff.column_matching import ColumnMatch
-from penstock.plan.diff.forward_query import keeps_values
+from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.view_equivalence import TYPE_FAMILIES, ViewPairs, content_function, pair_views
 from penstock.plan.tables.column_placement import DataSourceTransition, value_in_older_rows

@@ -11,7 +11,7 @@ from penstock.model.manifest import Binding
 from penstock.model.project import Project
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.column_matching import match_columns
-from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import NULL_ENGINE
 from penstock.plan.equivalence.unchanged_history import bind_as_live, columns_stored_as_live
 from penstock.plan.plan import Candidate, ResourcePlan

@@ -16,7 +16,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.plan.diff.changes import rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
-from penstock.plan.diff.forward_query import read_forward_query
+from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter, shows_same_rows
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,

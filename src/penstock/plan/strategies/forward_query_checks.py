@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.plan.diff.forward_query import keeps_values
+from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.tables.column_placement import DataSourceTransition

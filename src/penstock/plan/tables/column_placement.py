@@ -16,7 +16,7 @@ from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
-from penstock.plan.diff.forward_query import ForwardQuery, keeps_values
+from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.diff.query_equality import is_same_text
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.expression_facts import expression_facts

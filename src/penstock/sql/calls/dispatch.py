@@ -16,7 +16,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.aggregates.name_parser import names_for_hints, parse_aggregate_name
 from penstock.sql.calls import subqueries, windows
-from penstock.sql.calls.aggregates import aggregate_call
+from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals

@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import unwrap_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
-from penstock.sql.calls.aggregates import aggregate_call
+from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits

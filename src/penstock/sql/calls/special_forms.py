@@ -16,7 +16,7 @@ from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
-from penstock.sql.calls.aggregates import finalize_state
+from penstock.sql.calls.aggregate_calls import finalize_state
 from penstock.sql.calls.array_reduce import array_reduce, initialize_aggregation
 from penstock.sql.calls.lambdas import LAMBDA_FORMS
 from penstock.sql.calls.polygons import POLYGON_FORMS

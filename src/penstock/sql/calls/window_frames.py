@@ -15,7 +15,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.operators.ordering import check_orderable, order_keys
+from penstock.sql.operators.sort_keys import check_orderable, order_keys
 
 UNBOUNDED = 2**40
 """Stands for UNBOUNDED: larger than any offset may be."""

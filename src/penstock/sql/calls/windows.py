@@ -16,7 +16,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
-from penstock.sql.calls.aggregates import aggregate_call
+from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.common_type import supertype

@@ -18,7 +18,7 @@ from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_po
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.operators.ordering import check_hashable
+from penstock.sql.operators.sort_keys import check_hashable
 from penstock.sql.syntax.problems import Refused, refusal
 
 _MOST_KEYS = 8

@@ -14,7 +14,7 @@ from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.select_block import LimitBy, OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator, known_integer
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.operators.ordering import check_hashable, sort_keys, sort_values
+from penstock.sql.operators.sort_keys import check_hashable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
 
 

@@ -17,7 +17,7 @@ from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import is_same_clickhouse_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_condition, integer, is_null
 from penstock.sql.operators.logic import join_conditions
-from penstock.sql.operators.ordering import check_hashable
+from penstock.sql.operators.sort_keys import check_hashable
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name
 

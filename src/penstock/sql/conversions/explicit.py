@@ -181,7 +181,7 @@ def _as_field(value: TypedSql, want: Type) -> TypedSql:
 
 
 def require_not_null(value: TypedSql, want: Type) -> TypedSql:
-    """A converted value as one of a type without NULL: NULL is an error."""
+    """A converted value of a type without NULL: NULL raises an error."""
     if not value.nullable:
         return value
     message = string_literal("Cannot convert NULL value to non-Nullable type")

@@ -86,13 +86,15 @@ def rows_of_function(environment: Environment, call: exp.Expr) -> GeneratedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """The numbers from `start` up to, but without, `end` in steps of `step`, as Spark SQL; `literal` if all are
-    literals."""
+    """A range of numbers, as Spark SQL."""
 
     start: str
+    """The first number."""
     end: str
+    """The number before which the range ends."""
     step: str
     literal: bool
+    """All bounds are literals."""
 
     def rows(self, column: str) -> str:
         """A SELECT of the numbers: of Spark's range for literals, else of an array."""

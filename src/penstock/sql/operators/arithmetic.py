@@ -71,7 +71,7 @@ def is_64_bit_integer(of: t.Type) -> bool:
 
 
 def _uint64_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Type) -> TypedSql:
-    """With a UInt64 operand: computed in decimals, of which the lowest 64 bits are taken."""
+    """With a UInt64 operand: computed in decimals, whose lowest 64 bits are used."""
     left, right = (as_spark(value, _WIDE) for value in pair)
     sql = f"{left} {operator} {right}"
     if operator == "*" and not any(_keeps_product_in_decimal(value) for value in pair):

@@ -50,7 +50,7 @@ def _refuse_zone(value: TypedSql, name: str) -> None:
 
 
 def _change_day_part(value: TypedSql, unit: str, number: str) -> str:
-    """Days that the month does not have go on into the next month."""
+    """Days that the month does not have count into the next month."""
     at = value.sql
     parts = {"Year": f"year({at})", "Month": f"month({at})", "Day": f"dayofmonth({at})"}
     low, high = _year_range(value.bare) if unit == "Year" else _PART_RANGES[unit]

@@ -206,7 +206,7 @@ def _chunk_steps() -> tuple[str, str]:
 
 
 def _final_state() -> str:
-    """The two numbers of which the hash is combined, as `x` and `y`."""
+    """The two numbers that are combined to the hash, as `x` and `y`."""
     s = _STATE
     ends = (_struct(a=f"{s}.v1", b=f"{s}.w1", c=_DO.plus(_P, f"{s}.z")), _struct(a=f"{s}.v2", b=f"{s}.w2", c=f"{s}.x"))
     pairs = bind_in_chain(_P, _DO.times(_DO.xor_shift(f"{s}.y", 47), _K1), f"array({', '.join(ends)})")

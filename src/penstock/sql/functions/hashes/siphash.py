@@ -41,7 +41,8 @@ def number_words(bits: str, size: int) -> str:
 
 
 def hash_pair_words(first: str, second: str, halves: int) -> str:
-    """The words of one hash after another: structs of two halves, of which one or both are taken."""
+    """The words of hashes one after the other, from structs of two halves; `halves` says whether one or both are
+    used."""
     names = ("l", "h")[:halves]
     parts = [f"{each}.{name}" for each in (first, second) for name in names]
     return f"array({', '.join(parts)}, {bits_literal(16 * halves << 56)})"

@@ -54,13 +54,16 @@ class _JavaPart:
 
 @dataclass(frozen=True, slots=True)
 class _Flags:
-    """The flags of a group. `i`: ignore case; `m`: `^` and `$` match at lines; `s`: `.` matches a line end; `U`: greedy
-    and lazy repetitions change places."""
+    """The flags of a group."""
 
     i: bool = False
+    """Ignore case."""
     m: bool = False
+    """`^` and `$` match at lines."""
     s: bool = True
+    """`.` matches a line end."""
     U: bool = False
+    """Greedy and lazy repetitions are exchanged."""
 
     @property
     def case(self) -> str:
