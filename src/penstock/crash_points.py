@@ -1,7 +1,7 @@
 """Named points in the code at which a chaos test can let the process die, as if the machine had lost its power.
 
 In: the environment variable PENSTOCK_FAULT=<point>:<n>, read once at import, or a call of `arm`. Out: the n-th time
-the point is reached the process ends or, where the test chose so, every thread that reaches any point does.
+the point is reached the process ends or, where the test chose so, every thread that reaches any point ends.
 There is a point before and after every commit and journal write. Invariant: nothing happens unless a test armed it.
 """
 
@@ -48,7 +48,7 @@ class Crashed(BaseException):
 
 @dataclass
 class _Fault:
-    """`die` is called the `at`-th time `point` is reached; from then on every point raises Crashed."""
+    """An armed crash: `die` is called the `at`-th time `point` is reached; from then on every point raises Crashed."""
 
     point: str
     at: int

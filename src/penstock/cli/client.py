@@ -75,7 +75,9 @@ class ServerClient:
         try:
             found: Json = answer.json()
         except ValueError:
-            raise NoServer(f"what answers at {self._url} is no Penstock server") from None
+            raise NoServer(
+                f"the server at {self._url} is not a Penstock server", hint="check --url and PENSTOCK_URL"
+            ) from None
         return found
 
     @contextmanager
@@ -87,7 +89,7 @@ class ServerClient:
         except httpx.TransportError as error:
             raise NoServer(f"no server answers at {self._url}", hint="`penstock up` starts one") from error
         except (httpx.InvalidURL, ValueError) as error:
-            raise WrongUsage(f"`{self._url}` is no address of a server: {error}") from error
+            raise WrongUsage(f"`{self._url}` is not an address of a server: {error}") from error
 
 
 def _parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:

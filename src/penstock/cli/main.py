@@ -35,19 +35,19 @@ class Command:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("init", "Make a project to start from."),
+    Command("init", "Create a project to start from."),
     Command("up", "Start the server of a project."),
     Command("down", "Stop the server of a project."),
-    Command("status", "Show what runs, how far it is and what fails."),
+    Command("status", "Show the running deployments, their progress, and what fails."),
     Command("plan", "Show the plan from one project folder to another; needs no server."),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
-    Command("deployment", "List, show, promote, roll back, discard and retire deployments."),
+    Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
-    Command("endpoint", "List endpoints and ask them."),
+    Command("endpoint", "List endpoints and query them."),
     Command("copy", "Run copies."),
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
-    Command("token", "List, make and remove tokens."),
+    Command("token", "List, create and remove tokens."),
 )
 
 
@@ -72,10 +72,10 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more when it closes it.
+        # The reader of our output has ended; without this, Python reports the same error again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except Exception as fault:  # a fault of ours is told in a line
+    except Exception as fault:  # a bug is reported in one line
         show(PenstockError(f"penstock made a mistake: {type(fault).__name__}: {fault}"))
         return FAILED
 
@@ -123,7 +123,7 @@ def _common_callback(
 
 
 def _usage_error(error: Exception) -> WrongUsage:
-    told = getattr(error, "format_message", lambda: str(error))()
+    message = getattr(error, "format_message", lambda: str(error))()
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path} --help` shows how it is used" if context is not None else None
-    return WrongUsage(told.rstrip("."), hint=hint)
+    return WrongUsage(message.rstrip("."), hint=hint)

@@ -68,7 +68,7 @@ def format_count(count: object) -> str:
 
 
 def _console_width(page: int) -> int | None:
-    """None lets Rich ask the terminal or the variable COLUMNS."""
+    """The width of a console; None lets Rich use the terminal's or the variable COLUMNS."""
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page
 
 

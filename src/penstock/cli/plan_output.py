@@ -12,7 +12,7 @@ from penstock.cli.output import console, format_bytes, format_count, print_table
 
 
 def print_plan(plan: Json) -> None:
-    """Print what changes, what is done about it, and the plan's warnings."""
+    """Print the changes, the strategy of each resource, and the plan's warnings."""
     for change in plan["changes"]:
         console().print(f"  {change['resource']}: {change['message']}", markup=False)
     rows = [

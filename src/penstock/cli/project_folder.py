@@ -1,4 +1,4 @@
-"""The project that a command is about, and what its server left in the folder.
+"""The project that a command is about, and the files that its server wrote into the folder.
 
 In: `--project`, or else the current folder. Out: the project's folder; the address, token and process of its server.
 Invariant: only files are read: no server is started, stopped or called.
@@ -17,7 +17,7 @@ SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 
 @dataclass(frozen=True, slots=True)
 class RecordedServer:
-    """What the server of a project recorded of itself when it started; it may have ended since."""
+    """What the server of a project wrote about itself when it started; it may have ended since."""
 
     pid: int
     started: float
@@ -40,7 +40,7 @@ def find_project(given: Path | None) -> Path | None:
 def require_project(folder: Path | None) -> Path:
     """The folder. Raises WrongUsage if there is none."""
     if folder is None:
-        hint = "go to a project's folder or name it with --project; `penstock init` makes one"
+        hint = "go to a project's folder or name it with --project; `penstock init` creates one"
         raise WrongUsage(f"no {SETTINGS_FILE} here or in a folder above", hint=hint)
     return folder
 

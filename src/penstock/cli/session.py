@@ -74,7 +74,7 @@ class Session:
         known = read_server_record(self._folder) if self._folder and not self._common.url else None
         url = self._common.url or (known.url if known else DEFAULT_URL)
         if not url.startswith(("http://", "https://")):
-            raise WrongUsage(f"`{url}` is no address of a server", hint=f"such as {DEFAULT_URL}")
+            raise WrongUsage(f"`{url}` is not an address of a server", hint=f"such as {DEFAULT_URL}")
         return url.rstrip("/")
 
     def client(self) -> ServerClient:

@@ -124,7 +124,7 @@ class Pipeline:
         return found.with_grants(self.core.board.running.grants) if found is not None else None
 
     def status(self) -> dict[str, object]:
-        """What runs, how far it is and what fails, as JSON values."""
+        """The running deployments, their progress and what fails, as JSON values."""
         return pipeline_status(self.core, self.batches, self.drift.found, self.maintenance.counts)
 
     def spark_ended(self) -> None:

@@ -1,7 +1,7 @@
 """The HTTP interface: every call with the scope it needs and its handler, in one table.
 
 In: a `PipelineHost`. Out: an ASGI application. Invariant: only the calls in `CALLS` are served, each through
-`_serve`, so that tokens and errors are treated in one place.
+`_serve`, so that tokens are checked and errors become answers in one place.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ Handler: TypeAlias = Callable[[PipelineHost, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """A call of the interface. `scope` None: no token is needed. `name` says for which data source or pipe
-    the scope is needed; where it is None, some name will do and the handler asks for each."""
+    """A call of the interface."""
 
     methods: tuple[str, ...]
     path: str
     scope: RequiredScope
+    """The scope that a token needs; None if no token is needed."""
     handler: Handler
     name: NameOf | None = no_name
+    """Returns the data source or pipe for which the scope is needed. If it is None, the scope for any name is enough,
+    and the handler checks each name."""
 
 
 def _path_name(request: Request) -> str | None:
@@ -105,10 +107,10 @@ async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Respons
     except PenstockError as error:
         return error_response(hide_names(request, error), path)
     except asyncio.CancelledError:  # Uvicorn stops, and has waited long enough
-        return error_response(Unavailable("the server is stopping", hint="ask again when it is back"), path)
+        return error_response(Unavailable("the server is stopping", hint="try again when it is back"), path)
     except ClientDisconnect:
         return error_response(Unacceptable("the client went away"), path)
-    except Exception as fault:  # a fault of ours is an answer too, and the server goes on
+    except Exception as fault:  # a bug becomes an answer too, and the server continues
         return error_response(from_bug(fault), path)
 
 
@@ -122,6 +124,6 @@ def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException), "it is registered for no other"
+    assert isinstance(error, HTTPException), "the handler is registered for HTTPException only"
     path = request.url.path
     return error_response(from_http_exception(error, path, [call.path for call in CALLS]), path)

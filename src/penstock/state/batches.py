@@ -23,17 +23,20 @@ from penstock.state.schema import batch_keys, batches, damaged_segments
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batch `number` of a stream: `rows` lines, `bytes` long, in the file `segment`. `digest` is the file's SHA-256
-    (None: logged by a version that stored none); `damage` says why none of its rows may be used."""
+    """A batch of raw rows of a stream, in one segment file."""
 
     stream: str
     number: int
+    """1 for the first batch of the stream."""
     segment: str
+    """The path of the file below the inbox folder; TRIMMED if it was removed."""
     rows: int
     bytes: int
     received_at: datetime
     digest: str | None = None
+    """SHA-256 of the file in hexadecimal; None if a release that computed none logged the batch."""
     damage: str | None = None
+    """Why none of its rows may be used; None if the file is intact."""
 
 
 TRIMMED = ""
@@ -41,13 +44,13 @@ TRIMMED = ""
 
 
 class BatchesTrimmed(Conflict):
-    """Raw rows that were asked for have been removed from the inbox."""
+    """The raw rows of a requested batch have been removed from the inbox."""
 
     code = "trimmed-batches"
 
     def __init__(self, stream: str, number: int):
         super().__init__(
-            f"batch {number} of `{stream}` was trimmed from the inbox: its rows are in the tables that there were",
+            f"batch {number} of `{stream}` was trimmed from the inbox: only the tables of that time have its rows",
             hint="give the new table the rows of the old one (FORWARD_QUERY), or keep raw rows for longer "
             "(`[maintenance] inbox_seconds`)",
         )
@@ -147,7 +150,7 @@ class BatchLog:
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
         """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a
         time, and return them; the caller removes their files. A batch with an idempotency key, a condemned batch and
-        the last batch of the stream, from which the numbers go on, stay in the log without a file."""
+        the last batch of the stream, which is needed to number the next one, stay in the log without a file."""
         those = sa.and_(batches.c.stream == stream, batches.c.number <= upto, batches.c.segment != TRIMMED)
         young = sa.select(sa.func.min(batches.c.number)).where(those, batches.c.received_at >= received_before)
         with self._database.read() as connection:  # usually nothing is found, and no write lock is needed

@@ -46,8 +46,8 @@ T = TypeVar("T")
 BUSY_MILLISECONDS = 30_000
 # WAL lets readers work beside the writer; FULL makes a commit survive a power cut. Source: SQLite, "PRAGMA".
 PRAGMAS = (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
-# These override the database's own configuration. A server that was stopped in the middle of a transaction (SIGSTOP,
-# a suspended machine) loses it before those that wait for its locks give up.
+# These override the database's own configuration. A server that was suspended in the middle of a transaction
+# (SIGSTOP, a suspended machine) loses it before the servers that wait for its locks give up.
 POSTGRES_SETTINGS = {
     "default_transaction_isolation": "read\\ committed",
     "synchronous_commit": "on",
@@ -132,7 +132,7 @@ class Database:
             except Unavailable as error:
                 if time.monotonic() > end:
                     raise
-                log.warning("%s; asking it again", error.message)
+                log.warning("%s; trying again", error.message)
             attempt = _write_unless_found(write, find)
             time.sleep(RETRY_PAUSE)
 
@@ -169,7 +169,9 @@ def _connect_with_retry(engine: Engine) -> Iterator[Connection]:
 def _check_lease_token(connection: Connection, token: int) -> None:
     """Lock the lease until the transaction ends. Raises Fenced if it has another token."""
     if read_lease_token(connection) != token:
-        raise Fenced("another server has taken over this warehouse", hint="this one writes nothing any more and ends")
+        raise Fenced(
+            "another server has taken over this warehouse", hint="this server writes nothing any more and ends"
+        )
 
 
 def open_database(url: str) -> Database:
@@ -281,23 +283,25 @@ def translated_errors() -> Iterator[None]:
     except IntegrityError:
         raise
     except PoolTimeout as error:
-        raise Unavailable("the state store is busy: no connection came free", hint=TRY_AGAIN) from error
+        raise Unavailable("the state store is busy: no connection became free", hint=TRY_AGAIN) from error
     except DBAPIError as error:
         raise translate_error(error) from error
 
 
 def translate_error(error: DBAPIError) -> PenstockError:
     """The `PenstockError` for a database error: Unavailable (try again later), StorageFull or Failed."""
-    said = _error_text(error)
+    text = _error_text(error)
     state = str(getattr(error.orig, "pgcode", None) or "")
-    if SQLITE_FULL in said or state == POSTGRES_FULL:
-        return StorageFull(f"the state store has no room: {said}", hint="make room; nothing of this was kept")
+    if SQLITE_FULL in text or state == POSTGRES_FULL:
+        return StorageFull(
+            f"the state store has no room: {text}", hint="free some disk space; nothing of this write was stored"
+        )
     gone = error.connection_invalidated or isinstance(error, InterfaceError)
     # Without a SQLSTATE there was no answer from the server.
     silent = isinstance(error, OperationalError) and not state and not _is_sqlite(error)
-    if gone or silent or state[:2] in POSTGRES_LATER or any(busy in said for busy in SQLITE_BUSY):
-        return Unavailable(f"the state store does not answer: {said}", hint=TRY_AGAIN)
-    return Failed(f"the state store refused: {said}")
+    if gone or silent or state[:2] in POSTGRES_LATER or any(busy in text for busy in SQLITE_BUSY):
+        return Unavailable(f"the state store does not answer: {text}", hint=TRY_AGAIN)
+    return Failed(f"the state store refused: {text}")
 
 
 def _error_text(error: DBAPIError) -> str:

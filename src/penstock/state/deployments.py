@@ -1,6 +1,6 @@
 """The deployments: every version of the project, with its plan, manifest and state.
 
-In: what the planner made, and changes of state. Out: `Deployment` values. Invariant: a state changes only if the
+In: a plan with its manifest, and changes of state. Out: `Deployment` values. Invariant: a state changes only if the
 current one is among those that the caller expects; otherwise nothing is written.
 """
 
@@ -24,11 +24,13 @@ from penstock.state.schema import deployments, journal
 
 @dataclass(frozen=True, slots=True)
 class StateMove:
-    """A change of state: the deployment goes to state `to` if its state is one of `of`."""
+    """A change of a deployment's state."""
 
     deployment: int
     of: tuple[DeploymentState, ...]
+    """The states from which the change is allowed."""
     to: DeploymentState
+    """The new state."""
 
 
 class Deployments:
@@ -124,7 +126,7 @@ class Deployments:
             return _load_deployment(connection, number)
 
     def revise(self, number: int, change: Callable[[Manifest], Manifest]) -> Deployment:
-        """Replace the manifest by what `change` makes of it (other tables after a copy-on-write split, cutover offsets,
+        """Replace the manifest by the result of `change` (other tables after a copy-on-write split, cutover offsets,
         materialized columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
             # Locked, since two concurrent changes would begin from the same manifest and one would be lost.
@@ -164,7 +166,7 @@ def _select_by_id(number: int) -> sa.Select[Any]:
 def _fetch_row(connection: Connection, query: sa.Select[Any], number: int) -> sa.Row[Any]:
     row = connection.execute(query).one_or_none()
     if row is None:
-        raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` shows those there are")
+        raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` lists them")
     return row
 
 

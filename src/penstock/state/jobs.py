@@ -1,7 +1,7 @@
 """Jobs: work that runs once, on demand or at a scheduled time, and its outcome.
 
-In: what is to be done. Out: `Job` values. Invariant: a job changes its state only if the current one is among those
-that the caller expects; a scheduled time has one job, however often the server restarts.
+In: the copy to run, its parameters and its time. Out: `Job` values. Invariant: a job changes its state only if the
+current one is among those that the caller expects; a scheduled time has one job, however often the server restarts.
 """
 
 from __future__ import annotations
@@ -24,21 +24,25 @@ OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of copy `pipe` into `datasource`. `parameters` are those of the call, `due_at` is its scheduled time
-    (None: on demand). Once its rows are read, `deployment` is the version they were read from and `stream` the one
-    they are appended to."""
+    """A run of a copy."""
 
     id: int
     kind: str
     pipe: str
+    """The copy."""
     datasource: str
+    """The data source that its rows are appended to."""
     state: JobState
     parameters: Mapping[str, object]
+    """The parameters of the call."""
     due_at: datetime | None
+    """The scheduled time; None for a job on demand."""
     created_at: datetime
     updated_at: datetime
     deployment: int | None = None
+    """The version that its rows were read from, once they are read."""
     stream: str | None = None
+    """The stream that its rows are appended to, once they are read."""
     rows: int | None = None
     error: Mapping[str, object] | None = None
 
@@ -111,7 +115,7 @@ class Jobs:
             moved = connection.execute(sa.update(jobs).where(where).values(changed)).rowcount == 1
         found = self.get(id)
         if not moved:
-            raise Conflict(f"job {id} is {found.state}, not to be {to}")
+            raise Conflict(f"job {id} cannot change from {found.state} to {to}")
         return found
 
     def trim(self, before: datetime) -> int:

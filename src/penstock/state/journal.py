@@ -1,4 +1,4 @@
-"""The journal of deployment steps: which are intended, done or undone, so that a restart can go on, forward or back.
+"""The journal of deployment steps: which are intended, done or undone, so that a restart can continue or undo.
 
 In: numbered steps. Out: `JournalEntry` values in order. Invariant: a step is marked intended before it runs, done
 only after it has run, and undone only after its inverse has run.
@@ -51,8 +51,8 @@ class Journal:
         legal = sa.and_(this, journal.c.state.in_(MAY_FOLLOW[mark]))
         with self._database.write() as connection:
             if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != 1:
-                said = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none()
-                raise Conflict(f"step {ordinal} of deployment {deployment} is {said or 'unknown'}, not to be {mark}")
+                now = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none() or "unknown"
+                raise Conflict(f"step {ordinal} of deployment {deployment} cannot change from {now} to {mark}")
 
     def entries(self, deployment: int) -> tuple[JournalEntry, ...]:
         """The entries of a deployment in the order of its steps."""

@@ -21,12 +21,14 @@ ROW = 1
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """The lease: the latest owner's token (0: no owner yet), its heartbeat (a count that grows while the owner lives, 0
-    once it released the lease), and the owner's description of itself."""
+    """The lease as it was read."""
 
     token: int
+    """The latest owner's token; 0 if there was no owner yet."""
     heartbeat: int
+    """A count that grows while the owner lives; 0 once it has released the lease."""
     owner: Mapping[str, object]
+    """The owner's description of itself."""
 
     @property
     def is_free(self) -> bool:
@@ -67,6 +69,6 @@ class Lease:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(owner=dict(owner)))
 
     def release(self) -> None:
-        """Give the lease up, so that the next server need not wait. Raises Fenced."""
+        """Release the lease, so that the next server need not wait. Raises Fenced."""
         with self._database.write() as connection:
             connection.execute(sa.update(lease).where(lease.c.id == ROW).values(beat=0))

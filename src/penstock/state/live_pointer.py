@@ -1,4 +1,4 @@
-"""The live pointer: which deployment is live and which was before, changed by compare-and-set.
+"""The live pointer: which deployment is live and which is previous, changed by compare-and-set.
 
 In: the pointer version that the caller saw, and the new values. Out: `LiveVersions`. Invariant: the pointer and the
 deployment states that go with it change in one transaction, or not at all.
@@ -21,11 +21,12 @@ ROW = 1
 
 @dataclass(frozen=True, slots=True)
 class LiveVersions:
-    """The live deployment and the one before it. `version` grows with every switch."""
+    """The live and the previous deployment."""
 
     live: int | None
     previous: int | None
     version: int
+    """A number that grows with every switch."""
 
 
 class LivePointer:
@@ -49,7 +50,9 @@ class LivePointer:
         unchanged = sa.and_(pointer.c.id == ROW, pointer.c.version == expected_version)
         with self._database.write() as connection:
             if connection.execute(sa.update(pointer).where(unchanged).values(values)).rowcount != 1:
-                raise Conflict("another deployment went live meanwhile", hint="look at it and try again")
+                raise Conflict(
+                    "another deployment went live meanwhile", hint="see `penstock deployment ls`, and try again"
+                )
             for move in moves:
                 apply_move(connection, move)
         return LiveVersions(live, previous, expected_version + 1)

@@ -1,7 +1,7 @@
 """What each physical table looked like when Penstock last made or changed it.
 
-In: `MadeTable` values. Out: the same. Invariant: there is one record per table; it holds what Penstock made, never
-what somebody else made of the table since.
+In: `MadeTable` values to store. Out: the stored `MadeTable` values. Invariant: there is one record per table; it holds
+only changes by Penstock, never later changes from outside.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ class MadeColumn:
 
 @dataclass(frozen=True, slots=True)
 class MadeTable:
-    """The record of one table. `uuid` is Iceberg's table uuid. Snapshots are identified by their sequence numbers,
-    which only grow: any up to `accepted` counts as Penstock's, `newest` is the last one that Penstock is known to
-    have made (0: none)."""
+    """The record of one table. Snapshots are identified by their sequence numbers, which only grow."""
 
     id: str
     uuid: str
+    """Iceberg's uuid of the table."""
     columns: tuple[MadeColumn, ...]
     accepted: int = 0
+    """Snapshots up to this sequence number count as made by Penstock."""
     newest: int = 0
+    """The last snapshot that Penstock is known to have made; 0 if none."""
 
 
 class MadeTables:
@@ -54,7 +55,7 @@ class MadeTables:
         )
 
     def keep(self, tables: Collection[MadeTable]) -> None:
-        """Write the records in place of older ones of the same tables: all or none."""
+        """Store the records, replacing older records of the same tables; all or none."""
         if not tables:
             return
         values = [asdict(each) for each in tables]

@@ -1,7 +1,7 @@
 """Manifests as JSON text, the form in which the state store keeps them.
 
-In: a `Manifest`, or its text. Out: the other one. Invariant: what is read back equals what was written; a field that
-a later version adds has a default, so older texts stay readable.
+In: a `Manifest`, or its text. Out: the text, or the manifest. Invariant: what is read back equals what was written; a
+field that a later version adds has a default, so older texts stay readable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The operations log: what was done to which data source, and how long it took.
 
-In: `Operation` values. Out: the latest ones. Invariant: entries are added and trimmed whole; nothing depends on
-what the log holds.
+In: `Operation` values. Out: the latest of them. Invariant: the log is only for people to read; nothing depends on its
+entries.
 """
 
 from __future__ import annotations

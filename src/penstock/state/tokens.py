@@ -1,4 +1,4 @@
-"""API tokens: who may call, with which scopes.
+"""API tokens: their secrets, and the scopes that they grant.
 
 In: names and scopes. Out: a secret (shown once) and `ApiToken` values. Invariant: the store holds only digests of
 the secrets; a secret cannot be read back.
@@ -26,8 +26,8 @@ DECLARED = "declared"
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A token's name and scopes: `read`, or `read:NAME` for one pipe or data source; `append` likewise; `deploy`;
-    `admin`, which includes all others; `declared`, which stands for the TOKEN lines of the live version."""
+    """A token. Its scopes are `read`, or `read:NAME` for one pipe or data source; `append` likewise; `deploy`; `admin`,
+    which includes all others; `declared`, which stands for the TOKEN lines of the live version."""
 
     name: str
     scopes: tuple[str, ...]
@@ -71,7 +71,7 @@ class ApiTokens:
                 with self._database.write() as connection:
                     connection.execute(sa.insert(tokens).values(values))
             except IntegrityError as error:
-                raise Conflict(f"there is a token `{name}`", hint="remove it first, or take another name") from error
+                raise Conflict(f"there is a token `{name}`", hint="remove it first, or choose another name") from error
             self._by_digest = self._load()
         return secret
 

@@ -22,7 +22,7 @@ def test_nothing_is_written_over(penstock: Run, tmp_path: Path) -> None:
     (tmp_path / "penstock.toml").write_text("mine")
     (tmp_path / ".gitignore").write_text("mine")
     code, _, err = penstock("init", str(tmp_path))
-    assert (code, "penstock.toml is there already" in err) == (1, True)
+    assert (code, "penstock.toml exists already" in err) == (1, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "penstock.toml"]
 
 

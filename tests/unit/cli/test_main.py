@@ -54,7 +54,7 @@ def test_the_version(penstock: Run) -> None:
         ("status --output xml", "xml"),
         ("up --port 70000", "65535"),
         ("status --project nowhere", "there is no folder nowhere"),
-        ("status --url ftp://x", "no address of a server"),
+        ("status --url ftp://x", "not an address of a server"),
         ("endpoint data top --param x", "NAME=VALUE"),
     ],
 )

@@ -155,7 +155,7 @@ class MemoryPipeline:
 
     def cancel(self, id: int) -> Job:
         if not 0 < id <= len(self._jobs) or self._jobs[id - 1].state != "waiting":
-            raise Conflict(f"job {id} is not to be cancelled")
+            raise Conflict(f"job {id} cannot be cancelled")
         cancelled = self._jobs[id - 1] = replace(self._jobs[id - 1], state="cancelled")
         return cancelled
 

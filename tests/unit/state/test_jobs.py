@@ -35,7 +35,7 @@ def test_the_oldest_that_is_not_over_comes_next(jobs: Jobs) -> None:
 def test_a_job_moves_only_from_where_it_is(jobs: Jobs) -> None:
     made = jobs.create("copy", "a", "t", {})
     jobs.move(made.id, ("waiting",), "cancelled")
-    with pytest.raises(Conflict, match="is cancelled, not to be reading"):
+    with pytest.raises(Conflict, match="cannot change from cancelled to reading"):
         jobs.move(made.id, ("waiting", "reading"), "reading")
     with pytest.raises(NotFound):
         jobs.get(made.id + 1)

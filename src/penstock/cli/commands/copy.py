@@ -28,7 +28,7 @@ def run(
     session: Session,
     name: Annotated[str, typer.Argument(help="The copy.")],
     param: ParamOption = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the rows are there.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the rows can be queried.")] = True,
 ) -> None:
     """Run a copy of the live version: append its rows to its data source."""
     client = session.client()

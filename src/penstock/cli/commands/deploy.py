@@ -1,7 +1,7 @@
 """`penstock deploy`: plan a project against what is live, and carry the plan out.
 
 In: the project's folder. Out: the plan, then the progress of the deployment (bars on a terminal, lines elsewhere,
-nothing with `--output json`). Invariant: exit code 0 means that the deployment got as far as was asked: planned
+nothing with `--output json`). Invariant: exit code 0 means that the deployment reached the requested state: planned
 (`--check`), started (`--no-wait`), ready (`--no-promote`) or live.
 """
 
@@ -35,7 +35,7 @@ def deploy(
     allow_destructive_operations: Annotated[
         bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
     ] = False,
-    name: Annotated[str | None, typer.Option("--name", help="A name to speak of it.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="A name for the deployment.")] = None,
 ) -> None:
     """Plan a project against what is live, and carry the plan out."""
     loaded = load_folder(session.project)
@@ -64,7 +64,7 @@ def _wait_for_deployment(session: Session, client: ServerClient, made: Json) -> 
     rested = client.get(f"/v1/deployments/{made['id']}")
     state = rested["state"]
     if state in UNDER_WAY:
-        hint = "it goes on when the server is up again; `penstock deployment show` says how far it is"
+        hint = "it continues when the server runs again; `penstock status` shows its progress"
         raise NoServer(f"the server stops while deployment {made['id']} is {state}", hint=hint)
     if state in ("failed", "discarded") or (state == "ready" and rested["error"]):
         raise ServerRefusal(
@@ -126,7 +126,7 @@ def _print_lines(events: Events, page: Console) -> None:
 
 
 def _is_line_due(data: Json, shown: dict[str, float]) -> bool:
-    """The first and the last of each flow, and one every few seconds between."""
+    """Whether to print the event: the first and the last one of each flow, and one every few seconds in between."""
     flow, now = data["flow"], time.monotonic()
     last = shown.get(flow, 0.0)
     if last == float("inf") or (now - last < SECONDS_BETWEEN_LINES and not data["done"]):

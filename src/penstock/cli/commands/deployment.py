@@ -65,21 +65,21 @@ def rollback(session: Session) -> None:
 @group.command("discard")
 @command
 def discard(session: Session, which: DeploymentArgument = "staging") -> None:
-    """Give up a deployment that is not live."""
+    """Discard a deployment that is not live, and undo what it did."""
     _print_deployment(session, session.client().delete(f"/v1/deployments/{which}"))
 
 
 @group.command("pause")
 @command
 def pause(session: Session, which: DeploymentArgument = "staging") -> None:
-    """Stop filling a deployment that is not live, without giving it up."""
+    """Stop filling a deployment that is not live; it can be resumed."""
     _print_deployment(session, session.client().post(f"/v1/deployments/{which}/pause"))
 
 
 @group.command("resume")
 @command
 def resume(session: Session, which: DeploymentArgument = "staging") -> None:
-    """Go on with a paused deployment where it was."""
+    """Continue a paused deployment where it stopped."""
     _print_deployment(session, session.client().post(f"/v1/deployments/{which}/resume"))
 
 

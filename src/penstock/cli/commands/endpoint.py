@@ -35,7 +35,7 @@ def data(
     param: ParamOption = None,
     deployment: DeploymentOption = "live",
 ) -> None:
-    """Ask an endpoint."""
+    """Query an endpoint."""
     answer = session.client().get(f"/v0/pipes/{name}.json", {**parse_parameters(param), "deployment": deployment})
     if session.as_json:
         print_json(answer)

@@ -24,10 +24,10 @@ IGNORED = ".penstock/\n"
 @command
 def init(
     session: Session,
-    folder: Annotated[Path, typer.Argument(help="Where; made if missing.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The folder; created if missing.")] = Path(),
     example: Annotated[str, typer.Option("--example", help="Which example to start from.")] = PLAIN,
 ) -> None:
-    """Make a project to start from."""
+    """Create a project to start from."""
     found = dict(_example_files(_example_folder(example)))
     written = _write_files(folder, found | {".gitignore": IGNORED.encode()})
     if session.as_json:
@@ -56,7 +56,7 @@ def _example_files(folder: Path) -> Iterator[tuple[str, bytes]]:
 def _write_files(folder: Path, found: dict[str, bytes]) -> list[str]:
     taken = sorted(path for path in found if (folder / path).exists() and path != ".gitignore")
     if taken:
-        raise Conflict(f"{folder / taken[0]} is there already", hint="choose a folder without a project")
+        raise Conflict(f"{folder / taken[0]} exists already", hint="choose a folder without a project")
     try:
         for path, content in found.items():
             target = folder / path

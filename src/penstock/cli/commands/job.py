@@ -49,12 +49,12 @@ def show(session: Session, which: JobArgument) -> None:
 @group.command("cancel")
 @command
 def cancel(session: Session, which: JobArgument) -> None:
-    """Cancel a job of which no row is appended yet."""
+    """Cancel a job before its rows are appended."""
     _output_job(session, session.client().post(f"/v0/jobs/{which}/cancel"))
 
 
 def print_job(job: Json) -> None:
-    """In a line or two."""
+    """Print a job for people: one line, and one more for its error."""
     rows = f", {format_count(job['rows'])} rows" if job["rows"] is not None else ""
     told = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
     console().print(told, markup=False)

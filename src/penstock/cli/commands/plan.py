@@ -26,7 +26,7 @@ from penstock.plan.offline import NEXT_OPTIONS, plan_folders
 def plan(
     session: Session,
     before: Annotated[Path, typer.Argument(help="The project that is live.")],
-    after: Annotated[Path, typer.Argument(help="The project to come.")],
+    after: Annotated[Path, typer.Argument(help="The new project.")],
     allow_destructive_operations: Annotated[
         bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
     ] = False,

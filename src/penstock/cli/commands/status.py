@@ -1,4 +1,4 @@
-"""`penstock status`: what runs, how far it is, and what fails.
+"""`penstock status`: the running deployments, their progress, and what fails.
 
 In: the server's status document. Out: tables and one line a failure. Invariant: nothing is computed here.
 """
@@ -12,7 +12,7 @@ from penstock.cli.session import Session, command
 
 @command
 def status(session: Session) -> None:
-    """Show what runs, how far it is and what fails."""
+    """Show the running deployments, their progress, and what fails."""
     found = session.client().get("/v0/status")
     if session.as_json:
         print_json({"url": session.url, **found})
@@ -22,7 +22,7 @@ def status(session: Session) -> None:
     for deployment in found["deployments"]:
         _print_deployment(deployment)
     if not found["deployments"]:
-        page.print("nothing is deployed: `penstock deploy` does it", markup=False)
+        page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
     for failure in found["failures"]:
         told = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
         page.print(told, style="red", markup=False)
@@ -32,7 +32,7 @@ def status(session: Session) -> None:
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
     for each in found["maintenance"]["failing"]:
-        told = f"{each['kind']} of {each['table'] or 'the warehouse'} failed, is tried again: {each['message']}"
+        told = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
         page.print(told, style="yellow", markup=False)
 
 

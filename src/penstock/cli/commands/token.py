@@ -40,7 +40,7 @@ def create(
         ),
     ],
 ) -> None:
-    """Make a token and show its secret."""
+    """Create a token and show its secret."""
     made = session.client().post("/v0/tokens", {"name": name, "scopes": ",".join(scope)})
     if session.as_json:
         print_json(made)
@@ -57,4 +57,4 @@ def rm(session: Session, name: Annotated[str, typer.Argument(help="Its name.")])
     if session.as_json:
         print_json(removed)
     else:
-        console().print(f"the token {name} is gone", markup=False)
+        console().print(f"the token {name} was removed", markup=False)

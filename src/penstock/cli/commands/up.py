@@ -1,7 +1,7 @@
 """`penstock up`: start the server of a project.
 
 In: a project folder. Out: a server process, in the foreground until it ends or detached once it is ready. Invariant:
-what the server reports before it is ready is shown as text, never as a traceback.
+errors of the server before it is ready are shown as text, never as a traceback.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _print_server(session: Session, url: str, pid: int) -> None:
 
 
 def _server_failure(code: int, output: Path) -> Exception:
-    """Why the server ended, in its own words."""
+    """The error with which the server ended, as it reported it."""
     if code == 0:
         return typer.Exit(0)
     if code < 0:
@@ -113,7 +113,7 @@ INTERVAL = 0.1
 
 
 class StartingServer:
-    """A server on its way up, as seen from outside; `url` is set once it is ready."""
+    """The process of a server that is starting; `url` is set once it is ready."""
 
     def __init__(self, process: subprocess.Popen[bytes], project: Path, output: Path):
         self.process = process
@@ -124,7 +124,7 @@ class StartingServer:
         self._http = httpx.Client(timeout=2, trust_env=False)
 
     def phases(self) -> Iterator[str]:
-        """What the server does, some times a second, until it is ready or has ended."""
+        """The phase of the server, several times a second, until it is ready or has ended."""
         began = time.monotonic()
         while self.process.poll() is None and self.url is None:
             yield f"{self._phase()} ({time.monotonic() - began:.0f} s)"
@@ -132,7 +132,7 @@ class StartingServer:
                 time.sleep(INTERVAL)
 
     def notices(self) -> Iterator[Json]:
-        """The warnings that the server has written since the last call; it goes on after them."""
+        """The warnings that the server has written since the last call; the server continues after a warning."""
         text = self.output.read_text(encoding="utf-8", errors="replace")
         lines, self._read = text[self._read :], len(text)
         for document in map(parse_error_document, filter(None, lines.splitlines())):

@@ -56,4 +56,4 @@ class StateStore:
             found = [each for each in self.deployments.list() if each.state == state]
             if found:
                 return found[0]
-        raise NotFound("there is no staging deployment", hint="`penstock deploy --no-promote` makes one")
+        raise NotFound("there is no staging deployment", hint="`penstock deploy --no-promote` creates one")

@@ -21,12 +21,13 @@ OTHER_WAYS = "or deploy its data source under another name, or without it"
 
 @dataclass(frozen=True, slots=True)
 class TableDrift:
-    """One difference. `stops` says that flows into and out of the table must stop, since they would do wrong."""
+    """One difference between a table and its record."""
 
     table: str
     kind: DriftKind
     problem: Problem
     stops: bool
+    """Whether flows into and out of the table must stop, since they would write or read wrong rows."""
 
 
 def missing_table(table: str) -> TableDrift:
@@ -45,7 +46,7 @@ def unreadable_table(table: str, why: str) -> TableDrift:
 
 
 def table_differences(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:
-    """All differences, the gravest first. If the table is another one under the same name, that is the only one."""
+    """All differences, the most serious first. If the table was dropped and recreated, that is the only one."""
     if made.uuid != now.uuid:
         return (_replaced_table(made, now),)
     found = (_rolled_back_table(made, now), _changed_columns(made, now), _foreign_rows(made, now))
@@ -53,10 +54,8 @@ def table_differences(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, 
 
 
 def _replaced_table(made: MadeTable, now: ObservedTable) -> TableDrift:
-    message = f"the table {made.id} is another one than Penstock made: it was dropped and made again from outside"
-    hint = (
-        f"drop it and put the first one (uuid {made.uuid}) back, {OTHER_WAYS}; what is in this one now is left as it is"
-    )
+    message = f"the table {made.id} was dropped and recreated outside Penstock"
+    hint = f"drop it and restore the original one (uuid {made.uuid}), {OTHER_WAYS}; the present table is left as it is"
     return TableDrift(made.id, "replaced", Problem("replaced-table", message, hint=hint), stops=True)
 
 
@@ -85,7 +84,7 @@ def _changed_columns(made: MadeTable, now: ObservedTable) -> TableDrift | None:
     if not harmless and not harmful:
         return None
     message = f"columns of the table {made.id} were changed from outside: {', '.join(harmful + harmless)}"
-    hint = "Penstock neither fills nor shows what it did not make"
+    hint = "Penstock neither fills nor shows columns that it did not create"
     if harmful:
         hint = f"Iceberg does not bring a dropped column back under its id: name a renamed one as it was, {OTHER_WAYS}"
     return TableDrift(made.id, "columns", Problem("changed-columns", message, hint=hint), stops=bool(harmful))
@@ -96,7 +95,7 @@ def _harmful_changes(made: MadeTable, now: ObservedTable) -> Iterator[str]:
     ids, names = {each.id: each for each in now.columns}, {each.name for each in now.columns}
     for column in made.columns:
         if column.id not in ids:
-            yield f"`{column.name}` was dropped" + (" and made again" if column.name in names else "")
+            yield f"`{column.name}` was dropped" + (" and created again" if column.name in names else "")
         elif ids[column.id].name != column.name:
             yield f"`{column.name}` was renamed to `{ids[column.id].name}`"
 
@@ -115,11 +114,11 @@ def _foreign_rows(made: MadeTable, now: ObservedTable) -> TableDrift | None:
     changes = [mark for mark in now.line if not mark.ours and mark.change and mark.sequence > made.accepted]
     if not changes:
         return None
-    told = ", ".join(map(_describe_change, changes[-_MAX_SHOWN:])) + (", …" if len(changes) > _MAX_SHOWN else "")
-    message = f"rows of the table {made.id} were changed from outside: {told}"
+    described = ", ".join(map(_describe_change, changes[-_MAX_SHOWN:])) + (", …" if len(changes) > _MAX_SHOWN else "")
+    message = f"rows of the table {made.id} were changed from outside: {described}"
     hint = (
-        "they are left as they are; views take rows that were appended and pass over what was deleted or replaced,"
-        " and a table that is made anew from this one gets no row that was appended so"
+        "views read rows appended from outside and ignore deletes and replacements; recomputed tables leave such"
+        " appended rows out"
     )
     return TableDrift(made.id, "rows", Problem("foreign-rows", message, hint=hint), stops=False)
 

@@ -22,27 +22,32 @@ _CHANGES = {Operation.APPEND: "appended", Operation.DELETE: "deleted", Operation
 
 @dataclass(frozen=True, slots=True)
 class ObservedSnapshot:
-    """One snapshot of a table: whether Penstock made it (`ours`), whether it carries the progress of the table's flows,
-    and what it did to rows (`change`, None if nothing)."""
+    """One snapshot of a table."""
 
     id: int
     sequence: int
     ours: bool
+    """Whether Penstock made it."""
     progress: bool
+    """Whether it carries the progress of the table's flows."""
     change: str | None
+    """What it did to rows: appended, deleted or replaced; None if nothing."""
     added: int
+    """How many rows it added."""
     removed: int
+    """How many rows it removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedTable:
-    """A table as its metadata shows it. `line` are the snapshots that led to the current one, oldest first; `newest` is
-    the last one that Penstock made, whether it is in the line or not."""
+    """A table as its metadata shows it."""
 
     uuid: str
     columns: tuple[MadeColumn, ...]
     line: tuple[ObservedSnapshot, ...]
+    """The snapshots that led to the current one, oldest first."""
     newest: ObservedSnapshot | None
+    """The last snapshot that Penstock made, whether it is in the line or not."""
 
     @property
     def sequence(self) -> int:

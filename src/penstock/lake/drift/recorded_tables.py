@@ -31,7 +31,7 @@ log = logging.getLogger("penstock.lake")
 
 
 class DriftedTable(Conflict):
-    """A table differs from what Penstock made; flows neither write to it nor read on from it."""
+    """A table differs from what Penstock made; flows neither write to it nor continue to read it."""
 
     code = "drifted-table"
 
@@ -62,8 +62,8 @@ class RecordedTables:
 
     @contextmanager
     def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
-        """Enclose a change of these columns by Penstock, and record it at the end. A check of the table meanwhile
-        waits, since it would take the change for drift."""
+        """Enclose a change of these columns by Penstock, and record it at the end. A check of the table waits
+        until the change has ended, since it would report the change as drift."""
         self._count(table)
         try:
             yield
@@ -93,14 +93,14 @@ class RecordedTables:
                 self._store.forget(table)
 
     def adopt(self, table: str) -> None:
-        """Record, as it is now, a table that an older version without records made."""
+        """Record, as it is now, a table that a release of Penstock without records created."""
         if self._of(table) is None and isinstance(now := self._load(table), ObservedTable):
-            log.info("table %s has no record: taken as it is, with %d columns", table, len(now.columns))
+            log.info("table %s has no record: recorded as it is, with %d columns", table, len(now.columns))
             self._keep(_make_record(table, now, now.sequence))
 
     def reconcile(self, table: str, wanted: Mapping[str, Field]) -> None:
-        """Record changes by Penstock that a crash kept from being recorded: columns that deployments use and that were
-        added or widened to what they want, and columns that no deployment uses and that are gone."""
+        """Record changes by Penstock that a crash left unrecorded: columns that deployments declare and that were added
+        or widened to the declared type, and columns that no deployment declares and that were dropped."""
         before, now = self._of(table), self._load(table)
         if before is None or not isinstance(now, ObservedTable) or before.uuid != now.uuid:
             return
@@ -116,20 +116,20 @@ class RecordedTables:
             self._keep(replace(before, columns=columns))
 
     def is_own(self, table: str) -> bool:
-        """Whether Penstock may drop the table: not if it is another one that somebody made under the same name."""
+        """Whether Penstock may drop the table: not if it was replaced from outside by a table of the same name."""
         made, now = self._of(table), self._load(table)
         return made is None or (isinstance(now, ObservedTable) and now.uuid == made.uuid)
 
     def is_unsound(self) -> bool:
-        """Whether some recorded table has drifted so that its flows stop: then files that nothing refers to may be
-        needed."""
+        """Whether drift has stopped the flows of a recorded table: then files that no table refers to may still be
+        needed, to put that table back."""
         with self._guard:
             made = tuple(self._tables)
         return any(each.stops for table in made for each in self.differences(table))
 
     def differences(self, table: str) -> tuple[TableDrift, ...]:
         """The drift of a table that should exist. A table without a record has drifted only if it is missing."""
-        made, now = self._look(table)
+        made, now = self._read_both(table)
         if not isinstance(now, ObservedTable):
             return (now,)
         if made is None:
@@ -139,9 +139,9 @@ class RecordedTables:
             self._saw(table, now.newest.sequence)
         return found
 
-    def _look(self, table: str) -> tuple[MadeTable | None, ObservedTable | TableDrift]:
-        """The record and the table, both between two changes by Penstock. The record is read first, so the table is
-        never older than it."""
+    def _read_both(self, table: str) -> tuple[MadeTable | None, ObservedTable | TableDrift]:
+        """The record and the table, both read while no change by Penstock is in progress. The record is read first, so
+        the table is never older than the record."""
         while True:
             with self._settled:
                 self._settled.wait_for(lambda: self._changes.get(table, 0) % 2 == 0)
@@ -151,10 +151,10 @@ class RecordedTables:
                 if self._changes.get(table, 0) == count:
                     return made, now
 
-    def verify(self, those: Iterable[str]) -> None:
+    def verify(self, tables: Iterable[str]) -> None:
         """Raises DriftedTable if flows into or out of one of the tables must stop. The check of a table is valid for
         a second, since the metadata of many snapshots takes a while to read."""
-        for table in those:
+        for table in tables:
             at, found = self._looked.get(table, (float("-inf"), ()))
             if time.monotonic() - at > CHECK_VALID_SECONDS:
                 at, found = time.monotonic(), self.differences(table)

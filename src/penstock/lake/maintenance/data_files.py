@@ -19,8 +19,7 @@ from penstock.model.manifest import SEQ
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file. `sequence` is the sequence number of the last snapshot whose rows it holds; `low` and `high` are its
-    least and greatest `_seq` (-1: rows from outside, which have none)."""
+    """A data file of a table."""
 
     path: str
     spec: int
@@ -28,17 +27,22 @@ class DataFile:
     rows: int
     bytes: int
     sequence: int
+    """The sequence number of the last snapshot whose rows it holds."""
     low: int
     high: int
+    """The least and the greatest `_seq` of its rows; -1 for rows written from outside, which have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionLimits:
-    """A group to compact has at least `files` files, each smaller than `small` bytes, and at most `target` bytes."""
+    """Which groups of files are compacted."""
 
     files: int
+    """A group has at least this many files."""
     small: int
+    """Each file of a group is smaller than this many bytes."""
     target: int
+    """A group has at most this many bytes."""
 
 
 MAX_FILE_SHARE = 3

@@ -1,7 +1,7 @@
 """Find and delete files that no table refers to.
 
 In: folders of tables. Out: fewer files. Invariant: a file that any table of the warehouse refers to in any of its
-snapshots stays, also where clones share it; so does a file younger than the given age, which may belong to a commit
+snapshots stays, even if clones share it; so does a file younger than the given age, which may belong to a commit
 in progress.
 """
 
@@ -38,8 +38,8 @@ _REFERENCES = (
 
 
 def list_files(lake: Lake, by: str, folder: str, before: float) -> Iterator[StoredFile]:
-    """The files below a folder that were made before a time (seconds since 1970); none if there is no such folder. `by`
-    is a table in the same storage, whose access is used."""
+    """The files below a folder that were created before a time (seconds since 1970); none if there is no such folder.
+    The storage is accessed with the configuration of the table `by`, which must be in the same storage."""
     io = JavaTable(lake, by).table.io()
     try:
         files = io.listPrefix(folder).iterator()
@@ -53,11 +53,11 @@ def list_files(lake: Lake, by: str, folder: str, before: float) -> Iterator[Stor
             raise
 
 
-def referenced_files(lake: Lake, those: Collection[str]) -> frozenset[str]:
+def referenced_files(lake: Lake, tables: Collection[str]) -> frozenset[str]:
     """Every file that one of the tables refers to, as `normalize_path` spells it. Raises Spark's error for a table that
     cannot be read: then no file may be deleted."""
     found: set[str] = set()
-    for table in those:
+    for table in tables:
         for part, column in _REFERENCES:
             rows = lake.spark.sql(f"SELECT {column} FROM {qualified_table(table)}.{part}").collect()
             found.update(normalize_path(row[0]) for row in rows if row[0])

@@ -1,7 +1,8 @@
-"""Replace data files of a table: by fewer, larger ones, by the rows that stay, or with columns materialized.
+"""Replace data files of a table: by fewer and larger files, by files without expired rows, or with columns
+materialized.
 
-In: data files of a snapshot and what becomes of their rows. Out: one Iceberg snapshot, or none. Invariant: appends
-are neither blocked nor touched (they ignore a `replace` and succeed after an `overwrite` at their second try);
+In: data files of a snapshot, and the Spark SQL for their new rows. Out: one Iceberg snapshot, or none. Invariant:
+appends are neither blocked nor touched (they ignore a `replace` and succeed after an `overwrite` at their second try);
 flows read none of these snapshots, which add no row; a rewrite carries the progress of the flows along, so it is
 never only in a snapshot that may expire.
 """
@@ -68,7 +69,7 @@ def select_all_rows(view: str, columns: Sequence[tuple[str, str]]) -> str:
     return f"SELECT {', '.join(quote_identifier(name) for name, _ in columns)} FROM {quote_identifier(view)}"
 
 
-def rewrite_files(  # noqa: PLR0913 - what is rewritten, and into what
+def rewrite_files(  # noqa: PLR0913 - the files, and the SQL and order of their new rows
     lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: RewriteSql, order: Sequence[str]
 ) -> RewriteResult:
     """Replace these files by what `make` makes of their rows, sorted by `order`. Raises RewriteConflict."""

@@ -1,4 +1,4 @@
-"""Let a table delete its files again once the last clone that shared them is gone.
+"""Allow a table to delete its files again once the last clone that shared them is dropped.
 
 In: the tables of the warehouse. Out: changed table properties. Invariant: a table deletes no file that another one
 may refer to. A clone has the location of its original, so only tables with the same location share files.
@@ -22,14 +22,17 @@ ROWS_DELETED = "penstock.expired"
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """The files of a table: its location, its current metadata file, the earlier ones, and whether it deletes what it
-    no longer needs: data files of expired snapshots (`collects`) and earlier metadata files (`trims`)."""
+    """The files of a table."""
 
     location: str
     metadata: str
+    """Its current metadata file."""
     before: frozenset[str]
+    """Its earlier metadata files."""
     collects: bool
+    """Whether it deletes the data files of expired snapshots."""
     trims: bool
+    """Whether it deletes earlier metadata files."""
 
 
 def read_table_files(lake: Lake, table: str) -> TableFiles | None:
@@ -37,13 +40,13 @@ def read_table_files(lake: Lake, table: str) -> TableFiles | None:
     found = physical_tables.load_table(lake, table)
     if found is None:
         return None
-    said = found.properties
+    properties = found.properties
     return TableFiles(
         found.location().rstrip("/"),
         found.metadata_location,
         frozenset(each.metadata_file for each in found.metadata.metadata_log),
-        said.get(COLLECTS_GARBAGE) != "false",
-        said.get(TRIMS_METADATA) == "true",
+        properties.get(COLLECTS_GARBAGE) != "false",
+        properties.get(TRIMS_METADATA) == "true",
     )
 
 
@@ -60,9 +63,9 @@ def restorable_properties(table: str, homes: Mapping[str, TableFiles]) -> dict[s
     return wanted
 
 
-def tables_with_deleted_rows(lake: Lake, those: Iterable[str]) -> frozenset[str]:
+def tables_with_deleted_rows(lake: Lake, tables: Iterable[str]) -> frozenset[str]:
     """The tables from which expired rows were deleted."""
-    found = {table: physical_tables.load_table(lake, table) for table in those}
+    found = {table: physical_tables.load_table(lake, table) for table in tables}
     return frozenset(table for table, now in found.items() if now is not None and ROWS_DELETED in now.properties)
 
 

@@ -1,4 +1,4 @@
-"""Expire snapshots of a table that nobody needs, and delete the files that only they refer to.
+"""Expire snapshots of a table that are not needed, and delete the files that only they refer to.
 
 In: a table, its snapshots and which of them are needed. Out: fewer snapshots. Invariant: the line from the oldest
 needed snapshot to the current one stays whole; of a table that may share files with a clone, no file is deleted
@@ -18,11 +18,13 @@ from penstock.lake.tables.java_table import JavaTable
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """A snapshot: when it was made (seconds since 1970), and whether a tag or branch refers to it (`held`)."""
+    """A snapshot of a table."""
 
     id: int
     made: float
+    """When it was committed, in seconds since 1970."""
     held: bool
+    """Whether a tag or branch refers to it."""
 
 
 @dataclass(frozen=True, slots=True)

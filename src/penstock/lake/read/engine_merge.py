@@ -90,7 +90,8 @@ def final_relation(rule: Merge, columns: Columns, rows: str) -> str:
 
 
 def compacted_relation(rule: Merge, columns: Columns, rows: str, apart: Sequence[str] = ()) -> str:
-    """What may be written in place of the relation `rows`, with `_seq`; rows that differ in `apart` are not merged."""
+    """The rows that may replace the relation `rows`, with `_seq`; rows that differ in the columns `apart` are not
+    merged."""
     given = MergeInput(rows, columns, (*rule.keys, *rule.partition, *map(quote_identifier, apart)), (SEQ,))
     written = f"{_column_list(columns)}, {SEQ}"
     match rule:
@@ -175,9 +176,9 @@ def _uncancelled_rows(rule: VersionedCollapsing, rows: MergeInput, more: str = "
     whole = f"sign(sum({sign}) OVER ({rows.partition_by}))"
     summed = f"SELECT *, {level} * {whole} AS {_LEVEL}, {whole} AS {_BALANCE} FROM {rows.sql} WHERE {sign} IN (1, -1)"
     least = f"min({_LEVEL}){rows.over('ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING')}"
-    told = f"SELECT *, {least} AS {_LEAST} FROM ({summed})"
+    leveled = f"SELECT *, {least} AS {_LEAST} FROM ({summed})"
     stays = f"{sign} = {_BALANCE} AND {_LEVEL} >= 1 AND {_LEVEL} <= {_LEAST}"
-    return f"(SELECT {_column_list(rows.columns)}{more} FROM ({told}) WHERE {stays})"
+    return f"(SELECT {_column_list(rows.columns)}{more} FROM ({leveled}) WHERE {stays})"
 
 
 def _column_list(columns: Columns) -> str:

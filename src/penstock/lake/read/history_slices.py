@@ -1,8 +1,8 @@
 """Cut the rows of one snapshot of a table into slices of `_seq` with about the wanted size.
 
-In: a table, one of its snapshots and how far a reader is. Out: the next `HistorySlice`. Invariant: a slice depends
-on nothing but the snapshot, the position and the size limits; together the slices hold each row once, whatever the
-limits.
+In: a table, one of its snapshots, and the `_seq` up to which a reader has read. Out: the next `HistorySlice`.
+Invariant: a slice depends on nothing but the snapshot, the position and the size limits; together the slices hold each
+row once, whatever the limits.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ class SliceLimits:
 
 @dataclass(frozen=True, slots=True)
 class HistorySlice:
-    """The rows with position < `_seq` <= `upto`; `last` says that none is left after them. `rows` and `bytes` are those
-    of the slice's files: an upper bound."""
+    """The rows after the reader's position with `_seq` <= `upto`."""
 
     upto: int
     rows: int
     bytes: int
+    """Rows and bytes of the slice's files, an upper bound for the slice."""
     last: bool
+    """Whether no row is left after the slice."""
 
 
 @dataclass(frozen=True, slots=True)

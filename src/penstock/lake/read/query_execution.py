@@ -44,15 +44,18 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """A query's result: columns in order, rows as tuples of Python values, elapsed seconds, rows and bytes read, and
-    the row of totals of SELECT … WITH TOTALS."""
+    """A query's result."""
 
     columns: tuple[tuple[str, Type], ...]
+    """Names and types, in order."""
     rows: list[tuple[object, ...]]
+    """Python values by position of the column."""
     elapsed: float
+    """Seconds that the query took."""
     rows_read: int
     bytes_read: int
     totals: tuple[object, ...] | None = None
+    """The row of totals of SELECT … WITH TOTALS."""
 
 
 def split_totals(answer: QueryResult) -> QueryResult:
@@ -71,7 +74,7 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
     """Run `sql`, whose placeholders are replaced.
 
     Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows are fetched one by one, so that a result that
-    is too large is given up before all of it is in memory.
+    is too large is cancelled before all of it is in memory.
     """
     started = time.monotonic()
 
@@ -156,7 +159,7 @@ def _query_error(error: Exception) -> InvalidQuery:
 
 def _scanned_size(answer: DataFrame) -> tuple[int, int]:
     """Rows and bytes of the files that the plan's scans hold after pruning, from Iceberg's scan
-    metrics of the optimized plan; (0, 0) where Spark does not tell."""
+    metrics of the optimized plan; (0, 0) if Spark does not report it."""
     try:
         statistics = answer._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()
         rows = size = 0

@@ -112,7 +112,7 @@ def _kill_spark_if_running(context: SparkContext, group: str) -> None:
             return
         pause.wait(REAPER_PAUSE)
     log.critical(
-        "what was cancelled goes on after %.0f s and takes a core: Spark's process is ended",
+        "a cancelled task still runs after %.0f s and occupies a core: Spark's process is ended",
         REAPER_CHECKS * REAPER_PAUSE,
     )
     gateway = context._gateway
@@ -128,5 +128,5 @@ def running_tasks(context: SparkContext, group: str) -> int:
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
         return sum(stage.numActiveTasks for stage in stages if stage is not None)
     except Exception as error:  # py4j raises many kinds while Spark ends or after that
-        log.debug("whether %s ends cannot be seen", group, exc_info=error)
+        log.debug("the running tasks of %s are not known", group, exc_info=error)
         return 0

@@ -1,6 +1,6 @@
 """The jars that Spark needs besides its own, and how a session finds them.
 
-In: settings. Out: Spark configuration. Invariant: jars that are in the package cache already are put on the class
+In: settings. Out: Spark configuration. Invariant: jars that are in the package cache are put on the class
 path: nothing is looked up at start, and Spark does not hand them to its Python workers, which would read each jar's
 list of files before every task (0.2 s for Iceberg's).
 """

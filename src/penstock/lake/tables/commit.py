@@ -3,7 +3,7 @@
 In: a DataFrame, the progress of every flow into the table, and the snapshot that the rows follow. Out: one Iceberg
 snapshot. Invariant: rows and cursors are one atomic commit, which is refused if rows were added since that snapshot.
 So no step is committed twice, not even by a server that was stopped in the middle of it and continues after another
-one took over.
+server took over.
 """
 
 from __future__ import annotations

@@ -95,9 +95,9 @@ class JavaTable:
         """The flows' progress in the last snapshot at or before this one that has any, as summary properties."""
         while snapshot is not None:
             summary = dict(snapshot.summary())
-            said = {key: str(value) for key, value in summary.items() if key.startswith(_PROGRESS_KEYS)}
-            if said:
-                return said
+            progress = {key: str(value) for key, value in summary.items() if key.startswith(_PROGRESS_KEYS)}
+            if progress:
+                return progress
             parent = snapshot.parentId()
             snapshot = self.table.snapshot(parent) if parent is not None else None
         return {}

@@ -19,39 +19,43 @@ from penstock.model.cursor import Cursor, decode_cursor, encode_cursor
 CURSOR = "penstock.cursor."
 WATERMARK = "penstock.through."
 FLOWS = "penstock.flows"
-"""Summary key: number of flows whose cursors a snapshot carries. It is 0 in a clone that no flow has fed yet."""
+"""Summary key: number of flows whose cursors a snapshot carries; 0 in a clone before its first step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a flow is: its cursor, and per stream the watermark: the last batch whose rows are all in."""
+    """How far a flow is."""
 
     cursor: Cursor
     watermarks: Mapping[str, int] = field(default_factory=dict)
+    """By stream, the last batch whose rows are all in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One snapshot of a table. `added` is the number of appended rows; `progress` is by flow id, None if the snapshot
-    carries no cursors."""
+    """One snapshot of a table."""
 
     id: int
     appends: bool
+    """Whether it is an append."""
     added: int
+    """The number of rows it added."""
     progress: Mapping[str, Progress] | None
+    """The progress by flow id; None if the snapshot carries no cursors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """The snapshots of a table that lead to the current one, oldest first. `rows`, `bytes` and `files` are totals of
-    the current one. `detached` are snapshots that a tag keeps although snapshots between them and the line were
-    expired."""
+    """The snapshots of a table."""
 
     line: tuple[Snapshot, ...] = ()
+    """The snapshots that led to the current one, oldest first."""
     rows: int = 0
     bytes: int = 0
     files: int = 0
+    """Totals of the current snapshot."""
     detached: tuple[Snapshot, ...] = ()
+    """Snapshots that a tag keeps although snapshots between them and the line were expired."""
 
     @property
     def current(self) -> Snapshot | None:
@@ -83,8 +87,8 @@ class Snapshots:
 
 def progress_at(line: tuple[Snapshot, ...], position: int) -> Mapping[str, Progress]:
     """The progress in the last snapshot at or before `position` that carries any."""
-    said = (line[at].progress for at in range(position, -1, -1))
-    return next((progress for progress in said if progress is not None), {})
+    recorded = (line[at].progress for at in range(position, -1, -1))
+    return next((progress for progress in recorded if progress is not None), {})
 
 
 def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Snapshots:

@@ -1,7 +1,7 @@
 """Data sources and endpoints of a deployment.
 
 In: a reference to a deployment. Out: names, columns and row counts as JSON. Invariant: lists what queries of that
-deployment may read, and no name that the token may not read.
+deployment can read, and only names that the token may read.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
-from penstock.serve.http.request_parameters import deployment_parameter as asked
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.request_parameters import deployment_parameter
 
 
 async def list_datasources(host: PipelineHost, request: Request) -> Response:
@@ -44,7 +44,7 @@ async def show_datasource(host: PipelineHost, request: Request) -> Response:
 async def list_pipes(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes`: the endpoints."""
     found, _ = await _find_with_rows(host, request)
-    project = (await run_in_lane(host.lanes.control, lambda: host.pipeline.projects.load(found))).project
+    project = (await run_in_thread(host.threads.control, lambda: host.pipeline.projects.load(found))).project
     shows = may_read(request)
     endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None and shows(pipe.name)]
     listed = [{"name": pipe.name, "description": pipe.description} for pipe in endpoints]
@@ -53,9 +53,9 @@ async def list_pipes(host: PipelineHost, request: Request) -> Response:
 
 async def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:
     """The deployment that a call is about, and the status of its tables by the name of their data source."""
-    pipeline, ref = host.pipeline, asked(request.query_params)
-    found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
-    running = cast("list[dict[str, Any]]", (await run_in_lane(host.lanes.control, pipeline.status))["deployments"])
+    pipeline, ref = host.pipeline, deployment_parameter(request.query_params)
+    found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
+    running = cast("list[dict[str, Any]]", (await run_in_thread(host.threads.control, pipeline.status))["deployments"])
     return found, next((each["tables"] for each in running if each["id"] == found.id), {})
 
 

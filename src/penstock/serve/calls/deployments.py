@@ -24,7 +24,7 @@ from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import Deployment
 from penstock.parse.project_files import decode, normal_path
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 from penstock.serve.http.request_body import read_body
 from penstock.serve.http.request_parameters import flag_parameter
 
@@ -42,13 +42,13 @@ async def deploy(host: PipelineHost, request: Request) -> Response:
         name=parameters.get("name") or None,
     )
     files = await uploaded_files(request)
-    made = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.deploy(files, options))
+    made = await run_in_thread(host.threads.control, lambda: pipeline.deployer.deploy(files, options))
     return json_response(deployment_to_json(made), 200 if options.check else 201)
 
 
 async def list_deployments(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments`, newest first."""
-    found = await run_in_lane(host.lanes.control, host.pipeline.store.deployments.list)
+    found = await run_in_thread(host.threads.control, host.pipeline.store.deployments.list)
     return json_response({"deployments": [deployment_summary(each) for each in found]})
 
 
@@ -84,29 +84,29 @@ async def discard(host: PipelineHost, request: Request) -> Response:
 
 async def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
-    return json_response(deployment_to_json(await run_in_lane(host.lanes.control, host.pipeline.deployer.rollback)))
+    return json_response(deployment_to_json(await run_in_thread(host.threads.control, host.pipeline.deployer.rollback)))
 
 
 async def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
     """Call a method of the deployer with the reference in the path: an id, a name, live, staging or previous."""
     ref: str = request.path_params["ref"]
-    return json_response(deployment_to_json(await run_in_lane(host.lanes.control, lambda: call(ref))))
+    return json_response(deployment_to_json(await run_in_thread(host.threads.control, lambda: call(ref))))
 
 
 async def watch_events(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments/ID/events`. Raises NotFound before the stream begins."""
     pipeline, ref = host.pipeline, request.path_params["ref"]
-    found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
-    events = await run_in_lane(host.lanes.control, lambda: pipeline.deployer.events(found.id))
+    found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
+    events = await run_in_thread(host.threads.control, lambda: pipeline.deployer.events(found.id))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_event_stream(host, events), headers=headers, media_type="text/event-stream")
 
 
 async def _event_stream(host: PipelineHost, events: Iterator[DeploymentEvent]) -> AsyncIterator[bytes]:
-    lane = CapacityLimiter(1)
+    limit = CapacityLimiter(1)
     while not host.stopping:
         # A watcher that goes away leaves its thread, which ends with the event it waits for.
-        event = await anyio.to_thread.run_sync(next, events, None, abandon_on_cancel=True, limiter=lane)
+        event = await anyio.to_thread.run_sync(next, events, None, abandon_on_cancel=True, limiter=limit)
         if event is None:
             return
         data = orjson.dumps({"at": event.at, **event.data})

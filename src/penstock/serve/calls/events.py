@@ -1,8 +1,8 @@
 """`POST /v0/events`: append rows.
 
 In: NDJSON or JSON, compressed or not. Out: how many rows fit and how many are quarantined. Invariant: 202 means that
-the rows are durable, 200 (with `wait`) that they can be queried; the first body of an Idempotency-Key is the
-one that is kept, for ever; the text of every value is kept as it was sent, so no digit is lost.
+the rows are durable, 200 (with `wait`) that they can be queried; of all bodies with the same Idempotency-Key
+only the first is stored, for ever; the text of every value is stored as it was sent, so no digit is lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 from penstock.serve.http.request_body import decompress, read_body
 from penstock.serve.http.request_parameters import flag_parameter, required_parameter
 
@@ -30,13 +30,13 @@ async def post_events(host: PipelineHost, request: Request) -> Response:
     key, form = _idempotency_key(request), parameters.get("format", "ndjson")
     encoding = request.headers.get("content-encoding", "")
     body = await read_body(request)
-    receipt = await run_in_lane(
-        host.lanes.appends, lambda: pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
+    receipt = await run_in_thread(
+        host.threads.appends, lambda: pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
     )
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
-        receipt = await run_in_lane(host.lanes.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
+        receipt = await run_in_thread(host.threads.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
     counts = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
     return json_response(counts, 200 if waits else 202)
 

@@ -1,7 +1,7 @@
 """Health, status and metrics of the server.
 
 In: nothing. Out: JSON, or the text format of Prometheus. Invariant: /health needs no token and answers from the first
-moment, also while Spark starts.
+moment, even while Spark starts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from penstock import __version__
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 
 
 async def show_health(host: PipelineHost, request: Request) -> Response:
-    """`GET /health`: 200 when the pipeline runs, else 503 and what it does."""
+    """`GET /health`: 200 when the pipeline runs, else 503; the body has the current phase."""
     shown = {
         "status": "ok" if host.ready else "unavailable",
         "phase": host.phase,
@@ -27,11 +27,11 @@ async def show_health(host: PipelineHost, request: Request) -> Response:
 
 async def show_status(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/status`."""
-    found = await run_in_lane(host.lanes.control, host.pipeline.status)
+    found = await run_in_thread(host.threads.control, host.pipeline.status)
     return json_response({"version": __version__, "seconds": round(host.seconds, 1), **found})
 
 
 async def show_metrics(host: PipelineHost, request: Request) -> Response:
     """`GET /metrics`."""
-    text = host.metrics.text(await run_in_lane(host.lanes.control, host.pipeline.status))
+    text = host.metrics.text(await run_in_thread(host.threads.control, host.pipeline.status))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -28,7 +28,7 @@ from penstock.serve.calls.openapi_schemas import (
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 from penstock.serve.http.request_parameters import deployment_parameter
 from penstock.template.declared_parameters import DeclaredParameter, parameters_of
 from penstock.template.parameter_types import FLOATS, INTS
@@ -37,7 +37,7 @@ HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __ver
 
 
 class DescribedCall(Protocol):
-    """What the document needs to know of a call; `app.ApiCall` is one."""
+    """The properties of a call that the document contains; `app.ApiCall` has them."""
 
     @property
     def methods(self) -> tuple[str, ...]: ...
@@ -56,12 +56,12 @@ async def show_endpoints(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes/openapi.json`: the endpoints of a deployment that the token may read."""
     pipeline, ref, shows = host.pipeline, deployment_parameter(request.query_params), may_read(request)
     try:
-        found = await run_in_lane(host.lanes.control, lambda: pipeline.store.find(ref))
+        found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
     except NotFound:
         if ref != "live":
             raise
         return json_response(document_of_endpoints(()))
-    project = (await run_in_lane(host.lanes.control, lambda: pipeline.projects.load(found))).project
+    project = (await run_in_thread(host.threads.control, lambda: pipeline.projects.load(found))).project
     pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
     return json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
 
@@ -117,7 +117,7 @@ def _components() -> Json:
         "schemas": {"Error": ERROR},
         "responses": {
             "Error": {
-                "description": "What went wrong, and where",
+                "description": "The error, and its place",
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
             }
         },

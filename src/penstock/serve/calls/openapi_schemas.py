@@ -73,17 +73,21 @@ def response_schema(status: str, kinds: Mapping[str, Json]) -> Json:
     return {"description": DONE.get(status, "Done"), "content": {kind: {"schema": of} for kind, of in kinds.items()}}
 
 
-DONE = {"201": "Made", "202": "Kept, and queryable soon", "503": "Not ready yet"}
+DONE = {"201": "Created", "202": "Stored, and queryable soon", "503": "Not ready yet"}
 
 
 @dataclass(frozen=True, slots=True)
 class CallSchema:
-    """A call: a line about it, its parameters but those of the path, its body and answers by content type."""
+    """What the document says about a call."""
 
     about: str
+    """One line."""
     parameters: tuple[Json, ...] = ()
+    """Its parameters, without those of the path."""
     body: Json | None = None
+    """The schema of its body, by content type."""
     answers: Mapping[str, Mapping[str, Json]] = field(default_factory=lambda: {"200": {JSON: OBJECT}})
+    """The schemas of its answers, by status and content type."""
 
 
 WHICH = (parameter_schema("deployment"),)
@@ -106,7 +110,7 @@ PROJECT: Json = {
 }
 PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
 QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
-ENDPOINT = CallSchema("Ask an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
+ENDPOINT = CallSchema("Query an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
 ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
 SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/health"): CallSchema(
@@ -114,7 +118,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("GET", "/openapi.json"): CallSchema("This document"),
     ("GET", "/metrics"): CallSchema("What the server counts, for Prometheus", answers={"200": {"text/plain": TEXT}}),
-    ("GET", "/v0/status"): CallSchema("What runs, how far it is and what fails"),
+    ("GET", "/v0/status"): CallSchema("The running deployments, their progress, and what fails"),
     ("POST", "/v0/events"): CallSchema(
         "Append rows", EVENTS, {"application/x-ndjson": {"schema": TEXT}}, {"202": {JSON: KEPT}, "200": {JSON: KEPT}}
     ),
@@ -142,7 +146,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         "List the tokens", answers={"200": {JSON: object_schema(tokens=array_schema(TOKEN))}}
     ),
     ("POST", "/v0/tokens"): CallSchema(
-        "Make a token",
+        "Create a token",
         (parameter_schema("name", needed="yes"), parameter_schema("scopes", needed="yes")),
         answers={"201": {JSON: object_schema(name=TEXT, scopes=array_schema(TEXT), token=TEXT)}},
     ),
@@ -155,10 +159,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/v1/deployments/{ref}"): CallSchema("Show a deployment", answers=ONE),
     ("DELETE", "/v1/deployments/{ref}"): CallSchema("Discard a deployment", answers=ONE),
     ("GET", "/v1/deployments/{ref}/events"): CallSchema(
-        "What a deployment does", answers={"200": {"text/event-stream": EVENT}}
+        "The events of a deployment", answers={"200": {"text/event-stream": EVENT}}
     ),
     ("POST", "/v1/deployments/{ref}/set-live"): CallSchema("Make a deployment live", answers=ONE),
-    ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Give up a deployment that was live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Retire the previous deployment", answers=ONE),
     ("POST", "/v1/deployments/{ref}/pause"): CallSchema("Pause the filling of a deployment", answers=ONE),
-    ("POST", "/v1/deployments/{ref}/resume"): CallSchema("Go on filling a deployment", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/resume"): CallSchema("Resume the filling of a deployment", answers=ONE),
 }

@@ -16,7 +16,7 @@ from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render_answer
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
@@ -57,7 +57,7 @@ async def query_sql(host: PipelineHost, request: Request) -> Response:
 def _query_text(parameters: Mapping[str, str]) -> str:
     text = required_parameter(parameters, "q")
     if len(text) > LONGEST_SQL:
-        raise TooLarge(f"the query has more than {LONGEST_SQL:,} characters", hint="make a pipe of a part of it")
+        raise TooLarge(f"the query has more than {LONGEST_SQL:,} characters", hint="move a part of it into a pipe")
     return text
 
 
@@ -65,7 +65,7 @@ async def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) 
     began = time.monotonic()
     code = "internal"
     try:
-        answer = await run_in_lane(host.lanes.queries, call)
+        answer = await run_in_thread(host.threads.queries, call)
         code = "ok"
         return answer
     except PenstockError as error:

@@ -1,7 +1,7 @@
 """Tokens over HTTP: list, create, remove.
 
-In: names and scopes. Out: tokens without their secrets; a new token's secret once. Invariant: only a token with the
-scope admin gets here.
+In: names and scopes. Out: tokens without their secrets; a new token's secret once. Invariant: only calls with a
+token of the scope admin get here.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from starlette.responses import Response
 from penstock.errors import Conflict, InvalidRequest, Problem
 from penstock.serve.http.access import TOKEN_NAME, parse_scopes
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_lane
+from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
 from penstock.serve.http.request_parameters import all_parameters, required_parameter
 
 ADMIN = "admin"
-"""The token of the project's owner; its secret is in `.penstock/admin_token`."""
+"""The name of the token that the server creates; its secret is in `.penstock/admin_token`."""
 
 
 async def list_tokens(host: PipelineHost, request: Request) -> Response:
@@ -34,7 +34,7 @@ async def create_token(host: PipelineHost, request: Request) -> Response:
         _token_name(required_parameter(parameters, "name")),
         parse_scopes(required_parameter(parameters, "scopes")),
     )
-    secret = await run_in_lane(host.lanes.control, lambda: tokens.create(name, scopes))
+    secret = await run_in_thread(host.threads.control, lambda: tokens.create(name, scopes))
     return json_response({"name": name, "scopes": scopes, "token": secret}, 201)
 
 
@@ -42,8 +42,10 @@ async def remove_token(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v0/tokens/NAME`."""
     tokens, name = host.pipeline.tokens, request.path_params["name"]
     if name == ADMIN:
-        raise Conflict("the admin token stays", hint="delete .penstock/admin_token and restart the server to renew it")
-    await run_in_lane(host.lanes.control, lambda: tokens.remove(name))
+        raise Conflict(
+            "the admin token cannot be removed", hint="to renew it, delete .penstock/admin_token and restart the server"
+        )
+    await run_in_thread(host.threads.control, lambda: tokens.remove(name))
     return json_response({"name": name})
 
 

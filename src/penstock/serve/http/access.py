@@ -1,7 +1,7 @@
-"""Which token a call needs, and for what.
+"""Check the token of a call: who it is, and what it may do.
 
 In: a request and the scope that its call needs. Out: nothing, or Unauthorized or Forbidden. Invariant: a call without a
-valid token reaches no handler but those that need none; names that a token may not read are not shown to it.
+valid token reaches only handlers that need none; names that a token may not read are not shown to it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from penstock.state.tokens import DECLARED, ApiToken
 
 Scope: TypeAlias = Literal["admin", "deploy", "append", "read"]
 SCOPES = ("admin", "deploy", "append", "read", DECLARED)
-"""What a token may be made with; `declared` is what TOKEN lines of the live version say for its name."""
+"""The scopes that a token can have; `declared` stands for what TOKEN lines of the live version grant its name."""
 PER_NAME = ("append", "read")
 """Scopes that may be for one data source or pipe: `read:NAME`."""
 RequiredScope: TypeAlias = Union[Scope, None]
 FindToken: TypeAlias = Callable[[str], Union[ApiToken, None]]
-"""The token of a secret."""
+"""Returns the token of a secret."""
 NameOf: TypeAlias = Callable[[Request], Union[str, None]]
-"""What a call is for, by its request. None: for everything."""
+"""Returns the data source or pipe that a request is about; None if it is about all of them."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 TOKEN_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
 def no_name(request: Request) -> str | None:
-    """For calls that are not about one data source or pipe."""
+    """The name of a call that is not about one data source or pipe: None."""
     return None
 
 

@@ -20,7 +20,7 @@ from penstock.serve.http.json_values import json_converter
 
 
 class Answer(Protocol):
-    """The result of a query; `lake.read.query.QueryResult` is one."""
+    """The result of a query; `lake.read.query_execution.QueryResult` is one."""
 
     @property
     def columns(self) -> tuple[tuple[str, Type], ...]: ...

@@ -1,7 +1,7 @@
 """Every error as the same JSON.
 
 In: an exception. Out: an HTTP response. Invariant: the client gets the error shape of the interface and never a
-traceback; what is not a user's error is in the log.
+traceback; errors that are not the user's are logged.
 """
 
 from __future__ import annotations

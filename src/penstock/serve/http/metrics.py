@@ -28,13 +28,13 @@ class Metrics:
         self._batches = Gauge("penstock_batches", "Batches in the log", ["stream"], registry=registry)
         self._lag = Gauge(
             "penstock_lag_batches",
-            "Batches a flow has not taken yet",
+            "Batches that a flow has not processed yet",
             ["deployment", "table", "flow", "stream"],
             registry=registry,
         )
         self._maintenance = Gauge(
             "penstock_maintenance",
-            "What the background maintenance did since the server began",
+            "Runs of background maintenance since the server started",
             ["kind", "result"],
             registry=registry,
         )

@@ -1,7 +1,7 @@
-"""The pipeline as the HTTP side holds it while it opens, runs and stops, and the threads that calls run in.
+"""The pipeline while it opens, runs and stops, and the threads that HTTP calls run in.
 
 In: an opened `Pipeline`. Out: its parts, whose blocking methods run in a limited number of threads. Invariant: appends,
-queries and control calls have threads of their own, so a flood of one kind never keeps the others waiting.
+queries and control calls have threads of their own, so many calls of one kind never keep the others waiting.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from anyio import CapacityLimiter
 from penstock.errors import Overloaded, Unavailable
 from penstock.serve.http.metrics import Metrics
 
-if TYPE_CHECKING:  # it brings in Spark's Python, which /health and the tests of the HTTP side do without
+if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests of the HTTP side do not need
     from penstock.deploy.pipeline import Pipeline
 
 MOST_WAITING = 256
 T = TypeVar("T")
 
 
-class ThreadLanes:
-    """Threads for each kind of call: so many run at once, the next MOST_WAITING wait, more are refused."""
+class ThreadLimits:
+    """The most threads for each kind of call; up to MOST_WAITING more calls of the kind wait, others are refused."""
 
     def __init__(self) -> None:
         self.appends = CapacityLimiter(16)
@@ -37,7 +37,7 @@ class PipelineHost:
     """Holds the pipeline. `phase` says in words what the server is doing."""
 
     def __init__(self) -> None:
-        self.lanes = ThreadLanes()
+        self.threads = ThreadLimits()
         self.metrics = Metrics()
         self.phase = "starting Spark"
         self.stopping = False
@@ -71,8 +71,9 @@ class PipelineHost:
         return self._pipeline
 
 
-async def run_in_lane(lane: CapacityLimiter, call: Callable[[], T]) -> T:
-    """Run a blocking call in a thread of the lane. Raises Overloaded if too many wait already."""
-    if lane.statistics().tasks_waiting >= MOST_WAITING:
+async def run_in_thread(limit: CapacityLimiter, call: Callable[[], T]) -> T:
+    """Run a blocking call in a thread, of which there are at most as many as `limit` allows. Raises Overloaded if too
+    many calls wait already."""
+    if limit.statistics().tasks_waiting >= MOST_WAITING:
         raise Overloaded("too many calls wait already", hint="try again in a second")
-    return await anyio.to_thread.run_sync(call, limiter=lane)
+    return await anyio.to_thread.run_sync(call, limiter=limit)

@@ -1,7 +1,7 @@
 """Bodies of requests, read and decompressed within a limit.
 
-In: a request. Out: bytes. Invariant: never more than the limit is held, compressed or not, whatever the headers claim.
-"""
+In: a request. Out: bytes. Invariant: never more bytes than the limit are in memory, compressed or not, whatever the
+headers claim."""
 
 from __future__ import annotations
 

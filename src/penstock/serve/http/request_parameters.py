@@ -61,7 +61,7 @@ def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
 
 async def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
     """The parameters of the address and of the body; those of the body win. A body that is neither form nor JSON
-    is the parameter `raw`, where one is given. Raises InvalidRequest."""
+    becomes the parameter `raw`, if that is given. Raises InvalidRequest."""
     parameters: dict[str, Parameter] = dict(request.query_params)
     if request.method != "POST":
         return parameters

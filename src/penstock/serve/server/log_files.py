@@ -29,7 +29,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def set_up_logging(home: Path) -> None:
-    """Send everything that is logged to `server.log`."""
+    """Write all log records to `server.log`: those of Penstock and Uvicorn from INFO on, others from WARNING on."""
     handler = logging.handlers.RotatingFileHandler(
         home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8"
     )

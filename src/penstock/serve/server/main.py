@@ -1,8 +1,8 @@
 """The server's program: `python -m penstock.serve.server.main --project DIR --port N`.
 
-In: a project folder. Out: exit code 0 after SIGTERM or SIGINT, 1 if it could not run. Invariant: nothing is opened
-before the folder is owned; what ends or delays the start is written to standard error, one JSON document a line, in the
-shape of every error.
+In: a project folder. Out: exit code 0 after SIGTERM or SIGINT, 1 if it could not run. Invariant: the lake is not
+opened before this server owns the folder; errors and delays of the start are written to standard error, one JSON
+document a line, in the usual shape of an error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> int:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m penstock.serve.server.main")
     parser.add_argument("--project", type=Path, default=Path(), help="the project's folder")
-    parser.add_argument("--port", type=int, help="the port, instead of the settings' one")
+    parser.add_argument("--port", type=int, help="the port, instead of the one in the settings")
     parser.add_argument("--no-wait", action="store_true", help="end if another server owns the project")
     return parser.parse_args()
 
@@ -79,7 +79,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
 
 def _load_settings(project: Path) -> Settings:
     """The settings of a project. Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong
-    datafiles do not keep a server from starting: the live version is in the state store."""
+    datafiles do not prevent the start: the live version is in the state store."""
     loaded = load_folder(project)
     wrong = [each for each in loaded.errors if each.location is not None and each.location.file == SETTINGS_FILE]
     if wrong:

@@ -31,13 +31,13 @@ from penstock.state.lease import Lease
 
 GRACE_SECONDS = 3
 LOST = 3
-"""The exit code of a server whose warehouse another one has taken over."""
+"""The exit code of a server after another server has taken over its warehouse."""
 OPENING_SECONDS = 30.0
 log = logging.getLogger("penstock.serve")
 
 
 class WebServer(uvicorn.Server):
-    """Uvicorn; on a signal the host takes no more calls at once."""
+    """Uvicorn; at a signal the host immediately accepts no more calls."""
 
     def __init__(self, host: PipelineHost):
         self._host = host
@@ -79,14 +79,14 @@ class ServerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             # Uvicorn raises the signal again when it has stopped: closing must not end there.
             signal.signal(number, self._web.handle_exit)
-        tenure = LeaseKeeper(Lease(self._database), _exit_fenced)
+        lease_keeper = LeaseKeeper(Lease(self._database), _exit_fenced)
         opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
         if self._pipeline is not None:
             self._pipeline.close()
-        tenure.end()
+        lease_keeper.end()
         self._database.close()
         if self._failure is not None:
             raise self._failure
@@ -109,10 +109,10 @@ class ServerProcess:
             self._fail(Failed(f"the pipeline could not be opened: {reason}", hint=hint))
 
     def _spark_ended(self) -> None:
-        """Nothing runs without Spark: count the steps under way, and restart the server."""
+        """Count a crash for the running steps, and restart the server, since nothing runs without Spark."""
         if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
             log.critical("Spark's process has ended (out of memory?); the server restarts")
-            with suppress(PenstockError):  # a count that is lost only means one more try beside live
+            with suppress(PenstockError):  # without the count a flow is only tried once more beside live
                 self._pipeline.spark_ended()
             restart_server(self._listener.getsockname()[1])
 

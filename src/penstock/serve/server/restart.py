@@ -1,7 +1,7 @@
 """Restart the server in the same process when Spark's JVM has ended under it.
 
 In: the JVM's process id. Out: a new server with the same process id, arguments and port. Invariant: nothing is closed
-first: a server can be killed at any moment, and this is such a moment.
+first, since every part survives a kill of the server at any moment.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import psutil
 RESTARTS = "PENSTOCK_REBIRTHS"
 LONGEST_REST = 60.0
 QUIET = 300.0
-"""A server that ran for so many seconds is no crash loop: the count of crashes starts at 0 again."""
+"""After a server ran for this many seconds, the count of crashes starts at 0 again."""
 _started = time.monotonic()
 log = logging.getLogger("penstock.serve")
 
 
 def call_when_ended(process: int, then: Callable[[], None]) -> None:
-    """Call `then` in a thread of its own when the process has ended."""
+    """Call `then` in a new thread when the process has ended."""
 
     def wait() -> None:
         with suppress(psutil.NoSuchProcess):

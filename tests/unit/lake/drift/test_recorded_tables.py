@@ -183,7 +183,7 @@ def _add_more(world: World) -> None:
     ("alter", "told", "stops"),
     [
         (_drop_code, "`code` was dropped", True),
-        (_make_code_again, "`code` was dropped and made again", True),
+        (_make_code_again, "`code` was dropped and created again", True),
         (_rename_code, "`code` was renamed to `kode`", True),
         (_widen_n, "`n` was int and is long", False),
         (_add_more, "`more` was added", False),
@@ -267,7 +267,7 @@ def test_a_wanted_column_that_is_gone_is_not_agreed_to(world: World) -> None:
     world.recorded.record_created("t")
     _make_code_again(world)
     world.recorded.reconcile("t", {"code": Field("code", parse_type("String"))})
-    assert world.told().endswith("`code` was dropped and made again")
+    assert world.told().endswith("`code` was dropped and created again")
 
 
 @pytest.mark.parametrize(("wanted", "agreed"), [("Int64", True), ("Int32", False), ("Float64", False)])
