@@ -1,6 +1,6 @@
 """Whether two versions of a column can be stored in one physical column.
 
-In: the column of live and of the next version. Out: yes or no, and whether Iceberg promotes the stored type
+In: the column of the live version and of the next one. Out: yes or no, and whether Iceberg promotes the stored type
 (https://iceberg.apache.org/spec/#schema-evolution). Invariant: two versions share a physical column only if a raw row
 that both accept gives the same stored value in both; otherwise each version writes a column of its own.
 """

@@ -1,7 +1,7 @@
 """What a FORWARD_QUERY does with each column: rename, cast, fill with a constant, or compute.
 
-In: a data source of live and its next version. Out: `ForwardQuery`. Invariant: a query that live has too is left over
-from an earlier step and is ignored.
+In: a live data source and its next version. Out: `ForwardQuery`. Invariant: a query that the live version has too is
+left over from an earlier step and is ignored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a rollback would keep of the rows that arrive while the next version is live.
 
-In: a data source as live and as the next version have it. Out: `Rollback`. Invariant: both versions are fed until one
+In: a data source in the live and in the next version. Out: `Rollback`. Invariant: both versions are fed until one
 is retired, each from the raw rows by its own schema; so a rollback loses only rows that the previous version rejects.
 """
 

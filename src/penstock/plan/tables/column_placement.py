@@ -1,8 +1,8 @@
 """Where each column of the next version is stored in the live table, or why it cannot be.
 
 In: the transition of a data source to the next version. Out: `ColumnPlacement`: the physical column of each logical
-one, and its value for rows that were written before (Spark SQL). Invariants: no physical column that live reads is
-written differently, and no row is moved; a column for which that is impossible is a `BlockedColumn`.
+one, and its value for rows that were written before (Spark SQL). Invariants: no physical column that the live version
+reads is written differently, and no row is moved; a column for which that is impossible is a `BlockedColumn`.
 """
 
 from __future__ import annotations

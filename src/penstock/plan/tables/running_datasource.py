@@ -1,7 +1,7 @@
 """A data source as it runs now: its datafile, and the table, binding and flows that were made for it.
 
-In: `Live` and a name. Out: `RunningDataSource`. Invariant: all of it is what live reads and writes; the planner
-changes none of it.
+In: `Live` and a name. Out: `RunningDataSource`. Invariant: all of it is what the live version reads and writes; the
+planner changes none of it.
 """
 
 from __future__ import annotations
