@@ -40,10 +40,11 @@ class Summing:
 
 @dataclass(frozen=True, slots=True)
 class Aggregating:
-    """`columns` (states and simple aggregates) are merged; the other columns are those of the first row."""
+    """States and simple aggregates are merged; the other columns are those of the first row."""
 
     keys: tuple[str, ...]
     columns: tuple[str, ...]
+    """The merged columns."""
     partition: tuple[str, ...] = ()
 
 

@@ -16,12 +16,14 @@ from penstock.sql.functions.table import find_function, function_names
 
 @dataclass(frozen=True, slots=True)
 class SupportedFunction:
-    """A function. `exact`: its result equals ClickHouse's; `states`: -State and -Merge are supported."""
+    """A supported function."""
 
     name: str
     kind: Literal["scalar", "aggregate", "window"]
     exact: bool = True
+    """Its result equals ClickHouse's."""
     states: bool = False
+    """-State and -Merge are supported."""
 
 
 def supported_functions() -> tuple[SupportedFunction, ...]:

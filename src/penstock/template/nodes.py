@@ -25,7 +25,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """`{{ expression }}`."""
+    """An interpolated value: `{{ expression }}`."""
 
     value: Expression
     written: str
@@ -66,7 +66,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """`break` or `continue`."""
+    """A `break` or `continue`."""
 
     word: str
 

@@ -52,10 +52,11 @@ CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]
 
 @dataclass(frozen=True, slots=True)
 class Cte:
-    """`WITH name AS (SELECT …)`, with the environment that the SELECT sees."""
+    """A common table expression: `WITH name AS (SELECT …)`."""
 
     query: exp.Query
     environment: Environment
+    """What the SELECT is compiled in."""
 
 
 @dataclass(frozen=True, slots=True)

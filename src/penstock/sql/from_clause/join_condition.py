@@ -53,14 +53,12 @@ _ORDERED = (t.Int, t.Decimal, t.Bool, t.Date, t.DateTime, t.DateTime64)
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """FROM with the join as Spark SQL, and every relation in scope after it.
-
-    `any_join` restricts later filters if the join takes one row for each key of both sides (ANY INNER JOIN).
-    """
+    """FROM with the join as Spark SQL, and every relation in scope after it."""
 
     source: str
     relations: tuple[ScopeTable, ...]
     any_join: AnyJoinRows | None = None
+    """Restricts later filters if the join keeps one row for each key of both sides (ANY INNER JOIN)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +71,24 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class SideComparison:
-    """A comparison of both sides: `left` reads the left side only, `right` the right one.
-
-    `kind` is the kind of comparison with the operands in this order, mirrored if they were written the other way round.
-    """
+    """A comparison of both sides."""
 
     kind: type[exp.Expr]
+    """The kind of comparison with the operands in this order, mirrored if they were written the other way round."""
     left: exp.Expr
+    """Reads the left side only."""
     right: exp.Expr
+    """Reads the right side only."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinCondition:
-    """Translates the condition of a JOIN with the relation `right`; `tr` sees both sides."""
+    """Translates the condition of a JOIN."""
 
     tr: Translator
+    """A translator whose scope has both sides."""
     right: ScopeTable
+    """The relation that is joined."""
     _operands: dict[int, Operand] = field(default_factory=dict)
 
     @classmethod
@@ -171,15 +171,14 @@ def _reuse_operand(operands: dict[int, Operand], handler: NodeHandler, tr: Trans
 
 @dataclass(frozen=True, slots=True)
 class EqualityKey:
-    """Spark SQL of one type for each side; rows match if `left equal right`, where `equal` is `=` or `<=>`.
-
-    `nodes` are the two operands in ON, or the one column of USING.
-    """
+    """An equality of both sides, as Spark SQL of one type for each side."""
 
     left: str
     right: str
     equal: str
+    """The operator: `=` or `<=>`."""
     nodes: tuple[exp.Expr, ...]
+    """The two operands in ON, or the one column of USING."""
 
     @property
     def test(self) -> str:

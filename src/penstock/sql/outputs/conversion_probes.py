@@ -120,15 +120,14 @@ def _probe_storing(found: _ColumnConversions, value: TypedSql, column: Column, s
 
 @dataclass(frozen=True, slots=True)
 class _ConversionWatcher:
-    """Translates like the handlers of the translator, and notes each conversion in `found`.
-
-    `guards` are Spark conditions that hold for the rows in which the current node is evaluated; `blind` if that cannot
-    be said, so that a fault there makes the column unsure.
-    """
+    """Translates like the handlers of the translator, and notes each conversion."""
 
     found: _ColumnConversions
+    """The conversions so far."""
     guards: tuple[str, ...] = ()
+    """Spark conditions that hold for the rows in which the current node is evaluated."""
     blind: bool = False
+    """These conditions cannot be expressed, so that a fault here makes the column unsure."""
 
     def watching(self, tr: Translator) -> Translator:
         """The translator with this watcher's handlers in place of its own."""
