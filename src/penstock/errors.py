@@ -223,4 +223,4 @@ def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
     if not names:
         return None
     shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-    return f"there is: {shown}"
+    return f"available: {shown}"

@@ -36,5 +36,5 @@ def test_one_wrong_letter_among_thousands(name: str, place: int, letter: str) ->
 
 def test_nothing_is_near() -> None:
     assert nearest_name("zzz", MANY) is None
-    assert did_you_mean("zzz", MANY) == f"there is: {', '.join(sorted(MANY)[:10])}, …"
+    assert did_you_mean("zzz", MANY) == f"available: {', '.join(sorted(MANY)[:10])}, …"
     assert did_you_mean("zzz", ()) is None

@@ -9,7 +9,7 @@ CASES = {
     "SELECT carier FROM flights": ["1:8: unknown column `carier` (did you mean `carrier`?)"],
     "SELECT 1 FROM flihts": ["1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"],
     "SELECT toDat(time_hour) FROM flights": ["1:8: unknown function `toDat` (did you mean `toDate`?)"],
-    "SELECT x.flight\nFROM flights AS y": ["1:8: unknown table or column `x` (there is: y)"],
+    "SELECT x.flight\nFROM flights AS y": ["1:8: unknown table or column `x` (available: y)"],
     "SELECT\n  carier,\n  orign\nFROM flights": [
         "2:3: unknown column `carier` (did you mean `carrier`?)",
         "3:3: unknown column `orign` (did you mean `origin`?)",

@@ -50,7 +50,7 @@ FAULTS = {
     "{% end %}": "template-syntax 1:2: `{% end %}` without a block (remove it)",
     "{% endif %}": "template-syntax 1:2: unknown statement `endif` (blocks end with `{% end %}`)",
     "{% fi x %}": "template-syntax 1:2: unknown statement `fi` "
-    "(there is: break, comment, continue, elif, else, end, for, if, set, while)",
+    "(available: break, comment, continue, elif, else, end, for, if, set, while)",
     "{% else %}": "template-syntax 1:2: `{% else %}` stands alone (it belongs to an `{% if %}`)",
     "{% if 1 %}{% else %}{% else %}{% end %}": (
         "template-syntax 1:22: `{% else %}` stands alone (it belongs to an `{% if %}`)"

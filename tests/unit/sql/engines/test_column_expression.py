@@ -20,7 +20,7 @@ def test_an_expression_over_columns() -> None:
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
-        ("toDate(x)", "q.sql:1:8: unknown column `x` (there is: a, t)"),
+        ("toDate(x)", "q.sql:1:8: unknown column `x` (available: a, t)"),
         ("a, t", "q.sql:1:1: expected one expression"),
         ("sum(a)", "q.sql:1:1: the aggregate `sum` is not allowed here"),
         ("(SELECT 1)", "q.sql:1:9: a SELECT is not allowed in this expression"),

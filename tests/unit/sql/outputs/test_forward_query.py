@@ -90,7 +90,7 @@ CASES = {
     ("(SELECT 1) AS id", "id UInt32"): ["1:9: a SELECT is not allowed in this expression"],
     ("* EXCEPT (x)", "id UInt32"): [
         "1:1: the FORWARD_QUERY does not give the column `id`",
-        "1:11: unknown column `x` (there is: flight, hits, id)",
+        "1:11: unknown column `x` (available: flight, hits, id)",
     ],
 }
 

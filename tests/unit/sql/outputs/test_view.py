@@ -91,7 +91,7 @@ def test_problems(sql: str, target: str) -> None:
 
 def test_a_target_with_an_unknown_state() -> None:
     assert refused("SELECT day FROM flights", day="UInt8", s="AggregateFunction(histogram(3), UInt8)") == [
-        "the state type AggregateFunction(histogram(3), UInt8) is not supported (there is: any, anyHeavy, anyLast, "
+        "the state type AggregateFunction(histogram(3), UInt8) is not supported (available: any, anyHeavy, anyLast, "
         "anyLastRespectNulls, anyLast_respect_nulls, anyRespectNulls, anyValueRespectNulls, any_respect_nulls, "
         "any_value, any_value_respect_nulls, …)"
     ]
