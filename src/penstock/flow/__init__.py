@@ -1,1 +1,1 @@
-"""The way of rows: from the inbox into landing tables, and from there into materialized views."""
+"""Moves rows: from the inbox into landing tables, and from there into materialized views."""

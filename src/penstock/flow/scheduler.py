@@ -237,7 +237,7 @@ class Scheduler:
                 failure = FlowFailure(
                     "takes too long beside live: continues in the worker process", 0, failure.retry_at
                 )
-        except Exception as error:  # whatever the error is, the flow is tried again and the others go on
+        except Exception as error:  # whatever the error is, the flow is tried again, and other flows continue
             failure = self._failed(work, error)
         with self._changed:
             self._busy.discard(work.table)

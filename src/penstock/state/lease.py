@@ -32,7 +32,7 @@ class LeaseRecord:
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody has owned it yet, or the last owner released it."""
+        """Whether it had no owner yet, or the last owner released it."""
         return self.heartbeat == 0
 
 

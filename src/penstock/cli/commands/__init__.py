@@ -1,1 +1,1 @@
-"""The commands, one module each, named as the command is."""
+"""The commands, one module for each, with the name of the command."""

@@ -58,14 +58,14 @@ def append(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
     """Append rows."""
-    told = append_file(session.client(), name, file, wait)
+    counts = append_file(session.client(), name, file, wait)
     if session.as_json:
-        print_json(told)
+        print_json(counts)
         return
     page = console()
-    page.print(f"{told['successful_rows']:,} rows appended to {name}", markup=False)
-    if told["quarantined_rows"]:
-        rows = f"{told['quarantined_rows']:,} rows do not fit"
+    page.print(f"{counts['successful_rows']:,} rows appended to {name}", markup=False)
+    if counts["quarantined_rows"]:
+        rows = f"{counts['quarantined_rows']:,} rows do not fit"
         page.print(f"{rows}: penstock sql 'SELECT * FROM {name}_quarantine' shows why", style="yellow", markup=False)
 
 
@@ -77,16 +77,16 @@ def append_file(client: ServerClient, name: str, file: Path | None, wait: bool) 
     """Send all rows; with `wait`, return when they can be queried."""
     form = "json" if file is not None and file.suffix == ".json" else "ndjson"
     parameters = query_parameters(name=name, format=form)
-    told = {"successful_rows": 0, "quarantined_rows": 0}
+    counts = {"successful_rows": 0, "quarantined_rows": 0}
     parts = _request_bodies(file, form)
     part = next(parts, b"")
     while True:
         following = next(parts, None)
         waits = query_parameters(wait=True) if wait and following is None else {}
         answer = _send_with_retries(client, {**parameters, **waits}, part)
-        told = {key: told[key] + answer[key] for key in told}
+        counts = {key: counts[key] + answer[key] for key in counts}
         if following is None:
-            return told
+            return counts
         part = following
 
 

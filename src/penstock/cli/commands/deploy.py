@@ -101,7 +101,7 @@ def _show_bars(events: Events, page: Console) -> None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[text]}"),
         TimeRemainingColumn(),
     )
     tasks: dict[str, TaskID] = {}
@@ -112,8 +112,10 @@ def _show_bars(events: Events, page: Console) -> None:
             elif kind == "progress":
                 flow = data["flow"]
                 if flow not in tasks:
-                    tasks[flow] = bars.add_task(data["name"], told="")
-                bars.update(tasks[flow], completed=data["rows"], total=data["of"] or None, told=_progress_text(data))
+                    tasks[flow] = bars.add_task(data["name"], text="")
+                bars.update(
+                    tasks[flow], completed=data["rows"], total=data["of"] or None, progress=_progress_text(data)
+                )
 
 
 def _print_lines(events: Events, page: Console) -> None:

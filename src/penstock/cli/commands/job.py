@@ -56,8 +56,8 @@ def cancel(session: Session, which: JobArgument) -> None:
 def print_job(job: Json) -> None:
     """Print a job for people: one line, and one more for its error."""
     rows = f", {format_count(job['rows'])} rows" if job["rows"] is not None else ""
-    told = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
-    console().print(told, markup=False)
+    text = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
+    console().print(text, markup=False)
     if job["error"]:
         console().print(f"error: {job['error'].get('error')}", style="red", markup=False)
 

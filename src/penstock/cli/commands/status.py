@@ -24,16 +24,16 @@ def status(session: Session) -> None:
     if not found["deployments"]:
         page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
     for failure in found["failures"]:
-        told = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
-        page.print(told, style="red", markup=False)
+        line = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
+        page.print(line, style="red", markup=False)
     for each in found["damaged"]:
-        told = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
-        page.print(f"{told}: {each['damage']}", style="red", markup=False)
+        line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
+        page.print(f"{line}: {each['damage']}", style="red", markup=False)
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
     for each in found["maintenance"]["failing"]:
-        told = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
-        page.print(told, style="yellow", markup=False)
+        line = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
+        page.print(line, style="yellow", markup=False)
 
 
 def _print_deployment(deployment: Json) -> None:
@@ -50,5 +50,5 @@ def _print_deployment(deployment: Json) -> None:
         page.print(f"  {each['name']}: {rows} of its history", markup=False)
     for late in deployment["behind"]:
         if late["stream"]:
-            told = f"  {late['flow']} into {late['table']} is {late['batches']} batches behind `{late['stream']}`"
-            page.print(told, markup=False)
+            line = f"  {late['flow']} into {late['table']} is {late['batches']} batches behind `{late['stream']}`"
+            page.print(line, markup=False)

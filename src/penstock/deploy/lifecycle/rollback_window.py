@@ -1,4 +1,4 @@
-"""Retire the previous deployment once nobody has rolled back to it for the rollback window.
+"""Retire the previous deployment at the end of the rollback window.
 
 In: the live pointer, and the window in hours. Out: a retirement. Invariant: while a server runs, time is measured by a
 monotonic clock; the time before it started is taken from the dates in the state store.

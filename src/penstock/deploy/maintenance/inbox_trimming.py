@@ -23,13 +23,13 @@ LOT = 1_000
 
 
 def trim_inbox(core: Core, batches: BatchLog, folder: Path, retained: RetainedData) -> int:
-    """Remove raw batches that nobody needs. Returns how many."""
+    """Remove raw batches that no flow needs. Returns how many."""
     before = datetime.now(timezone.utc) - timedelta(seconds=core.settings.maintenance.inbox_seconds)
     trimmed = 0
     for stream, head in sorted(core.flows.arrivals.heads.items()):
         if stream in retained.rebuildable_streams:
             continue
-        # A stream without an entry is landed by nobody: its data source is gone, and its name is not used again.
+        # A stream without an entry has no landing: its data source was removed, and its name is not used again.
         upto = min(retained.passed_batches.get(stream, head), head - 1)
         while lot := batches.trim(stream, upto, before, LOT):
             crash_point("trim.logged")

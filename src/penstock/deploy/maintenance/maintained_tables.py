@@ -85,7 +85,8 @@ def _is_sound(warehouse: Warehouse, table: str) -> bool:
 
 @contextmanager
 def log_operation(store: StateStore, kind: str, on: MaintainedTable) -> Iterator[list[RewriteResult]]:
-    """Log what the block did to a table as one operation, if it did something or failed."""
+    """Log the rewrites of the block as one operation; without rewrites, log only a failure. The block adds its results
+    to the list."""
     done: list[RewriteResult] = []
     began = time.monotonic()
     try:

@@ -129,8 +129,8 @@ class Maintenance(PeriodicTask):
         return changed
 
     def _allow_deletes(self, table: str) -> bool:
-        """Allow one table to delete its own files, if that still holds now that nobody can clone it. Returns whether
-        its properties changed."""
+        """Allow one table to delete its own files, if that is still safe while the table cannot be cloned. Returns
+        whether its properties changed."""
         core = self._core
         fresh = {
             each: found

@@ -31,7 +31,7 @@ class SnapshotExpiry:
         return float(max(settings.server.max_query_seconds, settings.flow.max_step_seconds)) + 5.0
 
     def run(self, on: MaintainedTable, retained: RetainedData) -> bool:
-        """Expire the snapshots of a table that nobody needs. Returns whether there were any."""
+        """Expire the snapshots of a table that are not needed. Returns whether there were any."""
         core, table = self._core, on.table.id
         if table in retained.whole_tables or any(table in theirs for theirs in core.flows.worker.tables.values()):
             return False

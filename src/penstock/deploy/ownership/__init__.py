@@ -1,1 +1,1 @@
-"""Sees to it that one server at a time owns a project's folder (a file lock) and its warehouse (a lease)."""
+"""One server at a time owns a project's folder (by a file lock) and its warehouse (by a lease)."""

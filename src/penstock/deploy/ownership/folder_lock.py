@@ -1,7 +1,7 @@
 """One server owns a project's folder: a lock on a file, which ends with the process that holds it.
 
 In: the folder of the embedded state, and a heartbeat that shows whether its owner lives. Out: a `FolderLock`.
-Invariant: nobody opens the lake while an earlier server of this folder, or its JVM, still runs: a server without a
+Invariant: no server opens the lake while an earlier server of this folder, or its JVM, still runs: a server without a
 heartbeat is killed first.
 """
 

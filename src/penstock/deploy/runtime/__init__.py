@@ -1,1 +1,1 @@
-"""What every part of a running pipeline works with: the core, active readers, periodic tasks."""
+"""What the parts of a running pipeline share: tables, records, running deployments and flows, periodic tasks."""

@@ -1,7 +1,7 @@
 """The parts that move rows, and how far a version of the pipeline lags behind the batch log.
 
 In: the scheduler, its stepper and the worker process. Out: `RunningFlows`: tables held exclusively, late and failing
-flows, lag in seconds. Invariant: a table that is held exclusively is written by nobody else, in either process.
+flows, lag in seconds. Invariant: while a table is held exclusively, no other part writes it, in either process.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class WorkerProcess:
         """Ask it to end by closing its input, and kill it if it has not ended after GRACE seconds."""
         self.ended = True
         assert self._process.stdin is not None, "Popen was given a pipe"
-        with suppress(OSError):  # it is gone already
+        with suppress(OSError):  # it has ended already
             self._process.stdin.close()
         threading.Thread(target=self._kill_if_alive, name="worker end", daemon=True).start()
 

@@ -175,7 +175,7 @@ class WorkerSupervisor:
         return WorkerOrder(str(context.home), context.token, deployment, tables, wanted.until, context.settings)
 
     def _read_messages(self, worker: WorkerProcess) -> bool:
-        """Handle the messages of the worker until it is gone. Returns whether its tables are complete."""
+        """Handle the messages of the worker until it has ended. Returns whether its tables are complete."""
         step: tuple[str, str] | None = None
         self._failed_starts += 1
         for message in worker.messages(self._context.live_lag):

@@ -99,6 +99,6 @@ class Inbox:
         waiting = self._backlog.bytes(stream)
         if waiting:
             raise Failed(
-                f"the folder of `{stream}` is gone from the inbox, with {waiting:,} bytes that its tables do not have",
+                f"the folder of `{stream}` is missing in the inbox, with {waiting:,} bytes that its tables do not have",
                 hint="mount its disk again; to give these rows up, create an empty folder in its place",
             )

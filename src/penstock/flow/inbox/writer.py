@@ -127,7 +127,7 @@ class StreamWriter:
             _fail_bodies(group, error)
         except OSError as error:
             _fail_bodies(group, _storage_error(error))
-        except Exception as error:  # the callers get the failure; the writer goes on
+        except Exception as error:  # the callers get the failure; the writer continues
             log.error("rows of %s could not be kept", self._stream, exc_info=error)
             _fail_bodies(group, Failed(f"the rows could not be kept: {error}"))
         else:

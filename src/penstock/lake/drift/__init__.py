@@ -1,1 +1,1 @@
-"""What somebody else did to a table: the recorded table against the observed one."""
+"""Drift: the differences between tables as recorded and as they are now."""

@@ -1,4 +1,4 @@
-"""What a physical table is now, whoever changed it.
+"""The present state of a physical table, including changes from outside Penstock.
 
 In: a table's Iceberg metadata. Out: `ObservedTable`: its identity, its columns, and for each snapshot whether
 Penstock made it. Invariant: reads metadata only.
@@ -72,15 +72,15 @@ def observe_table(found: IcebergTable) -> ObservedTable:
 
 def _observe_snapshot(snapshot: IcebergSnapshot) -> ObservedSnapshot:
     summary = snapshot.summary
-    said = summary.additional_properties if summary is not None else {}
-    progress = FLOWS in said or any(key.startswith(CURSOR) for key in said)
+    properties = summary.additional_properties if summary is not None else {}
+    progress = FLOWS in properties or any(key.startswith(CURSOR) for key in properties)
     operation = summary.operation if summary is not None else Operation.OVERWRITE
     return ObservedSnapshot(
         id=snapshot.snapshot_id,
         sequence=snapshot.sequence_number or 0,
-        ours=progress or MADE_BY in said,
+        ours=progress or MADE_BY in properties,
         progress=progress,
         change=_CHANGES.get(operation),
-        added=int(said.get("added-records", 0)),
-        removed=int(said.get("deleted-records", 0)),
+        added=int(properties.get("added-records", 0)),
+        removed=int(properties.get("deleted-records", 0)),
     )

@@ -1,1 +1,1 @@
-"""Rewriting data files, expiring snapshots and deleting files that nobody refers to."""
+"""Rewriting data files, expiring snapshots and deleting files that no table refers to."""

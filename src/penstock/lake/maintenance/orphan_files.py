@@ -69,7 +69,7 @@ def referenced_files(lake: Lake, tables: Collection[str]) -> frozenset[str]:
 
 
 def delete_files(lake: Lake, by: str, files: Collection[StoredFile]) -> None:
-    """Delete the files; a file that is gone already is no error."""
+    """Delete the files; a file that does not exist any more is no error."""
     io = JavaTable(lake, by).table.io()
     for file in files:
         crash_point("orphans.before")

@@ -94,7 +94,7 @@ def _from_table(table: str, part: TablePart) -> str:
         case CurrentRows():
             return name
         case SnapshotSlice(snapshot):
-            # Time travel shows the columns of that snapshot, so whoever adds a column must commit a snapshot.
+            # Time travel shows the columns of that snapshot, so a new column needs a new snapshot.
             return f"{name} VERSION AS OF {snapshot}"
         case AppendedRows(after, upto):
             start, end = string_literal(str(after)), string_literal(str(upto))

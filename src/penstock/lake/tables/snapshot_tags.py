@@ -1,7 +1,7 @@
 """Iceberg tags that keep a snapshot from expiring while a history is read from it.
 
 In: a table, a snapshot and the flow that reads it. Out: an Iceberg tag, or its removal. Invariant: the tag exists
-from before the first slice is read until the last one is committed; setting and removing it can both be repeated.
+before the first slice is read, and until the last slice is committed; setting and removing it can both be repeated.
 """
 
 from __future__ import annotations

@@ -131,8 +131,8 @@ def _parse_snapshot(snapshot: IcebergSnapshot) -> Snapshot:
         if key.startswith(CURSOR)
     }
     appends = summary is not None and summary.operation.value == "append"
-    said = progress if progress or FLOWS in extra else None
-    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), said)
+    carried = progress if progress or FLOWS in extra else None
+    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), carried)
 
 
 def _summary_number(snapshot: IcebergSnapshot, key: str) -> int:
