@@ -113,9 +113,7 @@ def _show_bars(events: Events, page: Console) -> None:
                 flow = data["flow"]
                 if flow not in tasks:
                     tasks[flow] = bars.add_task(data["name"], text="")
-                bars.update(
-                    tasks[flow], completed=data["rows"], total=data["of"] or None, progress=_progress_text(data)
-                )
+                bars.update(tasks[flow], completed=data["rows"], total=data["of"] or None, text=_progress_text(data))
 
 
 def _print_lines(events: Events, page: Console) -> None:
