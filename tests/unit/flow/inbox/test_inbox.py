@@ -152,7 +152,7 @@ def test_a_folder_that_is_gone_with_rows_is_not_made_anew(tmp_path: Path) -> Non
     (made.folder / "s").rename(tmp_path / "elsewhere")
     landed = 0
     inbox = Inbox(made.folder, made.batches, made.arrived.append, landed=lambda stream: landed)
-    with pytest.raises(Failed, match="the folder of `s` is gone"):
+    with pytest.raises(Failed, match="the folder of `s` is missing in the inbox"):
         inbox.append("s", [b"{}"], None)
     (tmp_path / "elsewhere").rename(made.folder / "s")
     assert inbox.append("s", [b"{}"], None) == 2
