@@ -107,7 +107,6 @@ class LeaseKeeper:
             except Fenced:
                 self._lost()
                 return
-            except (
-                Exception
-            ):  # the store may come back; if another server takes over meanwhile, its lease rejects our writes
+            except Exception:
+                # The store may come back. If another server takes over meanwhile, its lease rejects our writes.
                 log.exception("lease heartbeat failed")

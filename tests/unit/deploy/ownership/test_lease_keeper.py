@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from queue import Queue
 
 import psutil
 import pytest
@@ -46,12 +47,12 @@ def test_a_server_that_beats_keeps_the_lease_and_one_that_is_silent_loses_it(
     first, second = lease_of(tmp_path), lease_of(tmp_path)
     first.take(first.read(), ELSEWHERE)
     lost, told = threading.Event(), list[object]()
-    tenure = LeaseKeeper(first, lost.set)
+    stopped = LeaseKeeper(first, lost.set)
     taken = threading.Event()
     threading.Thread(target=lambda: (take_lease(second, me, told.append), taken.set()), daemon=True).start()
     assert not taken.wait(1.5)
     assert len(told) == 1
-    tenure._stop.set()  # as if it had been stopped in the middle of something
+    stopped._stop.set()  # as if it had been stopped in the middle of something
     assert taken.wait(5)
     awake = LeaseKeeper(first, lost.set)
     assert lost.wait(5)
@@ -124,14 +125,17 @@ def test_of_many_that_wait_one_gets_it(tmp_path: Path, me: dict[str, object]) ->
     first = lease_of(tmp_path)
     first.take(first.read(), ELSEWHERE)
     took: list[int] = []
+    keepers: Queue[LeaseKeeper] = Queue()
 
     def wait(number: int) -> None:
         lease = lease_of(tmp_path)
         take_lease(lease, {**me, "server": [os.getpid(), -float(number)], "host": f"h{number}"}, [].append)  # type: ignore[arg-type]
         took.append(number)
-        LeaseKeeper(lease, lambda: None)
+        keepers.put(LeaseKeeper(lease, lambda: None))
 
     for number in range(4):
         threading.Thread(target=wait, args=(number,), daemon=True).start()
     time.sleep(3.0)
     assert len(took) == 1
+    for _ in range(4):  # each one gives it to the next, so that no thread is left to other tests
+        keepers.get(timeout=60).end()
