@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
+.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL
 	@scripts/bootstrap test
 	@while PENSTOCK_SQL_SEED=$$(date +%s%N | cut -c7-16) $(VENV)/python -m pytest -q -x --timeout=3600 \
 		tests/differential/test_generated.py; do :; done
+
+test-sql: ## Every query on ClickHouse and here, with the code that Spark generates for it (a quarter of an hour)
+	@scripts/bootstrap test
+	@PENSTOCK_SQL_GENERATED_CODE=all $(VENV)/python -m pytest -q tests/differential/test_clickhouse.py
 
 golden: ## Write the golden files anew; read the diff before you commit it
 	@scripts/bootstrap test

@@ -1,11 +1,13 @@
 """Each query of `queries/*.sql` on ClickHouse (chDB) and, compiled, on Spark: the same rows and types.
 
 A query that ClickHouse refuses must be refused here or fail on Spark. The share of the queries that `make test` runs
-is run with the code that Spark generates for a query; the others without it, as generating it takes most of the time.
+is run with the code that Spark generates for a query. The others run without it, because generating it takes most of
+the time; `make test-sql` runs all of them with it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from pathlib import Path
@@ -26,6 +28,8 @@ SHARE = 10
 """So many queries there are for each one that `make test` runs."""
 LONG_COMPUTATIONS = re.compile(r"numbers\(.*\d{10}|cityHash64|sipHash", re.IGNORECASE)
 """Queries that take longer to run without generated code than to generate it: billions of rows, hashes."""
+WITH_GENERATED_CODE = os.environ.get("PENSTOCK_SQL_GENERATED_CODE") == "all"
+"""Whether every query is run with generated code."""
 
 pytestmark = pytest.mark.spark
 
@@ -46,10 +50,11 @@ def test_same_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "sql"), cases([each for each in QUERIES if not in_share(each[1])]))
-def test_same_rows_without_generated_code(
+def test_same_rows_of_the_other_queries(
     family: str, sql: str, clickhouse: ClickHouse, quick: Spark, spark: Spark
 ) -> None:
-    compare_rows(family, sql, clickhouse, spark if LONG_COMPUTATIONS.search(sql) else quick)
+    generated = WITH_GENERATED_CODE or LONG_COMPUTATIONS.search(sql)
+    compare_rows(family, sql, clickhouse, spark if generated else quick)
 
 
 def compare_rows(family: str, sql: str, clickhouse: ClickHouse, spark: Spark) -> None:
