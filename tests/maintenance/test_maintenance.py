@@ -149,7 +149,7 @@ def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy) -> None:
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
     table = tidy.table("stray")
     physical_tables.clone_table(tidy.core.warehouse.lake, table, f"{table}_beside")
-    tidy.core.warehouse.recorded.made(f"{table}_beside")
+    tidy.core.warehouse.recorded.record_created(f"{table}_beside")
     location = Path(_table(tidy, table).location().removeprefix("file://"))
     strays = [location / "data" / "left.parquet", location / "metadata" / "left.avro"]
     young = location / "data" / "young.parquet"
@@ -164,7 +164,7 @@ def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy) -> None:
     assert answers(tidy, "stray")[0] == [(20, sum(range(20)), 20)]
     assert tidy.stored(f"{table}_beside") == 20
     physical_tables.drop_table(tidy.core.warehouse.lake, f"{table}_beside")
-    tidy.core.warehouse.recorded.dropped(f"{table}_beside")
+    tidy.core.warehouse.recorded.record_dropped(f"{table}_beside")
     tidy.tidy()
     said = _table(tidy, table).properties
     assert (said["gc.enabled"], said["write.metadata.delete-after-commit.enabled"]) == ("true", "true")
@@ -178,14 +178,14 @@ def test_a_clone_and_its_original_lose_no_file_to_each_other(tidy: Tidy) -> None
     table = tidy.table("twin")
     with tidy.core.flows.exclusive([table]):
         physical_tables.clone_table(tidy.core.warehouse.lake, table, f"{table}_beside")
-        tidy.core.warehouse.recorded.made(f"{table}_beside")
+        tidy.core.warehouse.recorded.record_created(f"{table}_beside")
     tidy.tidy()
     tidy.tidy()
     assert tidy.files_of(table) == 1
     assert tidy.snapshots_of(table) <= 4
     assert tidy.stored(f"{table}_beside") == 80
     physical_tables.drop_table(tidy.core.warehouse.lake, f"{table}_beside")
-    tidy.core.warehouse.recorded.dropped(f"{table}_beside")
+    tidy.core.warehouse.recorded.record_dropped(f"{table}_beside")
 
 
 @pytest.mark.slow
