@@ -85,7 +85,7 @@ NOT_TO_BE_CANCELLED = """SELECT count() AS n
 @pytest.mark.timeout(600)
 def test_a_query_that_cannot_be_cancelled_is_ended_with_spark(tmp_path: Path) -> None:
     """Two of them, as many as there are cores in CI: nothing else runs until the server has ended Spark."""
-    settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 3\n"
+    settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 10\n"
     for server in served(tmp_path, V1 | {"penstock.toml": settings}):
         server.until(server.deploy(V1, promote=True), "live")
         before = server.java()
