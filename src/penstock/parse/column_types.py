@@ -88,7 +88,7 @@ UNSUPPORTED = frozenset(
 )
 """ClickHouse's type names without any replacement."""
 
-_SIMPLE_FUNCTIONS = (
+SIMPLE_FUNCTIONS = (
     "any",
     "anyLast",
     "any_respect_nulls",
@@ -107,6 +107,7 @@ _SIMPLE_FUNCTIONS = (
     "groupUniqArrayArray",
     "groupUniqArrayArrayMap",
 )
+"""The aggregates of SimpleAggregateFunction: their state is a plain value, of which two merge into one."""
 _SAME_FUNCTION = {"any_value": "any", "first_value": "any", "last_value": "anyLast", "sumMappedArrays": "sumMap"}
 
 
@@ -157,9 +158,9 @@ def check_key(of: t.Type, where: Lexeme) -> None:
 def check_simple_function(function: Lexeme) -> str:
     """The function under ClickHouse's name. Raises InvalidType unless its state is a plain value."""
     name = _SAME_FUNCTION.get(function.text, function.text)
-    if name not in _SIMPLE_FUNCTIONS:
+    if name not in SIMPLE_FUNCTIONS:
         message = f"`{name}` is not supported in SimpleAggregateFunction"
-        raise InvalidType(message, function.start, did_you_mean(name, _SIMPLE_FUNCTIONS))
+        raise InvalidType(message, function.start, did_you_mean(name, SIMPLE_FUNCTIONS))
     return name
 
 

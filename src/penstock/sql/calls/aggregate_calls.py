@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
+from penstock.parse.column_types import SIMPLE_FUNCTIONS
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.compiler.translator import Translator, refuse_intervals, typed_number_literal
@@ -22,25 +23,6 @@ from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
-_SIMPLE_FUNCTIONS = (
-    "any",
-    "anyLast",
-    "any_respect_nulls",
-    "anyLast_respect_nulls",
-    "min",
-    "max",
-    "sum",
-    "sumWithOverflow",
-    "groupBitAnd",
-    "groupBitOr",
-    "groupBitXor",
-    "sumMap",
-    "minMap",
-    "maxMap",
-    "groupArrayArray",
-    "groupUniqArrayArray",
-    "groupUniqArrayArrayMap",
-)
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 _CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
 """The parameters of the function, and the text of its OVER clause (empty without one)."""
@@ -231,7 +213,7 @@ def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
         sql = call.row.finish(AggregateState(call.row.state(given), types, given.parameters))
     result, spark = call.row.result(types), call.row.result_spark(types)
     if call.form == "SimpleState":
-        if call.name not in _SIMPLE_FUNCTIONS:
+        if call.name not in SIMPLE_FUNCTIONS:
             message = f"states of `{call.name}` are not plain values"
             raise tr.refusal(node, "unsupported-state", message, f"use {call.name}State")
         plain = result.of if isinstance(result, t.LowCardinality) else result

@@ -8,7 +8,7 @@ Invariant: a kind of node without a handler, and a function in none of the table
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -17,12 +17,13 @@ from penstock.model import types as t
 from penstock.sql.aggregates.name_parser import names_for_hints, parse_aggregate_name
 from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregate_calls import aggregate_call
+from penstock.sql.calls.lambda_arguments import build_or_refuse
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
-from penstock.sql.functions.function import BadArguments, Function, is_kind, kind_name
+from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
 from penstock.sql.functions.table import find_function, function_names
@@ -58,20 +59,12 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     key = tr.translate(node.expressions[0])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
-    return _build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
+    return build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
 
 
 def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
     pair = [tr.translate(node.this), tr.translate(node.expression)]
-    return _build_or_refuse(tr, node, lambda: concat(pair))
-
-
-def _build_or_refuse(tr: Translator, node: exp.Expr, build: Callable[[], TypedSql]) -> TypedSql:
-    """The result of `build`. Its BadArguments is raised as a refusal at the node."""
-    try:
-        return build()
-    except BadArguments as error:
-        raise tr.refusal(node, "wrong-argument-type", error.message, error.hint) from error
+    return build_or_refuse(tr, node, lambda: concat(pair))
 
 
 def _translate_extract(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -133,7 +126,7 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
             raise tr.refusal(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
-    return _build_or_refuse(tr, node, lambda: function.build(values))
+    return build_or_refuse(tr, node, lambda: function.build(values))
 
 
 def _call_with_filter(tr: Translator, node: exp.Expr) -> TypedSql:
