@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql clean
+.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ bench-backfill: ## A table of 10 GB copied with a 2 GB driver, and killed once (
 bench-sql: ## ClickHouse SQL compiled, beside Spark SQL by hand (Spark, some minutes); writes bench/results/sql.md
 	@scripts/bootstrap test
 	@$(VENV)/python bench/sql.py --write
+
+soak: ## A month in an hour: what grows under a high rate of commits (an hour); writes bench/results/soak.md and docs/soak.svg
+	@scripts/bootstrap test
+	@$(VENV)/python -m pip install --quiet --editable '.[bench]'
+	@$(VENV)/python bench/soak.py --write $(SOAK)
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

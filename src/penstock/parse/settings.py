@@ -217,7 +217,7 @@ _ROOT: SettingChecks = {
         "orphan_interval_seconds": _check_range(1, _YEARS),
         "orphan_seconds": _check_range(3_600, _YEARS),
         "inbox_seconds": _check_range(0, _YEARS),
-        "log_seconds": _check_range(3_600, _YEARS),
+        "log_seconds": _check_range(60, _YEARS),
     },
 }
 
