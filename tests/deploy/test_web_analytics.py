@@ -11,7 +11,7 @@ from deploy.conftest import Running
 from deploy.web_analytics import EXAMPLE, Truth, rows
 from penstock.errors import PenstockError
 from penstock.parse.project_loader import load_folder
-from penstock.serve.http.answer_formats import render_answer
+from penstock.serve.http.answer_formats import answer_format
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_each_endpoint_is_compared() -> None:
 def test_the_answer_is_that_of_clickhouse(name: str, running: Running, truth: Truth) -> None:
     for parameters in CALLS[name]:
         answer = running.pipeline.reader.endpoint(name, parameters, "live")
-        document = json.loads(bytes(render_answer(answer, "JSON").body))
+        document = json.loads(b"".join(answer_format("JSON").write(answer)))
         meta, data = truth.endpoint(name, parameters)
         columns = [column["name"] for column in meta]
         assert [column["name"] for column in document["meta"]] == columns

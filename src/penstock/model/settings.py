@@ -18,7 +18,7 @@ _SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|accoun
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Where the server listens, and the limits of a query."""
+    """Where the server listens, and the limits of queries, bodies and connections."""
 
     host: str = "127.0.0.1"
     port: int = 7180
@@ -28,6 +28,12 @@ class ServerSettings:
     """A result with more rows is refused."""
     max_result_bytes: int = 268_435_456
     """A larger result is refused."""
+    max_body_bytes: int = 268_435_456
+    """The most bytes of all bodies that are in memory at once, packed and unpacked; with more, calls are refused."""
+    max_body_seconds: int = 60
+    """A body that takes longer to arrive is refused."""
+    max_connections: int = 1_000
+    """With more connections at once, new ones are refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,9 @@ _ROOT: SettingChecks = {
         "max_query_seconds": _check_range(1, 86_400),
         "max_result_rows": _check_range(1, _MANY),
         "max_result_bytes": _check_range(1, _MANY),
+        "max_body_bytes": _check_range(2**20, _MANY),
+        "max_body_seconds": _check_range(1, 86_400),
+        "max_connections": _check_range(1, 1_000_000),
     },
     "spark": {
         "master": _check_text,

@@ -1,7 +1,8 @@
 """The HTTP interface: every call with the scope it needs and its handler, in one table.
 
-In: a `PipelineHost`. Out: an ASGI application. Invariant: only the calls in `CALLS` are served, each through
-`_serve`, so that tokens are checked and errors become answers in one place.
+In: a `PipelineHost`. Out: an ASGI application. Invariants: only the calls in `CALLS` are served, each through
+`_serve`, so that tokens are checked and errors become answers in one place; the event loop only moves bytes:
+handlers are plain functions, and they, tokens and errors run in threads.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, Union
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -19,11 +21,16 @@ from starlette.routing import Route
 
 from penstock.errors import PenstockError, Unavailable
 from penstock.serve.calls import catalog, deployments, events, health, jobs, openapi, queries, tokens
+from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
-from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
+from penstock.serve.http.request_body import receiving_body
 
-Handler: TypeAlias = Callable[[PipelineHost, Request], Awaitable[Response]]
+Handler: TypeAlias = Callable[[PipelineHost, Request], Union[Response, Continued]]
+"""Answers a call, in a thread."""
+FORM = request_parameters.MOST_BYTES
+ROWS = FILES = request_body.MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,10 @@ class ApiCall:
     name: NameOf | None = no_name
     """Returns the data source or pipe for which the scope is needed. If it is None, the scope for any name is enough,
     and the handler checks each name."""
+    threads: ThreadKind = "control"
+    """The threads that the handler runs in."""
+    most_body: int = 0
+    """The most bytes of its body; 0: it takes none."""
 
 
 def _path_name(request: Request) -> str | None:
@@ -53,25 +64,25 @@ def _parameter_name(request: Request) -> str | None:
 
 
 CALLS: tuple[ApiCall, ...] = (
-    ApiCall(("GET",), "/health", None, health.show_health),
+    ApiCall(("GET",), "/health", None, health.show_health, threads="quick"),
     ApiCall(("GET",), "/openapi.json", None, openapi.show_openapi),
     ApiCall(("GET",), "/metrics", "read", health.show_metrics),
     ApiCall(("GET",), "/v0/status", "read", health.show_status),
-    ApiCall(("POST",), "/v0/events", "append", events.post_events, _parameter_name),
+    ApiCall(("POST",), "/v0/events", "append", events.post_events, _parameter_name, "appends", ROWS),
     ApiCall(("GET",), "/v0/datasources", "read", catalog.list_datasources, None),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
     ApiCall(("GET",), "/v0/pipes", "read", catalog.list_pipes, None),
     ApiCall(("GET",), "/v0/pipes/openapi.json", "read", openapi.show_endpoints, None),
-    ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name),
-    ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy),
+    ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name, "queries", FORM),
+    ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM),
     ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job),
-    ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None),
+    ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
-    ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token),
+    ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM),
     ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token),
-    ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy),
+    ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES),
     ApiCall(("GET",), "/v1/deployments", "deploy", deployments.list_deployments),
     ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
     ApiCall(("GET",), "/v1/deployments/{ref}", "deploy", deployments.show_deployment),
@@ -87,7 +98,7 @@ CALLS: tuple[ApiCall, ...] = (
 def create_app(host: PipelineHost) -> Starlette:
     """The ASGI application; the pipeline of the host may still be opening."""
     routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refuse_http})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refuser(host)})
     app.state.calls = CALLS
     return app
 
@@ -99,31 +110,52 @@ def _endpoint(host: PipelineHost, call: ApiCall) -> Callable[[Request], Awaitabl
     return endpoint
 
 
+def _refuser(host: PipelineHost) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Answers what Starlette refuses: an unknown address, a wrong method."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return await _respond_to(host, request, error)
+
+    return refuse
+
+
 async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Response:
-    path = request.url.path
     try:
-        _authorize(host, call, request)
-        return await call.handler(host, request)
-    except PenstockError as error:
-        return error_response(hide_names(request, error), path)
+        if call.scope is not None:
+            await run_in_thread(host.threads.quick, lambda: _authorize(host, call, request))
+        async with receiving_body(request, host.bodies, call.most_body):
+            answer = await run_in_thread(host.threads.of(call.threads), lambda: call.handler(host, request))
+        while isinstance(answer, Continued):
+            answer = await run_in_thread(host.threads.of(answer.threads), answer.run)
+        return answer
     except asyncio.CancelledError:  # Uvicorn stops, and has waited long enough
-        return error_response(Unavailable("the server is stopping", hint="try again when it is back"), path)
-    except ClientDisconnect:
+        return _STOPPING
+    except Exception as fault:
+        return await _respond_to(host, request, fault)
+
+
+_STOPPING = error_response(Unavailable("the server is stopping", hint="try again when it is back"), "")
+
+
+async def _respond_to(host: PipelineHost, request: Request, fault: Exception) -> Response:
+    """The answer for an error. It is made in a thread without a limit of waiting calls: every call gets an answer."""
+    return await anyio.to_thread.run_sync(lambda: _error_answer(request, fault), limiter=host.threads.quick)
+
+
+def _error_answer(request: Request, fault: Exception) -> Response:
+    path = request.scope["path"]
+    if isinstance(fault, HTTPException):
+        return error_response(from_http_exception(fault, path, [call.path for call in CALLS]), path)
+    if isinstance(fault, ClientDisconnect):
         return error_response(Unacceptable("the client went away"), path)
-    except Exception as fault:  # a bug becomes an answer too, and the server continues
-        return error_response(from_bug(fault), path)
+    if isinstance(fault, PenstockError):
+        return error_response(hide_names(request, fault), path)
+    return error_response(from_bug(fault), path)  # a bug becomes an answer too, and the server continues
 
 
 def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:
-    if call.scope is None:
-        return
+    assert call.scope is not None, "a call without a scope needs no token"
     if call.name is None:
         authorize_some(request, host.pipeline.find_token, call.scope)
     else:
         authorize(request, host.pipeline.find_token, call.scope, call.name(request))
-
-
-async def _refuse_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException), "the handler is registered for HTTPException only"
-    path = request.url.path
-    return error_response(from_http_exception(error, path, [call.path for call in CALLS]), path)

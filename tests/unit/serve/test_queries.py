@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from penstock.model.types import Int, String
-from penstock.serve.http.answer_formats import render_answer
+from penstock.serve.http.answer_formats import answer_format
 from unit.serve.memory import MemoryPipeline, Result
 
 
@@ -57,11 +57,11 @@ def test_formats(client: TestClient) -> None:
 def test_totals_are_beside_the_rows() -> None:
     columns = (("k", String()), ("c", Int(64)))
     answer = Result(columns, [("a", 2), ("b", 1)], totals=("", 3))
-    document = json.loads(bytes(render_answer(answer, "JSON").body))
+    document = json.loads(b"".join(answer_format("JSON").write(answer)))
     assert (list(document)[:4], document["totals"]) == (["meta", "data", "totals", "rows"], {"k": "", "c": 3})
     assert (document["data"], document["rows"]) == ([{"k": "a", "c": 2}, {"k": "b", "c": 1}], 2)
-    assert bytes(render_answer(answer, "CSVWithNames").body) == b'"k","c"\n"a",2\n"b",1\n\n"",3\n'
-    assert bytes(render_answer(answer, "JSONEachRow").body) == b'{"k":"a","c":2}\n{"k":"b","c":1}\n'
+    assert b"".join(answer_format("CSVWithNames").write(answer)) == b'"k","c"\n"a",2\n"b",1\n\n"",3\n'
+    assert b"".join(answer_format("JSONEachRow").write(answer)) == b'{"k":"a","c":2}\n{"k":"b","c":1}\n'
 
 
 def test_an_endpoint_gets_its_parameters_and_not_ours(client: TestClient, secrets: dict[str, str]) -> None:

@@ -17,21 +17,21 @@ from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import deployment_parameter
 
 
-async def list_datasources(host: PipelineHost, request: Request) -> Response:
+def list_datasources(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/datasources`."""
-    found, rows = await _find_with_rows(host, request)
+    found, rows = _find_with_rows(host, request)
     shows = may_read(request)
     listed = [_datasource_json(binding, rows) for binding in found.manifest.bindings if shows(binding.name)]
     return json_response({"datasources": sorted(listed, key=lambda each: str(each["name"]))})
 
 
-async def show_datasource(host: PipelineHost, request: Request) -> Response:
+def show_datasource(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/datasources/NAME`."""
-    found, rows = await _find_with_rows(host, request)
+    found, rows = _find_with_rows(host, request)
     name = request.path_params["name"]
     binding = found.manifest.binding(name)
     if binding is None:
@@ -41,21 +41,21 @@ async def show_datasource(host: PipelineHost, request: Request) -> Response:
     return json_response({**_datasource_json(binding, rows), "columns": columns})
 
 
-async def list_pipes(host: PipelineHost, request: Request) -> Response:
+def list_pipes(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes`: the endpoints."""
-    found, _ = await _find_with_rows(host, request)
-    project = (await run_in_thread(host.threads.control, lambda: host.pipeline.projects.load(found))).project
+    found = host.pipeline.store.find(deployment_parameter(request.query_params))
+    project = host.pipeline.projects.load(found).project
     shows = may_read(request)
     endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None and shows(pipe.name)]
     listed = [{"name": pipe.name, "description": pipe.description} for pipe in endpoints]
     return json_response({"pipes": listed})
 
 
-async def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:
+def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:
     """The deployment that a call is about, and the status of its tables by the name of their data source."""
     pipeline, ref = host.pipeline, deployment_parameter(request.query_params)
-    found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
-    running = cast("list[dict[str, Any]]", (await run_in_thread(host.threads.control, pipeline.status))["deployments"])
+    found = pipeline.store.find(ref)
+    running = cast("list[dict[str, Any]]", pipeline.status()["deployments"])
     return found, next((each["tables"] for each in running if each["id"] == found.id), {})
 
 

@@ -7,6 +7,7 @@ problem; a watcher costs a thread only while it waits for the next event.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
@@ -24,15 +25,15 @@ from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import Deployment
 from penstock.parse.project_files import decode, normal_path
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
-from penstock.serve.http.request_body import read_body
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.request_body import MOST_BYTES, body_of
 from penstock.serve.http.request_parameters import flag_parameter
 
 if TYPE_CHECKING:
     from penstock.deploy.lifecycle.deployment_events import DeploymentEvent
 
 
-async def deploy(host: PipelineHost, request: Request) -> Response:
+def deploy(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deploy`: answers as soon as the plan is made."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     options = DeployOptions(
@@ -41,63 +42,62 @@ async def deploy(host: PipelineHost, request: Request) -> Response:
         allow_destructive=flag_parameter(parameters, "allow_destructive_operations"),
         name=parameters.get("name") or None,
     )
-    files = await uploaded_files(request)
-    made = await run_in_thread(host.threads.control, lambda: pipeline.deployer.deploy(files, options))
+    made = pipeline.deployer.deploy(uploaded_files(request), options)
     return json_response(deployment_to_json(made), 200 if options.check else 201)
 
 
-async def list_deployments(host: PipelineHost, request: Request) -> Response:
+def list_deployments(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments`, newest first."""
-    found = await run_in_thread(host.threads.control, host.pipeline.store.deployments.list)
+    found = host.pipeline.store.deployments.list()
     return json_response({"deployments": [deployment_summary(each) for each in found]})
 
 
-async def show_deployment(host: PipelineHost, request: Request) -> Response:
+def show_deployment(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments/ID`."""
-    return await _change_one(host, request, host.pipeline.store.find)
+    return _change_one(host, request, host.pipeline.store.find)
 
 
-async def set_live(host: PipelineHost, request: Request) -> Response:
+def set_live(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/set-live`."""
-    return await _change_one(host, request, host.pipeline.deployer.promote)
+    return _change_one(host, request, host.pipeline.deployer.promote)
 
 
-async def retire(host: PipelineHost, request: Request) -> Response:
+def retire(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/retire`."""
-    return await _change_one(host, request, host.pipeline.deployer.retire)
+    return _change_one(host, request, host.pipeline.deployer.retire)
 
 
-async def pause(host: PipelineHost, request: Request) -> Response:
+def pause(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/pause`."""
-    return await _change_one(host, request, host.pipeline.deployer.pause)
+    return _change_one(host, request, host.pipeline.deployer.pause)
 
 
-async def resume(host: PipelineHost, request: Request) -> Response:
+def resume(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/resume`."""
-    return await _change_one(host, request, host.pipeline.deployer.resume)
+    return _change_one(host, request, host.pipeline.deployer.resume)
 
 
-async def discard(host: PipelineHost, request: Request) -> Response:
+def discard(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v1/deployments/ID`."""
-    return await _change_one(host, request, host.pipeline.deployer.discard)
+    return _change_one(host, request, host.pipeline.deployer.discard)
 
 
-async def rollback(host: PipelineHost, request: Request) -> Response:
+def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
-    return json_response(deployment_to_json(await run_in_thread(host.threads.control, host.pipeline.deployer.rollback)))
+    return json_response(deployment_to_json(host.pipeline.deployer.rollback()))
 
 
-async def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
+def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
     """Call a method of the deployer with the reference in the path: an id, a name, live, staging or previous."""
     ref: str = request.path_params["ref"]
-    return json_response(deployment_to_json(await run_in_thread(host.threads.control, lambda: call(ref))))
+    return json_response(deployment_to_json(call(ref)))
 
 
-async def watch_events(host: PipelineHost, request: Request) -> Response:
+def watch_events(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments/ID/events`. Raises NotFound before the stream begins."""
     pipeline, ref = host.pipeline, request.path_params["ref"]
-    found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
-    events = await run_in_thread(host.threads.control, lambda: pipeline.deployer.events(found.id))
+    found = pipeline.store.find(ref)
+    events = pipeline.deployer.events(found.id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_event_stream(host, events), headers=headers, media_type="text/event-stream")
 
@@ -106,11 +106,19 @@ async def _event_stream(host: PipelineHost, events: Iterator[DeploymentEvent]) -
     limit = CapacityLimiter(1)
     while not host.stopping:
         # A watcher that goes away leaves its thread, which ends with the event it waits for.
-        event = await anyio.to_thread.run_sync(next, events, None, abandon_on_cancel=True, limiter=limit)
-        if event is None:
+        lines = await anyio.to_thread.run_sync(_next_event, events, abandon_on_cancel=True, limiter=limit)
+        if lines is None:
             return
-        data = orjson.dumps({"at": event.at, **event.data})
-        yield b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
+        yield lines
+
+
+def _next_event(events: Iterator[DeploymentEvent]) -> bytes | None:
+    """The next event as lines; None after the last one."""
+    event = next(events, None)
+    if event is None:
+        return None
+    data = orjson.dumps({"at": event.at, **event.data})
+    return b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def deployment_summary(deployment: Deployment) -> dict[str, object]:
@@ -144,16 +152,21 @@ MOST_FILES = 10_000
 LONGEST_PATH = 1000
 
 
-async def uploaded_files(request: Request) -> dict[str, str]:
+def uploaded_files(request: Request) -> dict[str, str]:
     """The files of a multipart body as text by path. Raises InvalidRequest, InvalidProject for a wrong file."""
     kind = request.headers.get("content-type", "")
     if not kind.lower().startswith("multipart/form-data"):
         raise InvalidRequest("the project is sent as multipart/form-data, one part a file")
-    body = await read_body(request)
+    return asyncio.run(_read_files(request))  # Starlette's parser is a coroutine; this thread is not the event loop's
+
+
+async def _read_files(request: Request) -> dict[str, str]:
+    parser = MultiPartParser(
+        request.headers, _file_parts(body_of(request).content), max_files=MOST_FILES, max_fields=MOST_FILES
+    )
+    parser.spool_max_size = MOST_BYTES  # the whole body is in memory already: no part of it goes to a file
     try:
-        form = await MultiPartParser(
-            request.headers, _file_parts(body), max_files=MOST_FILES, max_fields=MOST_FILES
-        ).parse()
+        form = await parser.parse()
     except (MultiPartException, ValueError) as error:
         raise InvalidRequest(f"the body is not multipart/form-data: {error}") from error
     return await _texts(form)

@@ -9,36 +9,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
-from penstock.serve.http.request_body import decompress, read_body
+from penstock.serve.http.pipeline_host import Continued, PipelineHost
+from penstock.serve.http.request_body import body_of, decompress
 from penstock.serve.http.request_parameters import flag_parameter, required_parameter
+
+if TYPE_CHECKING:
+    from penstock.deploy.ingest.event_ingestion import Receipt
 
 WAIT_SECONDS = 60.0
 LONGEST_KEY = 256
 
 
-async def post_events(host: PipelineHost, request: Request) -> Response:
+def post_events(host: PipelineHost, request: Request) -> Response | Continued:
     """Append the rows of the body; with `wait`, answer once they can be queried."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
     key, form = _idempotency_key(request), parameters.get("format", "ndjson")
     encoding = request.headers.get("content-encoding", "")
-    body = await read_body(request)
-    receipt = await run_in_thread(
-        host.threads.appends, lambda: pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
-    )
+    body = body_of(request)
+    receipt = pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
-        receipt = await run_in_thread(host.threads.waits, lambda: pipeline.ingestion.wait(receipt, WAIT_SECONDS))
+        return Continued("waits", lambda: _receipt_response(pipeline.ingestion.wait(receipt, WAIT_SECONDS), 200))
+    return _receipt_response(receipt, 202)
+
+
+def _receipt_response(receipt: Receipt, status: int) -> Response:
     counts = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
-    return json_response(counts, 200 if waits else 202)
+    return json_response(counts, status)
 
 
 def _idempotency_key(request: Request) -> str | None:

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from penstock import __version__
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.pipeline_host import PipelineHost
 
 
-async def show_health(host: PipelineHost, request: Request) -> Response:
+def show_health(host: PipelineHost, request: Request) -> Response:
     """`GET /health`: 200 when the pipeline runs, else 503; the body has the current phase."""
     shown = {
         "status": "ok" if host.ready else "unavailable",
@@ -25,13 +25,13 @@ async def show_health(host: PipelineHost, request: Request) -> Response:
     return json_response(shown, 200 if host.ready else 503)
 
 
-async def show_status(host: PipelineHost, request: Request) -> Response:
+def show_status(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/status`."""
-    found = await run_in_thread(host.threads.control, host.pipeline.status)
+    found = host.pipeline.status()
     return json_response({"version": __version__, "seconds": round(host.seconds, 1), **found})
 
 
-async def show_metrics(host: PipelineHost, request: Request) -> Response:
+def show_metrics(host: PipelineHost, request: Request) -> Response:
     """`GET /metrics`."""
-    text = host.metrics.text(await run_in_thread(host.threads.control, host.pipeline.status))
+    text = host.metrics.text(host.pipeline.status())
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

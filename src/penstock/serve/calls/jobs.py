@@ -12,7 +12,7 @@ from starlette.responses import Response
 from penstock.errors import NotFound
 from penstock.integer_parsing import parse_whole_number
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
@@ -27,36 +27,36 @@ MOST_JOBS = 100
 """The most jobs that are listed."""
 
 
-async def run_copy(host: PipelineHost, request: Request) -> Response:
+def run_copy(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/pipes/NAME/copy?param=…`: run it."""
     pipeline, name = host.pipeline, request.path_params["name"]
-    sent = await template_parameters(request)
+    sent = template_parameters(request)
     if deployment_parameter(parameter_texts(sent)) != "live":
         raise invalid_request_parameter(
             "deployment", "a copy reads the live version only; its rows go to every running version"
         )
     given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
-    made = await run_in_thread(host.threads.control, lambda: pipeline.copies.run(name, given))
+    made = pipeline.copies.run(name, given)
     return json_response({"job": job_to_json(made)}, 202)
 
 
-async def list_jobs(host: PipelineHost, request: Request) -> Response:
+def list_jobs(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs`: the newest first."""
     jobs = host.pipeline.store.jobs
-    found = await run_in_thread(host.threads.control, lambda: jobs.recent(MOST_JOBS))
+    found = jobs.recent(MOST_JOBS)
     return json_response({"jobs": list(map(job_to_json, found))})
 
 
-async def show_job(host: PipelineHost, request: Request) -> Response:
+def show_job(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/jobs/ID`."""
     pipeline, id = host.pipeline, _job_id(request)
-    return json_response(job_to_json(await run_in_thread(host.threads.control, lambda: pipeline.store.jobs.get(id))))
+    return json_response(job_to_json(pipeline.store.jobs.get(id)))
 
 
-async def cancel_job(host: PipelineHost, request: Request) -> Response:
+def cancel_job(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/jobs/ID/cancel`."""
     pipeline, id = host.pipeline, _job_id(request)
-    return json_response(job_to_json(await run_in_thread(host.threads.control, lambda: pipeline.copies.cancel(id))))
+    return json_response(job_to_json(pipeline.copies.cancel(id)))
 
 
 def job_to_json(job: Job) -> dict[str, object]:

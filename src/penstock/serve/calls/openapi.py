@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from starlette.requests import Request
@@ -28,7 +29,7 @@ from penstock.serve.calls.openapi_schemas import (
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import deployment_parameter
 from penstock.template.declared_parameters import DeclaredParameter, parameters_of
 from penstock.template.parameter_types import FLOATS, INTS
@@ -47,23 +48,29 @@ class DescribedCall(Protocol):
     def scope(self) -> str | None: ...
 
 
-async def show_openapi(host: PipelineHost, request: Request) -> Response:
+def show_openapi(host: PipelineHost, request: Request) -> Response:
     """`GET /openapi.json`."""
-    return json_response(document_of_calls(request.app.state.calls))
+    return json_response(_document_of_calls(request.app.state.calls))
 
 
-async def show_endpoints(host: PipelineHost, request: Request) -> Response:
+def show_endpoints(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes/openapi.json`: the endpoints of a deployment that the token may read."""
     pipeline, ref, shows = host.pipeline, deployment_parameter(request.query_params), may_read(request)
     try:
-        found = await run_in_thread(host.threads.control, lambda: pipeline.store.find(ref))
+        found = pipeline.store.find(ref)
     except NotFound:
         if ref != "live":
             raise
         return json_response(document_of_endpoints(()))
-    project = (await run_in_thread(host.threads.control, lambda: pipeline.projects.load(found))).project
+    project = pipeline.projects.load(found).project
     pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
     return json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
+
+
+@lru_cache(maxsize=2)
+def _document_of_calls(calls: tuple[DescribedCall, ...]) -> Json:
+    """As `document_of_calls`, made once: the calls of a server do not change."""
+    return document_of_calls(calls)
 
 
 def document_of_calls(calls: Sequence[DescribedCall]) -> Json:

@@ -1,7 +1,8 @@
 """Queries over HTTP: endpoints and SQL.
 
-In: an endpoint's name or a query, and the deployment to read. Out: the result in the requested format. Invariant: a
-query is read-only; it reads live unless the call names another deployment.
+In: an endpoint's name or a query, and the deployment to read. Out: the result in the requested format. Invariants: a
+query is read-only; it reads live unless the call names another deployment; a small answer is sent whole, a large one
+as it is rendered.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from starlette.responses import Response
 from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you_mean
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
-from penstock.serve.http.answer_formats import EXTENSIONS, Answer, render_answer
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.rendered_response import rendered_response
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
@@ -28,30 +30,35 @@ from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
 
 
-async def query_endpoint(host: PipelineHost, request: Request) -> Response:
+def query_endpoint(host: PipelineHost, request: Request) -> Response:
     """`GET/POST /v0/pipes/NAME.json` (csv, ndjson)."""
     pipeline = host.pipeline
     name, _, extension = request.path_params["file"].rpartition(".")
     if extension not in EXTENSIONS:
         known = [f"{name or extension}.{each}" for each in EXTENSIONS]
         raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
-    parameters = await template_parameters(request)
+    parameters = template_parameters(request)
     given = {key: value for key, value in parameters.items() if key not in GENERAL_PARAMETERS}
     ref = deployment_parameter(parameter_texts(parameters))
-    answer = await _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
-    return render_answer(answer, EXTENSIONS[extension])
+    answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
+    return _respond(host, answer, answer_format(EXTENSIONS[extension]))
 
 
-async def query_sql(host: PipelineHost, request: Request) -> Response:
+def query_sql(host: PipelineHost, request: Request) -> Response:
     """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
     pipeline = host.pipeline
-    sent = await template_parameters(request, raw="q")
+    sent = template_parameters(request, raw="q")
     parameters = parameter_texts(sent)
     given = {key: value for key, value in sent.items() if key not in {*GENERAL_PARAMETERS, "q"}}
-    query, form = split_format(Text(_query_text(parameters), Location("query")))
+    query, name = split_format(Text(_query_text(parameters), Location("query")))
+    form = answer_format(name or "JSON")
     ref, may = deployment_parameter(parameters), may_read(request)
-    answer = await _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given))
-    return render_answer(answer, form or "JSON")
+    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given))
+    return _respond(host, answer, form)
+
+
+def _respond(host: PipelineHost, answer: Answer, form: AnswerFormat) -> Response:
+    return rendered_response(form.write(answer), form.media_type, host.threads.answers)
 
 
 def _query_text(parameters: Mapping[str, str]) -> str:
@@ -61,11 +68,11 @@ def _query_text(parameters: Mapping[str, str]) -> str:
     return text
 
 
-async def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Answer:
+def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Answer:
     began = time.monotonic()
     code = "internal"
     try:
-        answer = await run_in_thread(host.threads.queries, call)
+        answer = call()
         code = "ok"
         return answer
     except PenstockError as error:

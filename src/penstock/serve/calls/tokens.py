@@ -12,40 +12,40 @@ from starlette.responses import Response
 from penstock.errors import Conflict, InvalidRequest, Problem
 from penstock.serve.http.access import TOKEN_NAME, parse_scopes
 from penstock.serve.http.json_response import json_response
-from penstock.serve.http.pipeline_host import PipelineHost, run_in_thread
+from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import all_parameters, required_parameter
 
 ADMIN = "admin"
 """The name of the token that the server creates; its secret is in `.penstock/admin_token`."""
 
 
-async def list_tokens(host: PipelineHost, request: Request) -> Response:
+def list_tokens(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/tokens`."""
     return json_response(
         {"tokens": [{"name": each.name, "scopes": each.scopes} for each in host.pipeline.tokens.list()]}
     )
 
 
-async def create_token(host: PipelineHost, request: Request) -> Response:
+def create_token(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/tokens?name=…&scopes=read:NAME,append`."""
     tokens = host.pipeline.tokens
-    parameters = await all_parameters(request)
+    parameters = all_parameters(request)
     name, scopes = (
         _token_name(required_parameter(parameters, "name")),
         parse_scopes(required_parameter(parameters, "scopes")),
     )
-    secret = await run_in_thread(host.threads.control, lambda: tokens.create(name, scopes))
+    secret = tokens.create(name, scopes)
     return json_response({"name": name, "scopes": scopes, "token": secret}, 201)
 
 
-async def remove_token(host: PipelineHost, request: Request) -> Response:
+def remove_token(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v0/tokens/NAME`."""
     tokens, name = host.pipeline.tokens, request.path_params["name"]
     if name == ADMIN:
         raise Conflict(
             "the admin token cannot be removed", hint="to renew it, delete .penstock/admin_token and restart the server"
         )
-    await run_in_thread(host.threads.control, lambda: tokens.remove(name))
+    tokens.remove(name)
     return json_response({"name": name})
 
 

@@ -1,7 +1,7 @@
-"""Results of queries as HTTP responses: JSON, NDJSON and CSV.
+"""Results of queries in the formats JSON, NDJSON and CSV, piece by piece.
 
-In: a result and the name of a format. Out: an HTTP response. Invariant: every format shows the same values, by
-ClickHouse's conventions (see `json_values`).
+In: a result and the name of a format. Out: the body as pieces, each made when it is asked for. Invariant: every format
+shows the same values, by ClickHouse's conventions (see `json_values`).
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import orjson
-from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.model.types import Type
 from penstock.serve.http.json_values import json_converter
+
+PIECE_ROWS = 500
+"""The most rows of one piece. Few, because a thread that renders keeps the others from running for up to 5 ms."""
 
 
 class Answer(Protocol):
@@ -36,43 +40,58 @@ class Answer(Protocol):
     def totals(self) -> Sequence[object] | None: ...
 
 
-def render_answer(answer: Answer, form: str) -> Response:
-    """The response in the format of this name. Raises InvalidRequest if there is no such format."""
-    write = FORMATS.get(form)
-    if write is None:
-        message = f"there is no format `{form}`"
-        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(form, FORMATS))])
-    return write(answer)
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """A format: its media type and how it writes an answer."""
+
+    media_type: str
+    write: Callable[[Answer], Iterator[bytes]]
 
 
-def _json(answer: Answer) -> Response:
-    data = list(_json_objects(answer, answer.rows))
-    document = {
-        "meta": [{"name": name, "type": str(of)} for name, of in answer.columns],
-        "data": data,
+def answer_format(name: str) -> AnswerFormat:
+    """The format of this name. Raises InvalidRequest if there is none."""
+    found = FORMATS.get(name)
+    if found is None:
+        message = f"there is no format `{name[:60]}`"
+        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(name[:60], FORMATS))])
+    return found
+
+
+def _json(answer: Answer) -> Iterator[bytes]:
+    """`{"meta":…,"data":[…],"totals":…,"rows":…}`: the rows one after the other, the rest at once."""
+    meta = [{"name": name, "type": str(of)} for name, of in answer.columns]
+    yield b'{"meta":' + orjson.dumps(meta) + b',"data":['
+    lines = map(orjson.dumps, _json_objects(answer, answer.rows))
+    first = True
+    while piece := b",".join(islice(lines, PIECE_ROWS)):
+        yield piece if first else b"," + piece
+        first = False
+    rest = {
         **({"totals": next(_json_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
-        "rows": len(data),
-        "rows_before_limit_at_least": len(data),
+        "rows": len(answer.rows),
+        "rows_before_limit_at_least": len(answer.rows),
         "statistics": {
             "elapsed": answer.elapsed,
             "rows_read": answer.rows_read,
             "bytes_read": answer.bytes_read,
         },
     }
-    return Response(orjson.dumps(document), media_type="application/json")
+    yield b"]," + orjson.dumps(rest)[1:]
 
 
-def _ndjson(answer: Answer) -> Response:
-    lines = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _json_objects(answer, answer.rows))
-    return Response(lines, media_type="application/x-ndjson")
+def _ndjson(answer: Answer) -> Iterator[bytes]:
+    lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _json_objects(answer, answer.rows))
+    while piece := b"".join(islice(lines, PIECE_ROWS)):
+        yield piece
 
 
-def _csv(answer: Answer) -> Response:
-    names = _csv_line([name for name, _ in answer.columns])
-    text = names + "".join(map(_csv_line, _json_rows(answer, answer.rows)))
+def _csv(answer: Answer) -> Iterator[bytes]:
+    yield _csv_line([name for name, _ in answer.columns]).encode()
+    lines = map(_csv_line, _json_rows(answer, answer.rows))
+    while piece := "".join(islice(lines, PIECE_ROWS)):
+        yield piece.encode()
     if answer.totals is not None:
-        text += "\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals])))
-    return Response(text, media_type="text/csv")
+        yield ("\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals])))).encode()
 
 
 def _csv_line(values: Sequence[object]) -> str:
@@ -110,9 +129,9 @@ def _json_objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[
         yield dict(zip(names, line, strict=True))
 
 
-FORMATS: Mapping[str, Callable[[Answer], Response]] = {
-    "JSON": _json,
-    "JSONEachRow": _ndjson,
-    "CSVWithNames": _csv,
+FORMATS: Mapping[str, AnswerFormat] = {
+    "JSON": AnswerFormat("application/json", _json),
+    "JSONEachRow": AnswerFormat("application/x-ndjson", _ndjson),
+    "CSVWithNames": AnswerFormat("text/csv", _csv),
 }
 EXTENSIONS: Mapping[str, str] = {"json": "JSON", "ndjson": "JSONEachRow", "csv": "CSVWithNames"}

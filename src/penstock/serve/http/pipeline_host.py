@@ -1,20 +1,23 @@
 """The pipeline while it opens, runs and stops, and the threads that HTTP calls run in.
 
-In: an opened `Pipeline`. Out: its parts, whose blocking methods run in a limited number of threads. Invariant: appends,
-queries and control calls have threads of their own, so many calls of one kind never keep the others waiting.
+In: an opened `Pipeline`. Out: its parts, whose blocking methods run in a limited number of threads. Invariant: each
+kind of call has threads of its own, so many calls of one kind never keep the others waiting.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import anyio
 from anyio import CapacityLimiter
+from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
 from penstock.serve.http.metrics import Metrics
+from penstock.serve.http.request_body import BodyBudget
 
 if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests of the HTTP side do not need
     from penstock.deploy.pipeline import Pipeline
@@ -22,22 +25,42 @@ if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests o
 MOST_WAITING = 256
 T = TypeVar("T")
 
+ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers"]
+"""`quick` is for work that waits for nothing (no disk, no lock, no other call): tokens, errors, /health; `answers`
+renders the pieces of large answers; `control` is for all calls that are not listed."""
+
 
 class ThreadLimits:
     """The most threads for each kind of call; up to MOST_WAITING more calls of the kind wait, others are refused."""
 
     def __init__(self) -> None:
+        self.quick = CapacityLimiter(8)
         self.appends = CapacityLimiter(16)
         self.queries = CapacityLimiter(8)
         self.waits = CapacityLimiter(64)
         self.control = CapacityLimiter(16)
+        self.answers = CapacityLimiter(4)
+
+    def of(self, kind: ThreadKind) -> CapacityLimiter:
+        """The limit of the threads of a kind."""
+        limit: CapacityLimiter = getattr(self, kind)
+        return limit
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The rest of a call, which runs in threads of another kind; its body is no longer in memory."""
+
+    threads: ThreadKind
+    run: Callable[[], Response]
 
 
 class PipelineHost:
     """Holds the pipeline. `phase` says in words what the server is doing."""
 
-    def __init__(self) -> None:
+    def __init__(self, bodies: BodyBudget | None = None) -> None:
         self.threads = ThreadLimits()
+        self.bodies = bodies or BodyBudget()
         self.metrics = Metrics()
         self.phase = "starting Spark"
         self.stopping = False

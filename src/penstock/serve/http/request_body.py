@@ -1,52 +1,145 @@
-"""Bodies of requests, read and decompressed within a limit.
+"""Bodies of requests, read and decompressed within limits of bytes and time.
 
-In: a request. Out: bytes. Invariant: never more bytes than the limit are in memory, compressed or not, whatever the
-headers claim."""
+In: a request. Out: bytes. Invariants: never more bytes of one body than the limit are in memory, compressed or not,
+whatever the headers claim; never more of all bodies together than the `BodyBudget`; no body is waited for without end.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
+import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import BinaryIO, cast
 
 import zstandard
 from starlette.requests import Request
 
-from penstock.errors import InvalidRequest, Problem, TooLarge, did_you_mean
+from penstock.errors import InvalidRequest, Overloaded, Problem, Timeout, TooLarge, did_you_mean
 
 MOST_BYTES = 32 * 2**20
+MOST_BYTES_TOGETHER = 256 * 2**20
+MOST_SECONDS = 60.0
+_PIECE = 2**20
+"""Bodies are decompressed in pieces of this many bytes, each counted before the next one."""
 
 
-async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:
-    """Read the body as it was sent. Raises TooLarge."""
+class BodyBudget:
+    """The bytes of bodies that may be in memory at once, and the seconds that one may take to arrive."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES_TOGETHER, seconds: float = MOST_SECONDS):
+        self.most_bytes = most_bytes
+        self.seconds = seconds
+        self._guard = threading.Lock()  # held for one addition only
+        self._held = 0
+
+    @property
+    def held(self) -> int:
+        """The bytes in memory now."""
+        return self._held
+
+    def take(self, size: int) -> None:
+        """Count these bytes. Raises Overloaded if there would be too many."""
+        with self._guard:
+            if self._held + size > self.most_bytes:
+                message = f"the bodies of all calls together have more than {self.most_bytes // 2**20} MiB"
+                hint = "try again in a second; `max_body_bytes` in [server] of penstock.toml is the limit"
+                raise Overloaded(message, hint=hint)
+            self._held += size
+
+    def give_back(self, size: int) -> None:
+        with self._guard:
+            self._held -= size
+
+
+class ReceivedBody:
+    """The body of one call; its bytes are counted in the budget until `release`."""
+
+    def __init__(self, budget: BodyBudget):
+        self.content = b""
+        self._budget = budget
+        self._taken = 0
+
+    def take(self, size: int) -> None:
+        """Count more bytes for this body. Raises Overloaded."""
+        self._budget.take(size)
+        self._taken += size
+
+    def release(self) -> None:
+        """Forget the content."""
+        self.content = b""
+        self._budget.give_back(self._taken)
+        self._taken = 0
+
+
+def body_of(request: Request) -> ReceivedBody:
+    """The body of a call, which was read before its handler began."""
+    body: ReceivedBody = request.state.body
+    return body
+
+
+@asynccontextmanager
+async def receiving_body(request: Request, budget: BodyBudget, most: int) -> AsyncIterator[None]:
+    """Read the body of a call for `body_of`, and count it until the block ends. Raises TooLarge, Timeout, Overloaded.
+
+    A call that takes no body (`most` is 0) does not wait for one.
+    """
+    request.state.body = body = ReceivedBody(budget)
+    try:
+        if most:
+            await _read(request, body, most, budget.seconds)
+        yield
+    finally:
+        body.release()
+
+
+async def _read(request: Request, body: ReceivedBody, most: int, seconds: float) -> None:
+    async def read() -> None:
+        parts: list[bytes] = []
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise _too_large(most)
+            body.take(len(part))
+            parts.append(part)
+        body.content = b"".join(parts)
+
+    try:
+        await asyncio.wait_for(read(), seconds)
+    except asyncio.TimeoutError:
+        hint = "send less in a call; `max_body_seconds` in [server] of penstock.toml is the limit"
+        raise Timeout(f"the body did not arrive within {seconds:g} seconds", hint=hint) from None
+
+
+def decompress(body: ReceivedBody, encoding: str, most: int = MOST_BYTES) -> bytes:
+    """The content, decompressed by its Content-Encoding and counted. Raises InvalidRequest, TooLarge, Overloaded."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return body.content
+    opener = OPENERS.get(name)
+    if opener is None:
+        message = f"the Content-Encoding `{encoding[:60]}` is not known"
+        raise InvalidRequest(message, [Problem("unknown-encoding", message, hint=did_you_mean(name[:60], OPENERS))])
+    try:
+        return _unpack(body, opener(body.content), most)
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise InvalidRequest(f"the body is not {name}: {error}") from error
+
+
+def _unpack(body: ReceivedBody, packed: BinaryIO, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
+    while part := packed.read(_PIECE):
         size += len(part)
         if size > most:
             raise _too_large(most)
+        body.take(len(part))
         parts.append(part)
     return b"".join(parts)
-
-
-def decompress(body: bytes, encoding: str, most: int = MOST_BYTES) -> bytes:
-    """Decompress a body by its Content-Encoding. Raises InvalidRequest, TooLarge."""
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
-        return body
-    opener = OPENERS.get(name)
-    if opener is None:
-        message = f"the Content-Encoding `{encoding}` is not known"
-        raise InvalidRequest(message, [Problem("unknown-encoding", message, hint=did_you_mean(name, OPENERS))])
-    try:
-        unpacked = opener(body).read(most + 1)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise InvalidRequest(f"the body is not {name}: {error}") from error
-    if len(unpacked) > most:
-        raise _too_large(most)
-    return unpacked
 
 
 def _gzip(body: bytes) -> BinaryIO:

@@ -12,7 +12,7 @@ import orjson
 from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
-from penstock.serve.http.request_body import read_body
+from penstock.serve.http.request_body import body_of
 from penstock.template.render_frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
@@ -49,9 +49,9 @@ def deployment_parameter(parameters: Mapping[str, str]) -> str:
     return next((parameters[name] for name in DEPLOYMENT if parameters.get(name)), "live")
 
 
-async def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
+def all_parameters(request: Request, raw: str | None = None) -> dict[str, str]:
     """All parameters as texts. Raises InvalidRequest."""
-    return parameter_texts(await template_parameters(request, raw))
+    return parameter_texts(template_parameters(request, raw))
 
 
 def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
@@ -59,13 +59,13 @@ def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value.json for name, value in parameters.items()}
 
 
-async def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
+def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
     """The parameters of the address and of the body; those of the body win. A body that is neither form nor JSON
     becomes the parameter `raw`, if that is given. Raises InvalidRequest."""
     parameters: dict[str, Parameter] = dict(request.query_params)
     if request.method != "POST":
         return parameters
-    body = await read_body(request, MOST_BYTES)
+    body = body_of(request).content
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not body:
         return parameters

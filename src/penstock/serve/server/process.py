@@ -24,6 +24,7 @@ from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.serve.server.restart import call_when_ended, restart_server
 from penstock.state.database import Database
@@ -66,7 +67,7 @@ class ServerProcess:
         self._owner = owner
         self._listener = listener
         self._database = database
-        self._host = PipelineHost()
+        self._host = PipelineHost(BodyBudget(settings.server.max_body_bytes, float(settings.server.max_body_seconds)))
         self._web = WebServer(self._host)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
