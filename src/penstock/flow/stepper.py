@@ -205,10 +205,20 @@ class Stepper:
     def _repair(self, run: LandingTable) -> None:
         missing = step_without_quarantine_commit(self._registry, run)
         if missing is not None:
-            after, upto = missing
-            waiting = self._batches.read_after(run.stream, after, 2**62, 2**62, upto)
-            repair_quarantine(self._lake, self._registry, run, self._segment_check.check(waiting), self._inbox)
+            self._repair_after(run, *missing)
         self._repaired.add(run.table)
+
+    def _repair_after(self, run: LandingTable, after: int, upto: int) -> None:
+        """Quarantine the rejected rows of the batches (after, upto], in parts of the size of a step. Batches without a
+        file are passed over: they were trimmed because the quarantine had them, and only an expiry from outside makes
+        them look as if it had not."""
+        while after < upto:
+            first = self._batches.first_untrimmed(run.stream, after)
+            if first is None or first > upto:
+                return
+            part = self._batches.read_after(run.stream, first - 1, self._limits.rows, self._limits.bytes, upto)
+            repair_quarantine(self._lake, self._registry, run, self._segment_check.check(part), self._inbox)
+            after = part[-1].number
 
     def _landed(self, work: WorkItem) -> int:
         """The last batch in the table; more than any batch while the table waits for its history."""

@@ -39,6 +39,9 @@ class Batch:
     """Why none of its rows may be used; None if the file is intact."""
 
 
+MOST_BATCHES = 2_000
+"""The most batches that are read at once, however small they are: each is a file, and an entry in what a landing step
+sends to Spark's workers."""
 TRIMMED = ""
 """`segment` of a batch whose file was removed because every table that needed it has its rows."""
 
@@ -126,15 +129,16 @@ class BatchLog:
     def read_after(
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
-        """The batches after `number` (and up to `upto`) that together are within the limits; at least one if there
-        is any. Raises BatchesTrimmed if the next one's rows have been removed."""
+        """The batches after `number` (and up to `upto`) that together are within the limits, at most MOST_BATCHES; at
+        least one if there is any. Raises BatchesTrimmed if the next one's rows have been removed."""
         query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
         taken: list[Batch] = []
         rows = size = 0
         with self._database.read() as connection:
-            found = connection.execution_options(stream_results=True).execute(query.order_by(batches.c.number))
+            query = query.order_by(batches.c.number).limit(MOST_BATCHES)
+            found = connection.execution_options(stream_results=True).execute(query)
             for row in found:
                 batch = Batch(*row)
                 if batch.number != number + len(taken) + 1 or batch.segment == TRIMMED:
@@ -146,6 +150,13 @@ class BatchLog:
                     break
                 taken.append(batch)
         return tuple(taken)
+
+    def first_untrimmed(self, stream: str, after: int) -> int | None:
+        """The number of the first batch after `after` that still has its file; None if none has."""
+        kept = sa.and_(batches.c.stream == stream, batches.c.number > after, batches.c.segment != TRIMMED)
+        with self._database.read() as connection:
+            found: int | None = connection.execute(sa.select(sa.func.min(batches.c.number)).where(kept)).scalar_one()
+        return found
 
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
         """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a

@@ -90,6 +90,12 @@ def test_an_unknown_data_source_gets_the_nearest(client: TestClient) -> None:
     assert answer.json()["problems"][0]["hint"] == "did you mean `flights`?"
 
 
+def test_an_integer_of_any_length_is_json(client: TestClient, pipeline: MemoryPipeline) -> None:
+    long = b'{"a": ' + b"9" * 5000 + b"}"
+    assert client.post("/v0/events?name=flights&format=json", content=b"[" + long + b"]").status_code == 202
+    assert pipeline.rows["flights"] == [long]
+
+
 def test_json_keeps_every_digit(client: TestClient, pipeline: MemoryPipeline) -> None:
     body = b'[{"a":\n 18446744073709551615,\r\n"b": 0.10000000000000000001}, {"a": "x\\ny"}]'
     assert client.post("/v0/events?name=flights&format=json", content=body).json()["successful_rows"] == 2

@@ -138,3 +138,18 @@ def test_millions_of_pending_rows_in_bounded_memory(database: Database) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * 2**20, "all batches together are more than ten"
+
+
+def test_many_small_batches_are_read_in_parts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = BatchLog(database)
+    fill(batches, 5, rows=1, size=1)
+    monkeypatch.setattr("penstock.state.batches.MOST_BATCHES", 2)
+    assert [batch.number for batch in batches.read_after("d", 0, 2**62, 2**62)] == [1, 2]
+    assert [batch.number for batch in batches.read_after("d", 4, 2**62, 2**62)] == [5]
+
+
+def test_trimmed_batches_can_be_passed_over(database: Database) -> None:
+    batches = BatchLog(database)
+    fill(batches, 5)
+    batches.trim("d", 3, NOW + timedelta(days=1), 100)
+    assert [batches.first_untrimmed("d", after) for after in (0, 2, 3, 4, 5)] == [4, 4, 4, 5, None]

@@ -6,7 +6,6 @@ that fit and that do not. Invariant: a receipt exists only for rows that are on 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.lag import find_lags
+from penstock.flow.landing.json_row import InvalidRow, decode_json
 from penstock.flow.landing.row_parser import RowParser
 from penstock.model.cursor import BatchCursor
 from penstock.model.deployment import Deployment
@@ -101,8 +101,8 @@ def _count_rejected(parser: RowParser, lines: Sequence[bytes]) -> int:
 
 def _is_json(line: bytes) -> bool:
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        decode_json(line)
+    except InvalidRow:
         return False
     return True
 

@@ -36,10 +36,10 @@ from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor as BatchCursor
-from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing
+from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, version_mark
 from penstock.model.types import is_nullable
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.spark_text import quote_identifier
+from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.state.batches import Batch
 
 if TYPE_CHECKING:
@@ -195,13 +195,24 @@ def _absence_flags(target: LandingTable) -> dict[str, str]:
 
 
 def _with_defaults(rows: DataFrame, target: LandingTable) -> DataFrame:
-    """The rows as the table stores them. A default may read other columns, which are filled first."""
+    """The rows as the table stores them. A default may read other columns, which are filled first. It is not evaluated
+    for a row that every version with the column rejects: it may fail on the very value for which they do."""
     flags = _absence_flags(target)
     for physical, default in _order_defaults(_column_defaults(target)):
         now = quote_identifier(physical)
         missing = f"coalesce({quote_identifier(flags[physical])}, false)" if physical in flags else f"{now} IS NULL"
+        missing += _accepted_condition(target, physical)
         rows = rows.withColumn(physical, expr(f"CASE WHEN {missing} THEN {default} ELSE {now} END"))
     return rows.drop(RECEIVED, *flags.values())
+
+
+def _accepted_condition(target: LandingTable, physical: str) -> str:
+    """` AND …`: true for rows that a version which fills the column accepts; nothing if there is a single version."""
+    filling = [each.version for each in target.landings if any(column.physical == physical for column in each.columns)]
+    if len(target.landings) == 1:
+        return ""
+    rejected = " AND ".join(f"contains({REJECTS}, {string_literal(version_mark(version))})" for version in filling)
+    return f" AND ({REJECTS} IS NULL OR NOT ({rejected}))"
 
 
 def _column_defaults(target: LandingTable) -> dict[str, str]:

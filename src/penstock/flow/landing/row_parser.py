@@ -1,26 +1,24 @@
 """Parse one raw row: its typed values, or the reasons why a landing version rejects it.
 
 In: the landings that share a table, and a line of NDJSON. Out: `ParsedRow`. The same code lands rows and answers a
-POST. Invariant: a version either accepts a row with every value exact, or rejects it with at least one reason.
+POST. Invariant: a version either accepts a row with every value exact, or rejects it with at least one reason,
+which is text that every table can store; no row makes it raise an error.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.flow.landing.value_parser import InvalidValue, JsonNumber, ValueConverter, value_converter
+from penstock.flow.landing.json_row import InvalidRow, decode_row
+from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, value_converter
 from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing, LandingColumn
-from penstock.model.types import is_nullable
+from penstock.model.types import Type, is_nullable
 
 ABSENT = "_absent_"
 """Prefix of flag columns; a flag says that the row had no value at the path of a Nullable column with a DEFAULT."""
-
-
-class InvalidRow(ValueError):
-    """A line that is not a JSON object."""
+LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +34,12 @@ class ParsedRow:
 @dataclass(frozen=True, slots=True)
 class _ColumnParser:
     name: str
+    type: Type
     physical: str
     look_up: Callable[[Mapping[str, object]], object]
     convert: ValueConverter
     required: bool
     flag: str | None
-
-
-def _reject_constant(constant: str) -> object:
-    raise ValueError(f"{constant} is not JSON")
-
-
-_decode = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_reject_constant).decode
-
-
-def decode_row(line: bytes) -> dict[str, object]:
-    """The JSON object on a line; a number with a point or an exponent becomes a `JsonNumber`. Raises InvalidRow."""
-    try:
-        value = _decode(line.decode())
-    except UnicodeDecodeError:
-        raise InvalidRow("not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidRow(f"not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise InvalidRow("not a JSON object")
-    return value
 
 
 class RowParser:
@@ -95,19 +74,34 @@ def _convert_columns(
     """Convert the columns of a row into `values`. Returns the reasons why columns do not fit."""
     reasons: list[str] = []
     for column in columns:
-        value = column.look_up(row)
-        if column.flag is not None and value is _MISSING:
-            values[column.flag] = True
-        if value is None or value is _MISSING:
-            if column.required:
-                reasons.append(f"{column.name}: is absent and has no default")
-            values[column.physical] = None
-            continue
         try:
-            values[column.physical] = column.convert(value)
+            _convert_column(row, column, values)
         except InvalidValue as error:
-            reasons.append(f"{column.name}: {error}")
+            reasons.append(_reason(column, str(error)))
+        except (MemoryError, OSError):  # the machine's fault, and over when the step is run again
+            raise
+        except Exception as error:
+            reasons.append(_reason(column, f"the value cannot be read as {column.type}: {error!r}"))
     return tuple(reasons)
+
+
+def _convert_column(row: Mapping[str, object], column: _ColumnParser, values: dict[str, object]) -> None:
+    """Put the column's value into `values`. Raises InvalidValue, and whatever a converter was not written for."""
+    value = column.look_up(row)
+    if column.flag is not None and value is _MISSING:
+        values[column.flag] = True
+    if value is None or value is _MISSING:
+        if column.required:
+            raise InvalidValue("is absent and has no default")
+        values[column.physical] = None
+    else:
+        values[column.physical] = column.convert(value)
+
+
+def _reason(column: _ColumnParser, text: str) -> str:
+    """A reason that can be stored: half of a surrogate pair, which it may quote, is no text."""
+    whole = f"{column.name}: {text}".encode(errors="backslashreplace").decode()
+    return whole if len(whole) <= LONGEST_REASON else whole[: LONGEST_REASON - 1] + "…"
 
 
 class _Missing:
@@ -121,6 +115,7 @@ def _column_parser(column: LandingColumn) -> _ColumnParser:
     may_be_null = is_nullable(column.type)
     return _ColumnParser(
         column.name,
+        column.type,
         column.physical,
         _path_getter(parse_json_path(column.path or "$")),
         value_converter(column.type),

@@ -3,8 +3,8 @@
 In: a value as `json` decodes it (numbers with a point as `JsonNumber`) and a column type. Out: a Python value that
 Arrow accepts for the stored type; dates as days and times as microseconds since 1970. Raises `InvalidValue`.
 Invariant: nothing is rounded or wrapped: a value that does not fit is refused (only digits of a time beyond its
-precision are cut off); a time without an offset is in the column's time zone. Source: ClickHouse's documentation of
-the JSONEachRow format.
+precision are cut off); a time without an offset is in the column's time zone. A value never makes a converter build a
+number of unbounded size. Source: ClickHouse's documentation of the JSONEachRow format.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from penstock.flow.landing.json_row import JsonNumber
 from penstock.model import types as t
 
 ValueConverter = Callable[[object], object]
 
-_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
+"""A number in a JSON string as ClickHouse reads it; Python's float and Decimal also take `1_000` and other digits."""
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _EXACT_CONTEXT = Context(prec=76)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
 )
 _SECONDS = re.compile(r"(-?\d+)(?:\.(\d+))?", re.ASCII)
+_LONGEST_TIME = 64
+"""More characters than any text of a time has; a longer one is refused unread, and never kept in the cache."""
 
 
 class InvalidValue(ValueError):
     """A value that the column's type cannot hold; the message says why."""
-
-
-class JsonNumber(str):
-    """A JSON number with a point or an exponent, as it was written."""
-
-    __slots__ = ()
 
 
 def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one case a kind of type
@@ -55,8 +56,10 @@ def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one 
         case t.FixedString(length):
             return lambda value: _fixed_string(value, length)
         case t.DateTime(zone):
+            _time_zone(None, zone)  # a zone that this machine lacks is no fault of the rows
             return lambda value: parse_timestamp(value, 0, zone, (0, 2**32 - 1))
         case t.DateTime64(precision, zone):
+            _time_zone(None, zone)
             return lambda value: parse_timestamp(value, precision, zone, (-2208988800, 10413791999))
         case t.Date():
             return lambda value: parse_date(value, of)
@@ -130,7 +133,7 @@ def _integer_converter(of: t.Int) -> ValueConverter:
         number = _whole_number(value, of)
         if low <= number <= high:
             return Decimal(number) if of.bits == 64 and not of.signed else number
-        raise InvalidValue(f"{number} is outside {of} ({low} to {high})")
+        raise InvalidValue(f"{format_value(number)} is outside {of} ({low} to {high})")
 
     return convert
 
@@ -141,31 +144,45 @@ def _whole_number(value: object, of: t.Int) -> int:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, JsonNumber):
-        exact = Decimal(value)
+        exact = _exact_number(value)
         # The bound keeps 1e999999999 from being written out.
         if exact.adjusted() < 40 and exact == exact.to_integral_value(context=_EXACT_CONTEXT):
             return int(exact)
-    elif isinstance(value, str) and _NUMBER.fullmatch(value) and len(value) < 80:
+    elif isinstance(value, str) and len(value) < 80 and _INTEGER.fullmatch(value):
         return int(value)
     raise InvalidValue(f"{format_value(value)} is not {'an' if of.signed else 'a'} {of}")
 
 
+def _exact_number(value: int | str) -> Decimal:
+    """The number, exactly. Raises InvalidValue, also for an exponent that no Decimal can have."""
+    if isinstance(value, (int, JsonNumber)) or _NUMBER.fullmatch(value):
+        try:
+            return Decimal(value)
+        except InvalidOperation:
+            pass
+    raise InvalidValue(f"{format_value(value)} is not a number")
+
+
 def _float64(value: object) -> object:
-    if isinstance(value, (int, str)):  # true is 1, as ClickHouse has it
+    if isinstance(value, int):  # true is 1, as ClickHouse has it
         try:
             return float(value)
-        except (ValueError, OverflowError):
-            pass
+        except OverflowError:  # infinite, like 1e400
+            return math.inf if value > 0 else -math.inf
+    if isinstance(value, JsonNumber):
+        return float(value)
+    if isinstance(value, str) and (_NUMBER.fullmatch(value) or _NOT_FINITE.fullmatch(value)):
+        return float(value)
     raise InvalidValue(f"{format_value(value)} is not a number")
 
 
 def _decimal(value: object, precision: int, scale: int) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise InvalidValue(f"{format_value(value)} is not a number")
+    exact = _exact_number(value)
+    if exact.adjusted() >= precision - scale:
+        raise InvalidValue(f"{format_value(value)} is outside Decimal({precision}, {scale})")
     try:
-        exact = Decimal(value)
-        if not exact.is_finite() or exact.adjusted() >= precision - scale:
-            raise InvalidValue(f"{format_value(value)} is outside Decimal({precision}, {scale})")
         fitted = exact.quantize(Decimal(1).scaleb(-scale), context=_EXACT_CONTEXT)
     except InvalidOperation:
         raise InvalidValue(f"{format_value(value)} is not a Decimal({precision}, {scale})") from None
@@ -219,11 +236,8 @@ def _fixed_string(value: object, length: int) -> object:
 
 
 def _uuid(value: object) -> object:
-    if isinstance(value, str):
-        try:
-            return str(uuid.UUID(value))
-        except ValueError:
-            pass
+    if isinstance(value, str) and _UUID.fullmatch(value):
+        return str(uuid.UUID(value))
     raise InvalidValue(f"{format_value(value)} is not a UUID")
 
 
@@ -236,7 +250,7 @@ def _ipv6(value: object) -> object:
 
 
 def _ip_address(value: object, kind: type) -> object:
-    if isinstance(value, str):
+    if isinstance(value, str) and "%" not in value:  # Python takes an interface after it, and any text there
         try:
             return str(kind(value))
         except ValueError:
@@ -311,14 +325,21 @@ def _micros_from_number(value: object, precision: int) -> int:
         raise InvalidValue(f"{format_value(value)} is not a time")
     if isinstance(value, int):
         return value * 10 ** (6 - precision)
-    exact = Decimal(str(value))
+    if not isinstance(value, JsonNumber):
+        raise InvalidValue(f"{format_value(value)} is not a time")
+    return _micros_from_seconds(value)
+
+
+def _micros_from_seconds(value: str) -> int:
+    """Microseconds from a text of seconds that may have a point; what is below a microsecond is cut off."""
+    exact = _exact_number(value)
     if exact.adjusted() > 12:
         raise InvalidValue(f"{format_value(value)} is outside what the type holds")
-    return math.floor(exact * 1_000_000)
+    return math.floor(exact.scaleb(6, _EXACT_CONTEXT)) if exact.adjusted() > -40 else 0
 
 
 def _micros_from_text(value: object, zone: str | None) -> int:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > _LONGEST_TIME:
         raise InvalidValue(f"{format_value(value)} is not a time")
     return _parse_timestamp_text(value, zone)
 
@@ -344,7 +365,7 @@ def _parse_seconds_text(text: str) -> int:
     found = _SECONDS.fullmatch(text.strip())
     if found is None or not 9 <= len(found.group(1).lstrip("-")) <= 11:
         raise InvalidValue(f"{format_value(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
-    return math.floor(Decimal(text.strip()) * 1_000_000)
+    return _micros_from_seconds(found.group())
 
 
 def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:
@@ -359,5 +380,10 @@ def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:
 
 def format_value(value: object) -> str:
     """The value as JSON for an error message, at most 60 characters."""
-    text = value if isinstance(value, JsonNumber) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, JsonNumber):
+        text = str(value)
+    elif isinstance(value, str):
+        text = json.dumps(value[:60], ensure_ascii=False)
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

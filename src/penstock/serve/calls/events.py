@@ -55,7 +55,8 @@ def _idempotency_key(request: Request) -> str | None:
 
 
 BLANK = " \t\r\n"
-_decoder = json.JSONDecoder()
+_decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+"""Finds where values end. Numbers stay text: Python refuses to convert an integer of thousands of digits."""
 
 
 def to_ndjson(body: bytes, form: str) -> bytes:

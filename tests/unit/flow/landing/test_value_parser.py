@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flow.landing.row_parser import decode_row
+from penstock.flow.landing.json_row import decode_row
 from penstock.flow.landing.value_parser import InvalidValue, value_converter
 from penstock.parse.column_types import parse_type
 
@@ -33,6 +34,11 @@ FITS = [
     ("Float64", "true", 1.0),
     ("Float64", "1.5", 1.5),
     ("Float64", '"2.25"', 2.25),
+    ("Float64", '"+.5"', 0.5),
+    ("Float64", '"-Infinity"', -math.inf),
+    ("Float64", "-1" + "0" * 400, -math.inf),
+    ("Float64", "1" + "0" * 5000, math.inf),
+    ("DateTime", "1357034400." + "9" * 40, 1357034400 * SECOND),
     ("Decimal(10, 2)", "1.10", Decimal("1.10")),
     ("Decimal(38, 20)", "0.12345678901234567890", Decimal("0.12345678901234567890")),
     ("Bool", "true", True),
@@ -75,6 +81,19 @@ DOES_NOT_FIT = [
     ("Int8", "1.5", "1.5 is not an Int8"),
     ("UInt32", "1e999999999", "1e999999999 is not a UInt32"),
     ("Float64", '"x"', '"x" is not a number'),
+    ("Float64", '"1_000"', '"1_000" is not a number'),
+    ("Float64", '"١٢"', '"١٢" is not a number'),
+    ("Float64", '" 1"', '" 1" is not a number'),
+    ("Float64", '"0x10"', '"0x10" is not a number'),
+    ("Decimal(10, 2)", '"1_000"', '"1_000" is not a number'),
+    ("Decimal(10, 2)", '"١٢"', '"١٢" is not a number'),
+    ("Decimal(10, 2)", '"nan"', '"nan" is not a number'),
+    ("Decimal(10, 2)", "1e99999999999999999999", "1e99999999999999999999 is not a number"),
+    ("UInt8", "1e99999999999999999999", "1e99999999999999999999 is not a number"),
+    ("UInt8", "9" * 5000, "9" * 57 + "... is not a UInt8"),
+    ("DateTime", "1e99999999999999999999", "1e99999999999999999999 is not a number"),
+    ("UUID", '"{61f0c404-5cb3-11e7-907b-a6006ad3dba0}"', '"{61f0c404-5cb3-11e7-907b-a6006ad3dba0}" is not a UUID'),
+    ("IPv6", '"fe80::1%eth0"', '"fe80::1%eth0" is not an IPv6 address'),
     ("Decimal(4, 2)", "100", "100 is outside Decimal(4, 2)"),
     ("Decimal(4, 2)", "1.111", "1.111 has more than 2 digits after the point"),
     ("Bool", "2", "2 is not true or false"),

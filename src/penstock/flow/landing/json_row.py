@@ -1,0 +1,84 @@
+"""Decode one line of NDJSON, with the same limit of nesting wherever rows are read.
+
+In: a line as bytes. Out: a JSON object. Invariant: whether a line is accepted depends on nothing but its bytes: the
+server that counts the rows of a POST and Spark's Python workers, whose stacks differ in depth, decide alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+MAX_DEPTH = 100
+"""The most objects and arrays within each other. Python gives up somewhere below 500, depending on the stack of the
+caller, and every function that walks a value has a multiple of this left."""
+
+
+class InvalidRow(ValueError):
+    """A line that is not a JSON object."""
+
+
+class JsonNumber(str):
+    """A JSON number with a point, an exponent or thousands of digits, as it was written."""
+
+    __slots__ = ()
+
+
+def _reject_constant(constant: str) -> object:
+    raise InvalidRow(f"{constant} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_reject_constant).decode
+_decode_long = json.JSONDecoder(parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_reject_constant).decode
+"""For lines with an integer of more digits than Python converts (sys.get_int_max_str_digits)."""
+
+
+def decode_row(line: bytes) -> dict[str, object]:
+    """The JSON object on a line; a number with a point or an exponent becomes a `JsonNumber`. Raises InvalidRow."""
+    value = decode_json(line)
+    if not isinstance(value, dict):
+        raise InvalidRow("not a JSON object")
+    return value
+
+
+def decode_json(line: bytes) -> object:
+    """The JSON value on a line. Raises InvalidRow if there is none, or one that is nested too deeply."""
+    try:
+        value = _decode_text(line.decode(), _decode)
+    except UnicodeDecodeError:
+        raise InvalidRow("not UTF-8 text") from None
+    except RecursionError:
+        raise _too_deep() from None
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_too_deep(value):
+        raise _too_deep()
+    return value
+
+
+def _decode_text(text: str, decode: Callable[[str], object]) -> object:
+    try:
+        return decode(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRow(f"not JSON: {error}") from None
+    except InvalidRow as error:
+        raise InvalidRow(f"not JSON: {error}") from None
+    except ValueError:  # an integer of thousands of digits
+        return _decode_text(text, _decode_long)
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _parts(outer) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _too_deep() -> InvalidRow:
+    return InvalidRow(f"objects and arrays are nested more than {MAX_DEPTH} deep")
