@@ -42,3 +42,12 @@ def redact(text: str) -> str:
         text = _LOGIN.sub(rf"\1:{HIDDEN}@", text)
     text = _TOKEN.sub(HIDDEN, _BEARER.sub(rf"\1{HIDDEN}", text))
     return _PAIR.sub(rf"\1{HIDDEN}", text)
+
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What moves or colours a terminal's cursor, reverses text or begins a new line; not the tab and the line feed."""
+
+
+def escape_controls(text: str) -> str:
+    """The text with control characters as visible escapes (`\\x1b`): a terminal or a log shows them and obeys none."""
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)

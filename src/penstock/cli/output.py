@@ -1,7 +1,7 @@
 """What commands print: tables for people, JSON for programs.
 
 In: values. Out: text on standard output. Invariant: with `--output json` there is exactly one document and nothing
-else.
+else; control characters of data, names and errors never reach the terminal, which would obey them.
 """
 
 from __future__ import annotations
@@ -17,22 +17,33 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.redaction import CONTROL, escape_controls
+
 COUNTS = ("rows", "bytes", "rows moved")
 WIDTH_OF_PAGES = 120
 WIDTH_OF_ANSWERS = 100_000
 
 
+class _EscapingConsole(Console):
+    """Rich's console; every string that is printed is shown with its control characters as escapes."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(escape_controls(text), **how)
+
+
 def console() -> Console:
     """A console as wide as the terminal, or 120 columns where there is none."""
-    return Console(width=_console_width(WIDTH_OF_PAGES), highlight=False, soft_wrap=False)
+    return _EscapingConsole(width=_console_width(WIDTH_OF_PAGES), highlight=False, soft_wrap=False)
 
 
 def errors_console() -> Console:
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _EscapingConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(document: object) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    """Print a document. JSON escapes the control characters below 32 itself, and lets the others through."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    sys.stdout.write(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -44,7 +55,7 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     """Print a query's rows; where the output is no terminal, no value is cut or wrapped."""
     names = [column["name"] for column in answer["meta"]]
     rows = [[row[name] for name in names] for row in answer["data"]]
-    page = Console(width=_console_width(WIDTH_OF_ANSWERS), highlight=False)
+    page = _EscapingConsole(width=_console_width(WIDTH_OF_ANSWERS), highlight=False)
     page.print(_build_table(names, rows, ()))
     seconds = answer["statistics"]["elapsed"]
     page.print(f"{len(rows):,} row{'s' if len(rows) != 1 else ''} in {seconds:.2f} s", style="dim")
@@ -78,9 +89,9 @@ def _build_table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts
         values = [row[position] for row in rows]
         numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
         side: Literal["left", "right"] = "right" if numeric or title in counts else "left"
-        table.add_column(Text(title), justify=side, overflow="fold")
+        table.add_column(Text(escape_controls(title)), justify=side, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_format_cell(value)) for value in row))
+        table.add_row(*(Text(escape_controls(_format_cell(value))) for value in row))
     return table
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.stepper import Stepper
 from penstock.flow.work_items import PRIORITY, WorkItem
@@ -193,7 +194,8 @@ class Scheduler:
                 self._busy.add(work.table)
                 self._under_way[work.table] = work
                 self._last[work.key] = time.monotonic()
-            self._step(work)
+            with log_context(deployment=",".join(map(str, work.deployments))):
+                self._step(work)
 
     def _next(self, thread: PoolThread) -> WorkItem | None:
         now, taken = time.monotonic(), self._busy | self._excluded

@@ -22,6 +22,7 @@ from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NoServer
 from penstock.parse.project_loader import load_folder
+from penstock.redaction import escape_controls
 
 UNDER_WAY = ("planned", "preparing", "backfilling")
 
@@ -99,9 +100,9 @@ def show_progress(events: Events, *, silent: bool) -> None:
 
 def _show_bars(events: Events, page: Console) -> None:
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[text]}"),
+        TextColumn("{task.fields[text]}", markup=False),
         TimeRemainingColumn(),
     )
     tasks: dict[str, TaskID] = {}
@@ -112,7 +113,7 @@ def _show_bars(events: Events, page: Console) -> None:
             elif kind == "progress":
                 flow = data["flow"]
                 if flow not in tasks:
-                    tasks[flow] = bars.add_task(data["name"], text="")
+                    tasks[flow] = bars.add_task(escape_controls(data["name"]), text="")
                 bars.update(tasks[flow], completed=data["rows"], total=data["of"] or None, text=_progress_text(data))
 
 

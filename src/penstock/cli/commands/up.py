@@ -6,6 +6,7 @@ errors of the server before it is ready are shown as text, never as a traceback.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from penstock.cli.output import console, print_json
 from penstock.cli.project_folder import HOME, read_server_record
 from penstock.cli.session import Session, command
 from penstock.errors import Failed
+from penstock.redaction import escape_controls
 
 SERVER_OUTPUT = "server.err"
 
@@ -39,7 +41,7 @@ def up(
     """Start the server of a project."""
     project = session.project
     if not (project / HOME).is_dir():
-        (project / HOME).mkdir()
+        (project / HOME).mkdir(mode=0o700)
     arguments = ["--project", str(project)]
     arguments += ["--port", str(port)] if port is not None else []
     arguments += ["--no-wait"] if no_wait else []
@@ -56,7 +58,9 @@ def up(
 
 
 def _start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
-    with output.open("wb") as errors:
+    # Opened for appending, so that the server can empty the file when it has become large.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    with open(os.open(output, flags, 0o600), "ab") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "penstock.serve.server.main", *arguments],
             stdin=subprocess.DEVNULL,
@@ -80,7 +84,7 @@ def _wait_until_ready(session: Session, starting: StartingServer) -> str:
     with shown as status:
         for phase in starting.phases():
             if status is not None:
-                status.update(phase)
+                status.update(escape_controls(phase))
             for notice in starting.notices():
                 report(ServerRefusal(409, notice))
     if starting.url is None:

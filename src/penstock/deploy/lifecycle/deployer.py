@@ -25,6 +25,7 @@ from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unu
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
 from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
+from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.lake.maintenance.shared_files import tables_with_deleted_rows
 from penstock.lake.read.history_slices import column_sizes
@@ -253,7 +254,8 @@ class Deployer:
 
 def _run_logged(id: int, run: Callable[[], object]) -> None:
     try:
-        run()
+        with log_context(deployment=id):
+            run()
     except ExecutionStopped:
         log.info("deployment %d stopped", id)
     except PenstockError as error:

@@ -72,13 +72,15 @@ class WorkerProcess:
     def __init__(self, home: Path, order: WorkerOrder):
         self.tables = order.tables
         self.ended = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.deploy.worker.main"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(home / "apart.log").open("ab"),
-            env={**os.environ, "PENSTOCK_FAULT": ""},
-        )
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with open(os.open(home / "apart.log", flags, 0o600), "ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "penstock.deploy.worker.main"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "PENSTOCK_FAULT": ""},
+            )
         self._send(converter.dumps(order))
 
     @property

@@ -26,6 +26,7 @@ from penstock.model.settings import Settings, secret_values
 from penstock.parse.project_loader import load_folder
 from penstock.parse.settings import SETTINGS_FILE
 from penstock.redaction import register_secrets
+from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
 from penstock.state.database import open_database
@@ -59,7 +60,8 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
     settings = _load_settings(project)
     register_secrets(secret_values(settings))
     home = project / HOME
-    home.mkdir(parents=True, exist_ok=True)
+    make_private(home)
+    create_private_files(settings)
     database = open_database(state_url(settings, home))
     lease = Lease(database)
     owner = take_folder(home, waiting, lambda: read_heartbeat(lease))

@@ -1,0 +1,30 @@
+"""What a log line is about: the request, the deployments.
+
+In: `log_context` around the work. Out: `describe_log_context`, the text that log lines begin with. Invariant: what is
+set in a thread or task is seen only there and in the threads that copy its context (as anyio's do).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_current: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("log_context", default=())
+
+
+@contextmanager
+def log_context(**names: object) -> Iterator[None]:
+    """Lines that the block logs begin with these names and values, after those of the blocks around it."""
+    kept = tuple(pair for pair in _current.get() if pair[0] not in names)
+    token = _current.set((*kept, *((name, str(value)) for name, value in names.items())))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def describe_log_context() -> str:
+    """Such as `[request=3f… deployment=4] `; empty if nothing is set."""
+    found = _current.get()
+    return f"[{' '.join(f'{name}={value}' for name, value in found)}] " if found else ""
