@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.drift_watch import Drift, drift_problems, find_drift
+from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.errors import InvalidProject
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
@@ -64,7 +65,7 @@ class World:
         self.outside.sql(statement.format(qualified_table(self.table(name))))
 
     def drifts(self, name: str) -> list[Drift]:
-        found = find_drift(self.recorded, self.core.store.deployments.list())
+        found = find_drift(self.recorded, self.core.store.deployments.in_state(*NOT_OVER))
         return [each for each in found if each.name == name]
 
     def found(self, name: str) -> list[str]:

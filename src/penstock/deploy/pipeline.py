@@ -17,8 +17,10 @@ from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
 from penstock.deploy.lifecycle.deployer import Deployer
+from penstock.deploy.lifecycle.deployment_cleanup import DeploymentCleanup
 from penstock.deploy.lifecycle.drift_watch import DriftWatch, find_drift
 from penstock.deploy.lifecycle.rollback_window import RollbackWindow
+from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.deploy.maintenance.column_materialization import ColumnMaterializer
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.queries.reader import QueryReader
@@ -92,11 +94,13 @@ class Pipeline:
         self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
         self.tokens = ApiTokens(self.database)
         self.drift = DriftWatch(
-            lambda: find_drift(core.warehouse.recorded, core.store.deployments.list()), core.warehouse.recorded.save
+            lambda: find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),
+            core.warehouse.recorded.save,
         )
         most = SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
         self.materializer = ColumnMaterializer(core, most)
         self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, self.deployer.retire)
+        self.deployment_cleanup = DeploymentCleanup(core.store.deployments, settings, self.deployer.discard)
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(CopyContext(core, self.reader, self.ingestion, folder / JOBS))
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
@@ -147,6 +151,7 @@ class Pipeline:
             PipelinePart("unfinished deployments", self.deployer.resume_unfinished),
             PipelinePart("column materializer", self.materializer.start, self.materializer.stop),
             PipelinePart("rollback window", self.rollback_window.start, self.rollback_window.stop),
+            PipelinePart("deployment cleanup", self.deployment_cleanup.start, self.deployment_cleanup.stop),
             PipelinePart("maintenance", self.maintenance.start, self.maintenance.stop),
             PipelinePart("inbox", stop=self.inbox.close),
             PipelinePart("copies", self.copies.start, self.copies.stop),

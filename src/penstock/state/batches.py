@@ -16,9 +16,10 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict
+from penstock.state.batch_keys import BatchKeys, BodyKey
 from penstock.state.database import Database
 from penstock.state.locks import take_named_lock
-from penstock.state.schema import batch_keys, batches, damaged_segments
+from penstock.state.schema import batches, damaged_segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,11 @@ _SELECT_BATCH = sa.select(*_BATCH_COLUMNS).select_from(batches.outerjoin(damaged
 
 
 class BatchLog:
-    """The batch log of every stream."""
+    """The batch log of every stream; `keys` has the idempotency keys of its bodies."""
 
     def __init__(self, database: Database):
         self._database = database
+        self.keys = BatchKeys(database)
 
     def append(  # noqa: PLR0913 - one argument a column of the log
         self,
@@ -80,7 +82,7 @@ class BatchLog:
         rows: int,
         size: int,
         received_at: datetime,
-        keys: Sequence[str] = (),
+        keys: Sequence[BodyKey] = (),
         digest: str | None = None,
     ) -> Batch:
         """Give the segment the stream's next number. `keys` are the idempotency keys it holds.
@@ -94,9 +96,7 @@ class BatchLog:
             batch = Batch(stream, _last_number(connection, stream) + 1, segment, rows, size, received_at, digest)
             values = {column.name: getattr(batch, column.name) for column in _LOG_COLUMNS}
             connection.execute(sa.insert(batches).values(values))
-            if keys:
-                rows_of_keys = [{"stream": stream, "key": key, "number": batch.number} for key in keys]
-                connection.execute(sa.insert(batch_keys), rows_of_keys)
+            self.keys.add(connection, stream, batch.number, keys)
             return batch
 
         def find(connection: Connection) -> Batch | None:
@@ -160,8 +160,8 @@ class BatchLog:
 
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
         """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a
-        time, and return them; the caller removes their files. A batch with an idempotency key, a condemned batch and
-        the last batch of the stream, which is needed to number the next one, stay in the log without a file."""
+        time, and return them; the caller removes their files. A condemned batch and the last batch of the stream, which
+        is needed to number the next one, stay in the log; their idempotency keys outlive all of them."""
         those = sa.and_(batches.c.stream == stream, batches.c.number <= upto, batches.c.segment != TRIMMED)
         young = sa.select(sa.func.min(batches.c.number)).where(those, batches.c.received_at >= received_before)
         with self._database.read() as connection:  # usually nothing is found, and no write lock is needed
@@ -175,10 +175,8 @@ class BatchLog:
             take_named_lock(connection, stream)
             inside = sa.and_(batches.c.stream == stream, batches.c.number.in_([each.number for each in found]))
             connection.execute(sa.update(batches).where(inside).values(segment=TRIMMED))
-            named = sa.select(batch_keys.c.number).where(batch_keys.c.stream == stream)
             condemned = sa.select(damaged_segments.c.number).where(damaged_segments.c.stream == stream)
-            spare = sa.and_(inside, batches.c.number.not_in(named), batches.c.number.not_in(condemned))
-            connection.execute(sa.delete(batches).where(spare))
+            connection.execute(sa.delete(batches).where(inside, batches.c.number.not_in(condemned)))
         return found
 
     def head(self, stream: str) -> int:
@@ -192,14 +190,11 @@ class BatchLog:
         with self._database.read() as connection:
             return dict(connection.execute(query).tuples().all())
 
-    def find_by_key(self, stream: str, key: str) -> Batch | None:
-        """The batch that has the rows of the call with this idempotency key."""
-        same = sa.and_(batch_keys.c.stream == batches.c.stream, batch_keys.c.number == batches.c.number)
-        query = _SELECT_BATCH.join(batch_keys, same)
-        query = query.where(batch_keys.c.stream == stream, batch_keys.c.key == key)
+    def first(self, stream: str) -> int:
+        """The lowest number in the log; 0 if the stream has no batch. Batches below it were trimmed."""
+        query = sa.select(sa.func.min(batches.c.number)).where(batches.c.stream == stream)
         with self._database.read() as connection:
-            row = connection.execute(query).one_or_none()
-        return Batch(*row) if row else None
+            return int(connection.execute(query).scalar_one() or 0)
 
     def rows_between(self, stream: str, after: int, upto: int) -> int:
         """Number of rows in the batches after `after` and up to `upto`."""

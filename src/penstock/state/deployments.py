@@ -1,25 +1,40 @@
 """The deployments: every version of the project, with its plan, manifest and state.
 
-In: a plan with its manifest, and changes of state. Out: `Deployment` values. Invariant: a state changes only if the
-current one is among those that the caller expects; otherwise nothing is written.
+In: a plan with its manifest, and changes of state. Out: `Deployment` values; for lists, `DeploymentRecord`s. Invariant:
+a state changes only if the current one is among those that the caller expects; otherwise nothing is written. A manifest
+is read and decoded once for each of its revisions: the cost of a call does not grow with the number of deployments.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from penstock.errors import Conflict, NotFound
-from penstock.model.deployment import RUNNING, Deployment, DeploymentState
+from penstock.model.deployment import RUNNING, Deployment, DeploymentRecord, DeploymentState
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
 from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
 from penstock.state.schema import deployments, journal
+
+MOST_LISTED = 1_000
+"""The most deployments that a list has: the newest ones."""
+MOST_CACHED = 16
+"""Revisions of deployments whose contents are kept in memory: those that run, and a few more."""
+_RECORD_COLUMNS = tuple(
+    deployments.c[name]
+    for name in (
+        *("id", "name", "state", "base", "created_at", "updated_at", "error", "paused"),
+        *("rows_moved", "bytes_moved"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +48,22 @@ class StateMove:
     """The new state."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """The large parts of a deployment."""
+
+    files: Mapping[str, str]
+    plan: Mapping[str, object]
+    manifest: Manifest
+
+
 class Deployments:
-    """The table of deployments."""
+    """The table of deployments. Thread-safe."""
 
     def __init__(self, database: Database):
         self._database = database
+        self._cached: dict[tuple[int, int], _Contents] = {}
+        self._guard = threading.Lock()
 
     def create(  # noqa: PLR0913 - one argument a part of the record
         self,
@@ -59,22 +85,50 @@ class Deployments:
             "files": dict(files),
             "plan": dict(plan),
             "manifest": manifest_to_json(manifest),
+            "rows_moved": plan.get("rows_moved"),
+            "bytes_moved": plan.get("bytes_moved"),
         }
         with self._database.write() as connection:
-            row = connection.execute(sa.insert(deployments).values(values).returning(deployments)).one()
+            row = connection.execute(sa.insert(deployments).values(values).returning(deployments.c.id)).one()
             for ordinal, step in enumerate(steps):
                 entry = {"deployment": row.id, "ordinal": ordinal, "step": step}
                 connection.execute(sa.insert(journal).values(entry))
-        return _parse_row(row)
+            return _load_deployment(connection, row.id)
 
     def get(self, number: int) -> Deployment:
         """The deployment of this number. Raises NotFound."""
-        with self._database.read() as connection:
-            return _load_deployment(connection, number)
+        found = self._where(deployments.c.id == number)
+        if not found:
+            raise _not_found(number)
+        return found[0]
 
-    def list(self) -> tuple[Deployment, ...]:
-        """All deployments, newest first."""
-        return self._where(sa.true())
+    def record(self, number: int) -> DeploymentRecord:
+        """The deployment of this number without its contents. Raises NotFound."""
+        found = self._records(deployments.c.id == number, 1)
+        if not found:
+            raise _not_found(number)
+        return found[0]
+
+    def list(self, limit: int = MOST_LISTED) -> tuple[DeploymentRecord, ...]:
+        """The latest deployments, newest first."""
+        return self._records(sa.true(), limit)
+
+    def newest(self) -> int:
+        """The number of the newest deployment, 0 if there is none."""
+        with self._database.read() as connection:
+            return int(connection.execute(sa.select(sa.func.max(deployments.c.id))).scalar_one() or 0)
+
+    def find_by_name(self, name: str) -> DeploymentRecord | None:
+        """The newest deployment of this name."""
+        return next(iter(self._records(deployments.c.name == name, 1)), None)
+
+    def records_in_state(self, state: DeploymentState) -> tuple[DeploymentRecord, ...]:
+        """The deployments in a state without their contents, newest first."""
+        return self._records(deployments.c.state == state, MOST_LISTED)
+
+    def newest_in_state(self, state: DeploymentState) -> DeploymentRecord | None:
+        """The newest deployment in a state."""
+        return next(iter(self._records(deployments.c.state == state, 1)), None)
 
     def running(self) -> tuple[Deployment, ...]:
         """The deployments whose flows run, newest first."""
@@ -119,7 +173,7 @@ class Deployments:
 
         Raises NotFound, Conflict if the deployment is not being prepared.
         """
-        values = {"manifest": manifest_to_json(manifest)}
+        values = {"manifest": manifest_to_json(manifest), "revision": deployments.c.revision + 1}
         with self._database.write() as connection:
             apply_move(connection, StateMove(number, ("preparing",), "backfilling"))
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
@@ -130,17 +184,84 @@ class Deployments:
         materialized columns), in one transaction, so that no change undoes another. Raises NotFound."""
         with self._database.write() as connection:
             # Locked, since two concurrent changes would begin from the same manifest and one would be lost.
-            before = _parse_row(_fetch_row(connection, _select_by_id(number).with_for_update(key_share=True), number))
-            manifest = manifest_to_json(change(before.manifest))
-            values = {"manifest": manifest, "updated_at": datetime.now(timezone.utc)}
+            before = connection.execute(_select_contents(number).with_for_update(key_share=True)).one_or_none()
+            if before is None:
+                raise _not_found(number)
+            values = {
+                "manifest": manifest_to_json(change(manifest_from_json(before.manifest))),
+                "revision": before.revision + 1,
+                "updated_at": datetime.now(timezone.utc),
+            }
             connection.execute(sa.update(deployments).where(deployments.c.id == number).values(values))
             return _load_deployment(connection, number)
 
-    def _where(self, condition: sa.ColumnElement[bool]) -> tuple[Deployment, ...]:
-        query = sa.select(deployments).where(condition).order_by(deployments.c.id.desc())
+    def unswept(self) -> tuple[Deployment, ...]:
+        """The deployments of which something may be left in the lake, as of one moment, newest first."""
+        return self._where(sa.not_(deployments.c.swept))
+
+    def mark_swept(self, numbers: Collection[int]) -> None:
+        """Record that nothing is left of these deployments but their records: what they made was dropped, or belongs
+        to others too. A step that begins later takes the mark back (`Journal.mark`)."""
+        if numbers:
+            with self._database.write() as connection:
+                connection.execute(sa.update(deployments).where(deployments.c.id.in_(numbers)).values(swept=True))
+
+    def remove_swept(self, before: datetime, most: int) -> int:
+        """Remove up to `most` of the swept deployments that changed last before a time, with their journals. Returns
+        how many. The newest deployment stays, since the next number follows it, and so does one that a deployment which
+        is not swept was planned against."""
+        bases = sa.select(deployments.c.base).where(sa.not_(deployments.c.swept), deployments.c.base.is_not(None))
+        newest = sa.select(sa.func.max(deployments.c.id)).scalar_subquery()
+        old = sa.and_(deployments.c.swept, deployments.c.updated_at < before, deployments.c.id != newest)
+        query = sa.select(deployments.c.id).where(old, deployments.c.id.not_in(bases)).order_by(deployments.c.id)
         with self._database.read() as connection:
-            rows = connection.execute(query).all()
-        return tuple(map(_parse_row, rows))
+            if not (numbers := connection.execute(query.limit(most)).scalars().all()):
+                return 0
+        with self._database.write() as connection:
+            connection.execute(sa.delete(journal).where(journal.c.deployment.in_(numbers)))
+            connection.execute(sa.delete(deployments).where(deployments.c.id.in_(numbers)))
+        return len(numbers)
+
+    def table_ids(self) -> frozenset[str]:
+        """The physical tables that any deployment names, also one that has ended. Reads every manifest, one after the
+        other, but decodes none."""
+        found: set[str] = set()
+        query = sa.select(deployments.c.manifest).execution_options(yield_per=1)
+        with self._database.read() as connection:
+            for text in connection.execute(query).scalars():
+                found.update(table["id"] for table in orjson.loads(text).get("tables", ()))
+        return frozenset(found)
+
+    def _records(self, condition: sa.ColumnElement[bool], limit: int) -> tuple[DeploymentRecord, ...]:
+        query = sa.select(*_RECORD_COLUMNS).where(condition).order_by(deployments.c.id.desc()).limit(limit)
+        with self._database.read() as connection:
+            return tuple(DeploymentRecord(*row) for row in connection.execute(query))
+
+    def _where(self, *conditions: sa.ColumnElement[bool]) -> tuple[Deployment, ...]:
+        """The deployments that meet the conditions, newest first. Contents that are cached are not read again."""
+        small = [column for column in _RECORD_COLUMNS if column.name not in ("rows_moved", "bytes_moved")]
+        query = sa.select(*small, deployments.c.revision).where(*conditions).order_by(deployments.c.id.desc())
+        with self._database.read() as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+            contents = [self._contents(connection, row["id"], row.pop("revision")) for row in rows]
+        # One that was removed in between is left out.
+        return tuple(_assemble(row, each) for row, each in zip(rows, contents, strict=True) if each is not None)
+
+    def _contents(self, connection: Connection, number: int, revision: int) -> _Contents | None:
+        with self._guard:
+            known = self._cached.pop((number, revision), None)
+            if known is not None:
+                self._cached[number, revision] = known
+                return known
+        found = connection.execute(_select_contents(number)).one_or_none()
+        if found is None:
+            return None
+        contents = _parse_contents(found)
+        with self._guard:
+            self._cached[number, found.revision] = contents
+            while len(self._cached) > MOST_CACHED:
+                self._cached.pop(next(iter(self._cached)))
+        return contents
 
 
 def apply_move(connection: Connection, move: StateMove, error: Mapping[str, object] | None = None) -> None:
@@ -150,26 +271,38 @@ def apply_move(connection: Connection, move: StateMove, error: Mapping[str, obje
         values["error"] = dict(error)
     statement = sa.update(deployments).where(deployments.c.id == move.deployment, deployments.c.state.in_(move.of))
     if connection.execute(statement.values(values)).rowcount != 1:
-        found = _load_deployment(connection, move.deployment)
+        query = sa.select(deployments.c.state).where(deployments.c.id == move.deployment)
+        state = connection.execute(query).scalar_one_or_none()
+        if state is None:
+            raise _not_found(move.deployment)
         allowed = " or ".join(sorted(move.of))
-        raise Conflict(f"deployment {found.id} is {found.state}; only one that is {allowed} can become {move.to}")
+        raise Conflict(f"deployment {move.deployment} is {state}; only one that is {allowed} can become {move.to}")
 
 
 def _load_deployment(connection: Connection, number: int) -> Deployment:
-    return _parse_row(_fetch_row(connection, _select_by_id(number), number))
-
-
-def _select_by_id(number: int) -> sa.Select[Any]:
-    return sa.select(deployments).where(deployments.c.id == number)
-
-
-def _fetch_row(connection: Connection, query: sa.Select[Any], number: int) -> sa.Row[Any]:
+    """A deployment as the transaction of the caller sees it: not cached, since that transaction may be undone."""
+    query = sa.select(deployments).where(deployments.c.id == number)
     row = connection.execute(query).one_or_none()
     if row is None:
-        raise NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` lists them")
-    return row
+        raise _not_found(number)
+    small = {column.name: getattr(row, column.name) for column in _RECORD_COLUMNS}
+    return _assemble(
+        {name: value for name, value in small.items() if not name.endswith("_moved")}, _parse_contents(row)
+    )
 
 
-def _parse_row(row: sa.Row[Any]) -> Deployment:
-    values = dict(row._mapping)
-    return Deployment(**(values | {"manifest": manifest_from_json(values["manifest"])}))
+def _not_found(number: int) -> NotFound:
+    return NotFound(f"there is no deployment {number}", hint="`penstock deployment ls` lists them")
+
+
+def _select_contents(number: int) -> sa.Select[Any]:
+    columns = [deployments.c[name] for name in ("files", "plan", "manifest", "revision")]
+    return sa.select(*columns).where(deployments.c.id == number)
+
+
+def _parse_contents(row: sa.Row[Any]) -> _Contents:
+    return _Contents(row.files, row.plan, manifest_from_json(row.manifest))
+
+
+def _assemble(values: Mapping[str, Any], contents: _Contents) -> Deployment:
+    return Deployment(**values, files=contents.files, plan=contents.plan, manifest=contents.manifest)

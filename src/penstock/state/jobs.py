@@ -51,6 +51,12 @@ class Job:
         return self.state in OPEN_STATES
 
 
+def job_key_prefix(job: Job) -> str:
+    """The beginning of the idempotency keys of a job's parts, which no other job has ever used: job numbers are used
+    again after trimming."""
+    return f"job {job.id} of {job.created_at.isoformat()}"
+
+
 class Jobs:
     """The jobs of one state store."""
 
@@ -94,12 +100,11 @@ class Jobs:
         with self._database.read() as connection:
             return tuple(Job(*row) for row in connection.execute(query))
 
-    def oldest_open(self) -> Job | None:
-        """The oldest job that has not ended."""
-        query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN_STATES)).order_by(jobs.c.id).limit(1)
+    def open_jobs(self) -> tuple[Job, ...]:
+        """The jobs that have not ended, oldest first."""
+        query = sa.select(*jobs.c).where(jobs.c.state.in_(OPEN_STATES)).order_by(jobs.c.id)
         with self._database.read() as connection:
-            row = connection.execute(query).one_or_none()
-        return Job(*row) if row is not None else None
+            return tuple(Job(*row) for row in connection.execute(query))
 
     def has_open_job(self, pipe: str) -> bool:
         """Whether the pipe has a job that has not ended."""

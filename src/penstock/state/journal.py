@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from penstock.errors import Conflict
 from penstock.state.database import Database
-from penstock.state.schema import journal
+from penstock.state.schema import deployments, journal
 
 StepMark: TypeAlias = Literal["waiting", "intended", "done", "undone"]
 MAY_FOLLOW: dict[StepMark, tuple[StepMark, ...]] = {
@@ -53,6 +53,9 @@ class Journal:
             if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != 1:
                 now = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none() or "unknown"
                 raise Conflict(f"step {ordinal} of deployment {deployment} cannot change from {now} to {mark}")
+            if mark == "intended":  # it may leave something in the lake, also if the deployment is discarded meanwhile
+                swept = sa.and_(deployments.c.id == deployment, deployments.c.swept)
+                connection.execute(sa.update(deployments).where(swept).values(swept=False))
 
     def entries(self, deployment: int) -> tuple[JournalEntry, ...]:
         """The entries of a deployment in the order of its steps."""

@@ -12,8 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-MAX_ROW_ID = 2**31 - 1
-"""The greatest row id: the maximum of Postgres' INTEGER."""
+MAX_ROW_ID = 2**63 - 1
+"""The greatest row id: the maximum of BIGINT."""
+ROW_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""Numbers of rows: an INTEGER of Postgres has 32 bits; one of SQLite has 64, and only it numbers rows by itself."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -36,10 +38,10 @@ METADATA = sa.MetaData()
 deployments = sa.Table(
     "deployments",
     METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", ROW_ID, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("base", sa.Integer),
+    sa.Column("base", ROW_ID),
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("updated_at", UtcDateTime, nullable=False),
     sa.Column("files", sa.JSON, nullable=False),
@@ -47,22 +49,27 @@ deployments = sa.Table(
     sa.Column("manifest", sa.Text, nullable=False),
     sa.Column("error", sa.JSON(none_as_null=True)),
     sa.Column("paused", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("revision", ROW_ID, nullable=False, server_default="0"),
+    sa.Column("rows_moved", sa.BigInteger),
+    sa.Column("bytes_moved", sa.BigInteger),
+    sa.Column("swept", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("deployments_state", "state"),
+    sa.Index("deployments_name", "name"),
 )
 
 pointer = sa.Table(
     "pointer",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("live", sa.Integer, sa.ForeignKey("deployments.id")),
-    sa.Column("previous", sa.Integer, sa.ForeignKey("deployments.id")),
-    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("live", ROW_ID, sa.ForeignKey("deployments.id")),
+    sa.Column("previous", ROW_ID, sa.ForeignKey("deployments.id")),
+    sa.Column("version", ROW_ID, nullable=False),
 )
 
 journal = sa.Table(
     "journal",
     METADATA,
-    sa.Column("deployment", sa.Integer, sa.ForeignKey("deployments.id"), primary_key=True),
+    sa.Column("deployment", ROW_ID, sa.ForeignKey("deployments.id"), primary_key=True),
     sa.Column("ordinal", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("state", sa.String(8), nullable=False, server_default="waiting"),
@@ -86,6 +93,9 @@ batch_keys = sa.Table(
     sa.Column("stream", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("digest", sa.String(64)),
+    sa.Column("used_at", UtcDateTime, nullable=False),
+    sa.Index("batch_keys_used_at", "used_at"),
 )
 
 tokens = sa.Table(
@@ -100,11 +110,11 @@ tokens = sa.Table(
 operations = sa.Table(
     "operations",
     METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", ROW_ID, primary_key=True),
     sa.Column("timestamp", UtcDateTime, nullable=False),
     sa.Column("event_type", sa.Text, nullable=False),
     sa.Column("datasource_name", sa.Text, nullable=False),
-    sa.Column("deployment_id", sa.Integer),
+    sa.Column("deployment_id", ROW_ID),
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("elapsed_time", sa.Float, nullable=False),
     sa.Column("rows", sa.BigInteger, nullable=False),
@@ -156,7 +166,7 @@ damaged_segments = sa.Table(
 jobs = sa.Table(
     "jobs",
     METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("id", ROW_ID, primary_key=True),
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("pipe", sa.Text, nullable=False),
     sa.Column("datasource", sa.Text, nullable=False),
@@ -165,7 +175,7 @@ jobs = sa.Table(
     sa.Column("due_at", UtcDateTime),
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("updated_at", UtcDateTime, nullable=False),
-    sa.Column("deployment", sa.Integer),
+    sa.Column("deployment", ROW_ID),
     sa.Column("stream", sa.Text),
     sa.Column("rows", sa.BigInteger),
     sa.Column("error", sa.JSON(none_as_null=True)),

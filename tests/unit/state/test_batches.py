@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Conflict
+from penstock.state.batch_keys import BodyKey, UsedKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.schema import batches as table
@@ -32,11 +33,11 @@ def test_numbers_grow_by_one_in_each_stream(database: Database) -> None:
 
 def test_a_batch_reads_back_equal_in_another_process(store_url: str) -> None:
     first = open_database(store_url)
-    made = BatchLog(first).append("d", "d/a.ndjson", 3, 42, NOW, ["key"])
+    made = BatchLog(first).append("d", "d/a.ndjson", 3, 42, NOW, [BodyKey("key")])
     first.close()
     second = open_database(store_url)
     assert BatchLog(second).read_after("d", 0, 10, 1000) == (made,)
-    assert BatchLog(second).find_by_key("d", "key") == made
+    assert BatchLog(second).keys.find("d", ["key"]) == {"key": UsedKey("key", 1, None)}
     assert made == Batch("d", 1, "d/a.ndjson", 3, 42, NOW)
     second.close()
 
@@ -63,12 +64,12 @@ def test_what_follows_is_within_the_limits_and_at_least_one(
 
 def test_a_key_belongs_to_one_batch_of_its_stream(database: Database) -> None:
     batches = BatchLog(database)
-    batches.append("d", "d/1", 1, 1, NOW, ["k", "l"])
+    batches.append("d", "d/1", 1, 1, NOW, [BodyKey("k"), BodyKey("l")])
     with pytest.raises(Conflict):
-        batches.append("d", "d/2", 1, 1, NOW, ["k"])
+        batches.append("d", "d/2", 1, 1, NOW, [BodyKey("k")])
     assert batches.head("d") == 1
-    assert batches.append("e", "e/1", 1, 1, NOW, ["k"]).number == 1
-    assert batches.find_by_key("d", "unknown") is None
+    assert batches.append("e", "e/1", 1, 1, NOW, [BodyKey("k")]).number == 1
+    assert batches.keys.find("d", ["unknown"]) == {}
 
 
 def test_rows_between(database: Database) -> None:

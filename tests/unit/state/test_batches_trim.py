@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.state.batches import TRIMMED, BatchesTrimmed, BatchLog
+from penstock.state.batch_keys import BodyKey, UsedKey
+from penstock.state.batches import BatchesTrimmed, BatchLog
 from penstock.state.database import open_database
 from penstock.state.operations import Operation, OperationsLog
 
@@ -18,7 +19,7 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 def batches(tmp_path: Path) -> BatchLog:
     log = BatchLog(open_database(f"sqlite:///{tmp_path / 'state.db'}"))
     for number in range(1, 7):
-        keys = ("k",) if number == 2 else ()
+        keys = (BodyKey("k"),) if number == 2 else ()
         log.append("s", f"s/{number}", 1, 10, NOW + timedelta(hours=number), keys)
     log.append("other", "other/1", 1, 10, NOW)
     return log
@@ -43,11 +44,10 @@ def test_a_table_that_needs_them_is_not_filled_with_a_part(batches: BatchLog) ->
             batches.read_after("s", after, 100, 10**6)
 
 
-def test_a_key_is_known_for_ever(batches: BatchLog) -> None:
+def test_a_key_outlives_the_rows_of_its_batch(batches: BatchLog) -> None:
     batches.trim("s", 4, NOW + timedelta(days=1), 100)
-    known = batches.find_by_key("s", "k")
-    assert known is not None
-    assert (known.number, known.segment) == (2, TRIMMED)
+    assert batches.keys.find("s", ["k"]) == {"k": UsedKey("k", 2, None)}
+    assert batches.first("s") == 5
 
 
 def test_the_last_batch_stays_and_so_do_the_young_with_all_after_them(batches: BatchLog) -> None:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from penstock.errors import Unavailable
 from penstock.state import database as module
+from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
@@ -67,10 +68,10 @@ def test_a_store_that_stays_away_is_said(store: Database, postgres: Postgres, mo
         with pytest.raises(Unavailable, match="does not answer"):
             BatchLog(store).heads()
         with pytest.raises(Unavailable, match="does not answer"):
-            BatchLog(store).append("d", "d/1", 1, 1, NOW, ["k"])
+            BatchLog(store).append("d", "d/1", 1, 1, NOW, [BodyKey("k")])
     finally:
         postgres.start()
-    assert BatchLog(store).append("d", "d/2", 1, 1, NOW, ["k"]).number == 1
+    assert BatchLog(store).append("d", "d/2", 1, 1, NOW, [BodyKey("k")]).number == 1
 
 
 def test_a_server_that_dies_within_a_transaction_leaves_nothing_of_it(store: Database, postgres: Postgres) -> None:
@@ -88,9 +89,9 @@ def test_a_server_that_dies_within_a_transaction_leaves_nothing_of_it(store: Dat
 
 
 @pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
-@pytest.mark.parametrize("keys", [(), ("k",)])
+@pytest.mark.parametrize("keys", [(), (BodyKey("k"),)])
 def test_a_commit_whose_answer_is_lost_is_made_once(
-    far: Database, proxy: PostgresProxy, cut: Cut, keys: tuple[str, ...]
+    far: Database, proxy: PostgresProxy, cut: Cut, keys: tuple[BodyKey, ...]
 ) -> None:
     batches = BatchLog(far)
     batches.append("d", "d/1", 1, 1, NOW)
@@ -122,10 +123,10 @@ def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, post
         while not over.is_set():
             key = f"{writer}/{number}"
             try:
-                batch = batches.append("d", f"d/{key}", 1, 1, NOW, [key])
+                batch = batches.append("d", f"d/{key}", 1, 1, NOW, [BodyKey(key)])
             except Unavailable:
-                found = batches.find_by_key("d", key)
-                batch = found or batches.append("d", f"d/{key}", 1, 1, NOW, [key])
+                found = batches.find("d", f"d/{key}")
+                batch = found or batches.append("d", f"d/{key}", 1, 1, NOW, [BodyKey(key)])
             acknowledged.append((f"d/{key}", batch.number))
             number += 1
 

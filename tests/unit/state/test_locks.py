@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from penstock.errors import Conflict, Fenced
 from penstock.model.manifest import Manifest, Table
+from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
@@ -108,7 +109,7 @@ def test_of_tokens_with_one_name_one_is_made(database: Database) -> None:
 
 def test_of_appends_with_one_key_one_is_kept(database: Database) -> None:
     batches = BatchLog(database)
-    raised = at_once(*[lambda n=n: batches.append("d", f"d/{n}", 1, 1, NOW, ["k"]) for n in range(6)])
+    raised = at_once(*[lambda n=n: batches.append("d", f"d/{n}", 1, 1, NOW, [BodyKey("k")]) for n in range(6)])
     assert [type(each) for each in raised] == [Conflict] * 5
     assert batches.heads() == {"d": 1}
 

@@ -2,7 +2,8 @@
 
 In: a copy's name and parameters, or the time of its schedule. Out: a `Job`. Invariant: all rows of a job are on disk
 before the first is appended, and each part is appended under an idempotency key of its own; so a job whose rows were
-read is finished after any crash without a row lost or doubled, and any other job has appended nothing.
+read is finished after any crash without a row lost or doubled, and any other job has appended nothing. A job that
+cannot go on waits aside, and the others go on.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.flow.inbox.segments import sync_folder
 from penstock.lake.spark.cancellation import WorkCancelled
+from penstock.lake.spark.errors import explain_error
 from penstock.processes import has_ended
-from penstock.state.jobs import Job, JobState
+from penstock.state.jobs import OPEN_STATES, Job, JobState, job_key_prefix
 from penstock.state.operations import Operation
 from penstock.template.render_frame import ListParameter, Parameter
 
@@ -35,6 +37,10 @@ LOOK, PAUSE = 0.5, 1.0
 READING: tuple[JobState, ...] = ("reading",)
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
+MOST_ATTEMPTS = 8
+"""A job fails once its run ended in this many unexpected errors in a row."""
+LONGEST_WAIT = 60.0
+"""The longest wait, in seconds, before a job that could not go on is tried again; the waits double."""
 SHOWN_WITHIN = 60.0
 """A job is done when its rows can be queried, or this many seconds after they were appended."""
 log = logging.getLogger("penstock.deploy")
@@ -51,14 +57,26 @@ class CopyContext:
     """Where rows that were read wait until they are appended; every server of the warehouse can see it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A job that could not go on."""
+
+    attempts: int
+    """The runs in a row that ended without progress."""
+    again: float
+    """When it is tried again, in seconds of the monotonic clock."""
+
+
 class CopyJobs(PeriodicTask):
-    """Runs one job at a time, the oldest first. A job that `stop` interrupts continues after the next start."""
+    """Runs one job at a time, the oldest first of those that can go on. A job that `stop` interrupts continues after
+    the next start."""
 
     def __init__(self, context: CopyContext):
         super().__init__("copies", LOOK)
         self._context = context
         self._cancelled = threading.Event()
         self._reading = 0
+        self._held: dict[int, _Held] = {}
 
     def start(self) -> None:
         """Start, and continue the jobs that were running when the server ended."""
@@ -68,9 +86,22 @@ class CopyJobs(PeriodicTask):
 
     def run_once(self) -> None:
         """Run the waiting jobs. If the state store or the disk fails for a while, the next run tries again."""
-        while not self._stop.is_set() and (job := self._context.core.store.jobs.oldest_open()) is not None:
+        while not self._stop.is_set() and (job := self._next_job()) is not None:
             with suppress(WorkCancelled):
                 self._run_job(job)
+
+    def _next_job(self) -> Job | None:
+        """The oldest job that can go on now."""
+        waiting, now = self._context.core.store.jobs.open_jobs(), time.monotonic()
+        self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
+        return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
+
+    def _hold(self, job: Job) -> int:
+        """Let other jobs go first for a while, longer each time. Returns how often in a row."""
+        attempts = self._held[job.id].attempts + 1 if job.id in self._held else 1
+        wait = min(PAUSE * 2.0 ** (attempts - 1), LONGEST_WAIT)
+        self._held[job.id] = _Held(attempts, time.monotonic() + wait)
+        return attempts
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """Create a job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
@@ -79,8 +110,8 @@ class CopyJobs(PeriodicTask):
         return self._context.core.store.jobs.create("copy", pipe, target, stored)
 
     def cancel(self, id: int) -> Job:
-        """Cancel a job. Raises NotFound, and Conflict if it has ended or rows of it may be appended already."""
-        cancelled = self._context.core.store.jobs.move(id, ("waiting", "reading"), "cancelled")
+        """Cancel a job. Rows of it that were appended already stay. Raises NotFound, and Conflict if it has ended."""
+        cancelled = self._context.core.store.jobs.move(id, OPEN_STATES, "cancelled")
         if id == self._reading:
             self._cancelled.set()
         return cancelled
@@ -104,9 +135,27 @@ class CopyJobs(PeriodicTask):
             if job.state != "appending":
                 job = self._read_rows(job, path)
             self._append_rows(job, path)
+        except (WorkCancelled, Unavailable):
+            raise
+        except _Later as later:
+            log.warning("job %d waits: %s", job.id, later.error.message)
+            self._hold(job)
+            return
         except _JobOver as over:
             log.info("job %d: %s", job.id, over)
+        except Exception as error:
+            if self._hold(job) < MOST_ATTEMPTS:
+                log.warning("job %d could not go on and is tried again", job.id, exc_info=error)
+                return
+            log.error("job %d fails: %d attempts ended in an error", job.id, MOST_ATTEMPTS, exc_info=error)
+            self._give_up(job, error)
         path.unlink(missing_ok=True)
+
+    def _give_up(self, job: Job, error: Exception) -> None:
+        """End a job whose runs keep failing in a way that is not the fault of its query."""
+        shown = error if isinstance(error, PenstockError) else Failed(explain_error(error))
+        with suppress(Conflict):  # it was cancelled meanwhile
+            self._fail_job(job, shown)
 
     def _read_rows(self, job: Job, path: Path) -> Job:
         """Write the rows of a job to disk; returns the job. Raises _JobOver, WorkCancelled."""
@@ -173,23 +222,32 @@ class CopyJobs(PeriodicTask):
             raise _JobOver(message)
         batch = 0
         for number, lines in enumerate(_split_rows(path)):
-            batch = self._append_part(job, f"{_idempotency_key(job)} part {number}", lines)
+            batch = self._append_part(job, f"{job_key_prefix(job)} part {number}", lines)
+            self._held.pop(job.id, None)  # it goes on
             crash_point("copy.appended")
         self._wait_until_queryable(job, batch)
+        try:
+            self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
+        except Conflict as error:
+            raise _JobOver("it was cancelled after all its rows were appended") from error
         self._log_operation(job, "ok", None)
-        self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
 
     def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
-        """Append a part once; returns its batch number. Waits while the inbox is full or unavailable. Raises
-        WorkCancelled."""
-        while True:
+        """Append a part once; returns its batch number. Raises _Later while the inbox is full or unavailable, _JobOver
+        if the job was cancelled, WorkCancelled."""
+        jobs = self._context.core.store.jobs
+        if self._stop.is_set():
+            raise WorkCancelled
+        if not jobs.get(job.id).is_open:
+            raise _JobOver("it was cancelled; parts that were appended before stay")
+        try:
+            return self._context.ingestion.append_lines(_stream_name(job), lines, key)
+        except (Overloaded, StorageFull, Unavailable) as error:
             try:
-                return self._context.ingestion.append_lines(_stream_name(job), lines, key)
-            except (Overloaded, StorageFull, Unavailable) as error:
-                log.warning("job %d waits: %s", job.id, error.message)
-                self._context.core.store.jobs.move(job.id, APPENDING, "appending", error=error.as_json())
-            if self._stop.wait(PAUSE):
-                raise WorkCancelled
+                jobs.move(job.id, APPENDING, "appending", error=error.as_json())
+            except Conflict as cancelled:
+                raise _JobOver("it was cancelled; parts that were appended before stay") from cancelled
+            raise _Later(error) from error
 
     def _wait_until_queryable(self, job: Job, batch: int) -> None:
         """Wait until the last batch can be queried, at most SHOWN_WITHIN seconds. Raises WorkCancelled."""
@@ -209,6 +267,14 @@ class CopyJobs(PeriodicTask):
         )
 
 
+class _Later(Exception):
+    """Raised inside a run when the job must wait for room in the inbox, or for the state store."""
+
+    def __init__(self, error: PenstockError):
+        super().__init__(error.message)
+        self.error = error
+
+
 class _JobOver(Exception):
     """Raised inside a run when the job has ended and nothing is left to do for it."""
 
@@ -216,12 +282,6 @@ class _JobOver(Exception):
 def _stream_name(job: Job) -> str:
     assert job.stream is not None, "a job has a stream once its rows are read"
     return job.stream
-
-
-def _idempotency_key(job: Job) -> str:
-    """A key that no other job has ever used: job numbers are reused after trimming, but the inbox keeps keys for
-    ever."""
-    return f"job {job.id} of {job.created_at.isoformat()}"
 
 
 def _split_rows(path: Path) -> Iterator[list[bytes]]:

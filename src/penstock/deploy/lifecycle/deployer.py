@@ -20,7 +20,7 @@ from penstock.deploy.lifecycle.drift_watch import drift_problems, find_drift
 from penstock.deploy.lifecycle.executor import ExecutionStopped, execute_steps, is_unfinished
 from penstock.deploy.lifecycle.forward_row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_to_json
-from penstock.deploy.lifecycle.states import OVER, PAUSABLE
+from penstock.deploy.lifecycle.states import NOT_OVER, OVER, PAUSABLE, UNFINISHED
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
@@ -67,8 +67,7 @@ class Deployer:
         """Plan the project, save the deployment and start it. If `options.check` is set or nothing changed, nothing is
         saved, and the answer has the id 0. Raises InvalidProject with all problems."""
         with self._planning:
-            newest = max((each.id for each in self._core.store.deployments.list()), default=0)
-            plan = self._make_plan(files, f"d{newest + 1}", options)
+            plan = self._make_plan(files, f"d{self._core.store.deployments.newest() + 1}", options)
             shown = {**plan_to_json(plan), "auto_promote": options.promote}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             shown |= {"problems": [problem.as_json() for problem in problems]}
@@ -80,10 +79,11 @@ class Deployer:
 
     def resume_unfinished(self) -> None:
         """After a start: continue the deployments that were being carried out or undone, and drop unused tables."""
-        for deployment in self._core.store.deployments.list():
+        for deployment in self._core.store.deployments.in_state(*UNFINISHED, "ready"):
             if is_unfinished(self._core.store, deployment):
                 self._start_thread(deployment.id)
-            elif deployment.state == "discarded" and not is_undone(self._core.store, deployment):
+        for deployment in self._core.store.deployments.unswept():
+            if deployment.state == "discarded" and not is_undone(self._core.store, deployment):
                 undo_steps(self._core, deployment)
         drop_unused_tables(self._core)
         drop_unused_tags(self._core.store, self._core.warehouse)
@@ -130,7 +130,8 @@ class Deployer:
 
     def clean_up_unread(self, id: int) -> None:
         """Drop the tables of a deployment that no query reads any more, if it is retired or discarded."""
-        if self._core.store.deployments.get(id).state in OVER:
+        running = self._core.board.running.deployments
+        if all(each.id != id for each in running) and self._core.store.deployments.record(id).state in OVER:
             threading.Thread(
                 target=_run_logged, args=(id, lambda: drop_unused_tables(self._core)), name="sweep", daemon=True
             ).start()
@@ -178,7 +179,8 @@ class Deployer:
 
     def _check_drift(self, plan: Plan) -> tuple[Problem, ...]:
         """Changes of tables from outside Penstock. Raises InvalidProject if the plan would use a damaged table."""
-        found = drift_problems(find_drift(self._core.warehouse.recorded, self._core.store.deployments.list()), plan)
+        drift = find_drift(self._core.warehouse.recorded, self._core.store.deployments.in_state(*NOT_OVER))
+        found = drift_problems(drift, plan)
         _raise_errors([*plan.problems, *found])
         return found
 
@@ -213,10 +215,9 @@ class Deployer:
     def _physical_columns(self) -> dict[str, tuple[str, ...]]:
         """By table, the physical columns that any deployment which is not retired or discarded may have made."""
         columns: dict[str, tuple[str, ...]] = {}
-        for deployment in self._core.store.deployments.list():
-            if deployment.state not in OVER:
-                for table in deployment.manifest.tables:
-                    columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)
+        for deployment in self._core.store.deployments.in_state(*NOT_OVER):
+            for table in deployment.manifest.tables:
+                columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)
         return columns
 
     def _save(

@@ -60,8 +60,8 @@ class Drift:
 
 
 def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> tuple[Drift, ...]:
-    """The drift of all tables of running deployments, sorted by table. `everything` are all deployments, also those
-    that have ended."""
+    """The drift of all tables of running deployments, sorted by table. `everything` are the deployments that need their
+    tables, also those that failed."""
     running = [each for each in everything if each.state in RUNNING]
     found: list[Drift] = []
     for table in sorted({table.id for each in running for table in each.manifest.tables}):

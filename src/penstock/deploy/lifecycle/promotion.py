@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.drift_watch import find_drift, refuse_drifted
-from penstock.deploy.lifecycle.states import only_state, states_before
+from penstock.deploy.lifecycle.states import NOT_OVER, only_state, states_before
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
@@ -128,7 +128,7 @@ def _check_tables(core: Core, to: Deployment) -> None:
     """Raises Conflict if drift has stopped tables of the version to switch to that the live version does not use."""
     live = core.board.live()
     refuse_drifted(
-        find_drift(core.warehouse.recorded, core.store.deployments.list()),
+        find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),
         to.manifest,
         live.manifest if live else Manifest(),
     )

@@ -26,6 +26,9 @@ promoted and to `ready` when it is rolled back: it still gets every row and can 
 OVER: tuple[DeploymentState, ...] = ("retired", "discarded")
 """The states of a deployment that has ended and no longer needs its tables."""
 
+NOT_OVER: tuple[DeploymentState, ...] = tuple(state for state in MOVES if state not in OVER)
+"""The states of a deployment whose tables are needed: also one that failed, until it is discarded."""
+
 UNFINISHED: tuple[DeploymentState, ...] = ("planned", "preparing", "backfilling")
 """The states in which the executor has work to do, also after a restart."""
 

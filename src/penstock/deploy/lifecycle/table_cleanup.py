@@ -1,7 +1,8 @@
 """Drop tables, columns and snapshot tags that no deployment needs any more.
 
-In: the records of all deployments. Out: tables and physical columns dropped. Invariant: only what was made for a
-retired or discarded deployment is dropped, and only if no other deployment names it and no query reads it.
+In: the records of deployments. Out: tables and physical columns dropped. Invariant: only what was made for a retired or
+discarded deployment is dropped, and only if no other deployment names it and no query reads it. A deployment is looked
+at until nothing of its own is left, and then never again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import logging
 from collections.abc import Iterable
 
 from penstock.deploy.lifecycle.states import OVER
+from penstock.deploy.lifecycle.undo import is_undone
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -24,9 +26,13 @@ log = logging.getLogger("penstock.deploy")
 
 def drop_unused_tables(core: Core) -> None:
     """Drop tables and columns of retired and discarded deployments that no query reads any more."""
-    everything, read = core.store.deployments.list(), core.board.readers.read
+    everything = core.store.deployments.unswept()
+    # Looked up after the deployments: a query that begins later looks its deployment up again before it reads.
+    read = core.board.readers.read
     over = [each for each in everything if each.state in OVER and each.id not in read]
     kept = [each for each in everything if each.state not in OVER or each.id in read]
+    if not over:
+        return
     there = set(physical_tables.list_tables(core.warehouse.lake))
     for table in sorted((_table_ids(over) - _table_ids(kept)) & there):
         with core.flows.exclusive([table]):
@@ -39,6 +45,13 @@ def drop_unused_tables(core: Core) -> None:
         if table in there and table in _table_ids(kept) and field not in (SEQ, REJECTS):
             with core.flows.exclusive([table]), core.warehouse.recorded.changing(table, [field]):
                 physical_tables.drop_field(core.warehouse.lake, table, field)
+    # What they still name is named by a deployment that is not swept, and goes with that one.
+    core.store.deployments.mark_swept([each.id for each in over if _is_at_an_end(core.store, each)])
+
+
+def _is_at_an_end(store: StateStore, deployment: Deployment) -> bool:
+    """Whether nothing is to be done for the deployment any more: of a discarded one, all steps are undone."""
+    return deployment.state == "retired" or is_undone(store, deployment)
 
 
 def drop_unused_tags(store: StateStore, warehouse: Warehouse) -> None:

@@ -13,7 +13,7 @@ from typing_extensions import assert_never
 
 from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_from_json
-from penstock.deploy.lifecycle.states import OVER
+from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -90,7 +90,7 @@ def _run_inverse(core: Core, deployment: Deployment, step: JournalStep) -> None:
 
 
 def _other_deployments(store: StateStore, deployment: Deployment) -> list[Deployment]:
-    return [each for each in store.deployments.list() if each.id != deployment.id and each.state not in OVER]
+    return [each for each in store.deployments.in_state(*NOT_OVER) if each.id != deployment.id]
 
 
 def _drop_tables(core: Core, deployment: Deployment, names: Collection[str]) -> None:

@@ -17,7 +17,7 @@ from functools import partial
 from typing_extensions import assert_never
 
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
-from penstock.deploy.maintenance.retention import ENDED
+from penstock.deploy.maintenance.retention import ENDED, NOT_ENDED
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -69,7 +69,7 @@ def _rewrite_files(
 ) -> RewriteResult:
     """Rewrite one run of files. How rows merge is decided each time: a new deployment may read them by another rule."""
     order = sort_expressions(on.table.sort)
-    how = find_table_merge(on, store.deployments.list())
+    how = find_table_merge(on, store.deployments.in_state(*NOT_ENDED))
     if how is None:
         return compact_files(warehouse.lake, on.table.id, snapshot, files, order)
     set_properties(warehouse.lake, on.table.id, {MERGED: str(how.rule)})

@@ -2,7 +2,7 @@
 
 In: what the flows still need (`RetainedData`). Out: fewer files in the inbox and rows in the state store. Invariant: a
 batch is removed only if no running or future flow reads it: every landing has passed it, including the step that a
-restart checks again, and its table cannot be rebuilt from it. Idempotency keys are never removed.
+restart checks again, and its table cannot be rebuilt from it. The keys of a copy job stay until the job has ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.model.settings import Settings
+from penstock.state.batch_keys import BatchKeys
 from penstock.state.batches import BatchLog
+from penstock.state.jobs import job_key_prefix
 from penstock.state.operations import Operation
 
 LOT = 1_000
@@ -38,6 +40,16 @@ def trim_inbox(core: Core, batches: BatchLog, folder: Path, retained: RetainedDa
             trimmed += len(lot)
             size, rows = sum(each.bytes for each in lot), sum(each.rows for each in lot)
             core.store.operations.log(Operation("trim", stream, rows=rows, read_bytes=size))
+    return trimmed
+
+
+def trim_keys(settings: Settings, store: StateStore, keys: BatchKeys) -> int:
+    """Remove old idempotency keys. Those of jobs that are not over stay, however long a job takes: after a crash its
+    parts are appended again under the same keys. Returns how many."""
+    held = [job_key_prefix(each) for each in store.jobs.open_jobs()]
+    trimmed = 0
+    while count := keys.trim(settings.maintenance.key_seconds, LOT, held):
+        trimmed += count
     return trimmed
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from penstock.deploy.maintenance.retention import ENDED
+from penstock.deploy.maintenance.retention import NOT_ENDED
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.drift.recorded_tables import DriftedTable
@@ -55,8 +55,7 @@ class MaintenanceCounts:
 def maintained_tables(store: StateStore, warehouse: Warehouse) -> tuple[MaintainedTable, ...]:
     """The tables to maintain, each once, without those that drifted."""
     order = {"live": 0, "previous": 1, "ready": 2}
-    kept = [each for each in store.deployments.list() if each.state not in ENDED]
-    kept.sort(key=lambda each: order.get(each.state, 3))
+    kept = sorted(store.deployments.in_state(*NOT_ENDED), key=lambda each: order.get(each.state, 3))
     found: dict[str, MaintainedTable] = {}
     for deployment in kept:
         for table in deployment.manifest.tables:

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from penstock.deploy.maintenance.compaction import compact_table
-from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_logs
+from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_keys, trim_logs
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
 from penstock.deploy.maintenance.orphan_cleanup import clean_orphans
-from penstock.deploy.maintenance.retention import RetainedData, find_retained_data
+from penstock.deploy.maintenance.retention import NOT_ENDED, RetainedData, find_retained_data
 from penstock.deploy.maintenance.row_ttl import delete_expired, expiry_condition
 from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.runtime.core import Core
@@ -86,7 +86,7 @@ class Maintenance(PeriodicTask):
     def _find_retained_data(self) -> RetainedData:
         for table in frozenset().union(*self._core.flows.worker.tables.values()):
             self._core.warehouse.registry.refresh(table)  # another process writes it
-        return find_retained_data(self._core.warehouse.registry, self._core.store.deployments.list())
+        return find_retained_data(self._core.warehouse.registry, self._core.store.deployments.in_state(*NOT_ENDED))
 
     def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run a task if it is due. A task that fails is due again later, the wait doubling each time."""
@@ -144,4 +144,5 @@ class Maintenance(PeriodicTask):
 
     def _trim_logs(self) -> bool:
         batches = trim_inbox(self._core, self._batches, self._inbox, self._recent_retained_data())
-        return bool(batches + trim_logs(self._core.settings, self._core.store))
+        keys = trim_keys(self._core.settings, self._core.store, self._batches.keys)
+        return bool(batches + keys + trim_logs(self._core.settings, self._core.store))

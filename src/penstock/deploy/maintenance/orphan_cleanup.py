@@ -29,8 +29,7 @@ log = logging.getLogger("penstock.deploy")
 
 def clean_orphans(core: Core) -> int:
     """Delete old files that no table refers to. Returns how many."""
-    there, everything = physical_tables.list_tables(core.warehouse.lake), core.store.deployments.list()
-    ours = sorted({table.id for each in everything for table in each.manifest.tables})
+    there, ours = physical_tables.list_tables(core.warehouse.lake), sorted(core.store.deployments.table_ids())
     made = [table for table in ours if table in there and core.warehouse.recorded.is_own(table)]
     if not made or core.warehouse.recorded.is_unsound():
         return 0

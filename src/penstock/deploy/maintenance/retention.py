@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor
-from penstock.model.deployment import Deployment, DeploymentState
+from penstock.model.deployment import ALL_STATES, Deployment, DeploymentState
 from penstock.model.manifest import Copy, Landing, Manifest, View
 
 ENDED: tuple[DeploymentState, ...] = ("failed", "retired", "discarded")
 """The states of a deployment whose flows will never run again."""
+NOT_ENDED: tuple[DeploymentState, ...] = tuple(state for state in ALL_STATES if state not in ENDED)
+"""The states of a deployment whose flows run, or may still run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.errors import NotFound, did_you_mean
 from penstock.integer_parsing import parse_whole_number
-from penstock.model.deployment import Deployment
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
@@ -17,6 +17,9 @@ from penstock.state.journal import Journal
 from penstock.state.live_pointer import LivePointer
 from penstock.state.operations import OperationsLog
 from penstock.state.schema import MAX_ROW_ID
+
+STAGING: tuple[DeploymentState, ...] = ("ready", "backfilling", "preparing", "planned", "failed")
+"""The states of a version that is not live yet; `staging` means the newest in the first of them that has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,15 @@ class StateStore:
         number = parse_whole_number(ref)
         if number is not None and number <= MAX_ROW_ID:
             return self.deployments.get(number)
-        named = [each for each in self.deployments.list() if each.name == ref]
-        if not named:
+        named = self.deployments.find_by_name(ref)
+        if named is None:
             known = ["live", "staging", "previous", *(each.name for each in self.deployments.list())]
             raise NotFound(f"there is no deployment `{ref}`", hint=did_you_mean(ref, known))
-        return named[0]
+        return self.deployments.get(named.id)
 
     def _find_staging(self) -> Deployment:
-        for state in ("ready", "backfilling", "preparing", "planned", "failed"):
-            found = [each for each in self.deployments.list() if each.state == state]
-            if found:
-                return found[0]
+        for state in STAGING:
+            found = self.deployments.newest_in_state(state)
+            if found is not None:
+                return self.deployments.get(found.id)
         raise NotFound("there is no staging deployment", hint="`penstock deploy --no-promote` creates one")

@@ -55,7 +55,8 @@ class Backlog:
     def _count(self, stream: str, before: _BacklogCount | None) -> _BacklogCount:
         now, head = time.monotonic(), self._batches.head(stream)
         landed = min(self._landed(stream), head)
-        if before is None or landed < before.landed:
+        # Batches that were trimmed since the last count are in no sum: all is counted again, from what is left.
+        if before is None or landed < before.landed or self._batches.first(stream) > before.landed + 1:
             return _BacklogCount(now, landed, head, self._batches.bytes_between(stream, landed, head))
         came = self._batches.bytes_between(stream, before.head, head)
         went = self._batches.bytes_between(stream, before.landed, landed)

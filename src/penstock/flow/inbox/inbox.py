@@ -1,8 +1,8 @@
 """The inbox: raw rows are on disk and in the batch log before they are acknowledged.
 
 In: lines of a stream. Out: the number of their batch, once they are durable. Invariant: a body is in exactly one
-batch, or in none and the caller got an error; a body with an idempotency key that was used before, however long ago
-and for whatever rows, is answered with the batch of that first body.
+batch, or in none and the caller got an error; a body with an idempotency key that is known (`state/batch_keys.py`) is
+answered with the batch of the first body, or refused if its rows are others.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ thread; a body is acknowledged only if the log names the file it is in.
 from __future__ import annotations
 
 import errno
+import hashlib
 import logging
 import queue
 import threading
@@ -19,6 +20,7 @@ from penstock.crash_points import crash_point
 from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.flow.inbox.segments import Segment, Segments
 from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchLog
 
 BYTES_PER_BATCH = 32 * 2**20
@@ -39,6 +41,14 @@ class RequestBody:
     @property
     def size(self) -> int:
         return sum(map(len, self.lines)) + len(self.lines)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the rows in hexadecimal, however they were compressed on the way."""
+        found = hashlib.sha256()
+        for line in self.lines:
+            found.update(line + b"\n")
+        return found.hexdigest()
 
 
 class StreamWriter:
@@ -137,16 +147,24 @@ class StreamWriter:
 
     def _new(self, group: Sequence[RequestBody]) -> list[RequestBody]:
         """The bodies that are not stored yet. A body whose key was used before, also within the group, is not stored
-        again, whatever its rows are."""
+        again; one whose key was used for other rows gets ReusedKey."""
+        keys = {body.key for body in group if body.key is not None}
+        known = self._batches.keys.find(self._stream, keys) if keys else {}
         new: list[RequestBody] = []
-        keys: set[str] = set()
+        digests: dict[str, str] = {}
         for body in group:
-            earlier = self._batches.find_by_key(self._stream, body.key) if body.key else None
-            if earlier is not None:
-                body.batch_number.set_result(earlier.number)
-            elif body.key is None or body.key not in keys:
-                keys |= {body.key} if body.key else set()
+            if body.key is None:
                 new.append(body)
+            elif (earlier := known.get(body.key)) is not None:
+                if earlier.digest in (None, body.digest):
+                    body.batch_number.set_result(earlier.number)
+                else:
+                    body.batch_number.set_exception(ReusedKey(body.key))
+            elif body.key not in digests:
+                digests[body.key] = body.digest
+                new.append(body)
+            elif digests[body.key] != body.digest:
+                body.batch_number.set_exception(ReusedKey(body.key))
         return new
 
     def _commit(self, bodies: Sequence[RequestBody]) -> Batch:
@@ -161,7 +179,8 @@ class StreamWriter:
         return batch
 
     def _log(self, segment: Segment, bodies: Sequence[RequestBody]) -> Batch:
-        rows, keys = sum(len(body.lines) for body in bodies), [body.key for body in bodies if body.key]
+        rows = sum(len(body.lines) for body in bodies)
+        keys = [BodyKey(body.key, body.digest) for body in bodies if body.key is not None]
         now = datetime.now(timezone.utc)
         try:
             return self._batches.append(self._stream, segment.name, rows, segment.bytes, now, keys, segment.digest)

@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
-from penstock.model.deployment import Deployment
+from penstock.model.deployment import Deployment, DeploymentRecord
 from penstock.parse.project_files import decode, normal_path
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
@@ -121,7 +121,7 @@ def _next_event(events: Iterator[DeploymentEvent]) -> bytes | None:
     return b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def deployment_summary(deployment: Deployment) -> dict[str, object]:
+def deployment_summary(deployment: Deployment | DeploymentRecord) -> dict[str, object]:
     """A deployment as the list shows it."""
     return {
         "id": deployment.id,
@@ -131,8 +131,8 @@ def deployment_summary(deployment: Deployment) -> dict[str, object]:
         "base": deployment.base,
         "created_at": deployment.created_at.isoformat(),
         "updated_at": deployment.updated_at.isoformat(),
-        "rows_moved": deployment.plan.get("rows_moved"),
-        "bytes_moved": deployment.plan.get("bytes_moved"),
+        "rows_moved": deployment.rows_moved,
+        "bytes_moved": deployment.bytes_moved,
         "error": deployment.error,
     }
 

@@ -2,7 +2,7 @@
 
 In: NDJSON or JSON, compressed or not. Out: how many rows fit and how many are quarantined. Invariant: 202 means that
 the rows are durable, 200 (with `wait`) that they can be queried; of all bodies with the same Idempotency-Key
-only the first is stored, for ever; the text of every value is stored as it was sent, so no digit is lost.
+only the first is stored, while the key is known; the text of every value is stored as it was sent, so no digit is lost.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def due(jobs: Jobs) -> list[tuple[str, str]]:
 
 
 def over(jobs: Jobs) -> None:
-    while (job := jobs.oldest_open()) is not None:
+    for job in jobs.open_jobs():
         jobs.move(job.id, OPEN_STATES, "done")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,20 @@ def test_the_backlog_is_asked_for_once_a_second_and_counts_on(tmp_path: Path, ba
         inbox.append("s", [b"{}"], None)
     assert len(asked) < 10
     inbox.close()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_batches_that_landed_and_were_trimmed_unseen_are_no_backlog(tmp_path: Path, batches: BatchLog) -> None:
+    landed = {"s": 0}
+    backlog = admission.Backlog(batches, lambda stream: landed[stream])
+    now = datetime.now(timezone.utc)
+    for number in range(10):
+        batches.append("s", f"s/{number}", 1, 10, now)
+    assert backlog.bytes("s") == 100
+    landed["s"] = 8
+    batches.trim("s", 7, now + timedelta(days=1), 100)
+    assert backlog.bytes("s") == 20
+    batches.append("s", "s/last", 1, 10, now)
+    landed["s"] = 11
+    batches.trim("s", 11, now + timedelta(days=1), 100)
+    assert backlog.bytes("s") == 0

@@ -14,6 +14,7 @@ from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.state.batch_keys import ReusedKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import open_database
 
@@ -104,10 +105,28 @@ def test_closing_keeps_what_waits(tmp_path: Path) -> None:
     made.database.close()
 
 
-def test_the_first_body_of_a_key_wins(kept: Kept) -> None:
+def test_a_key_with_another_body_is_a_conflict_and_nothing_is_kept(kept: Kept) -> None:
     assert kept.inbox.append("s", [b'{"a": 1}'], "k") == 1
-    assert kept.inbox.append("s", [b'{"a": 2}', b'{"a": 3}'], "k") == 1
+    with pytest.raises(ReusedKey) as refused:
+        kept.inbox.append("s", [b'{"a": 2}', b'{"a": 3}'], "k")
+    assert (refused.value.status, refused.value.code) == (409, "reused-key")
+    assert kept.inbox.append("s", [b'{"a": 1}'], "k") == 1
+    assert kept.inbox.append("other", [b'{"a": 2}'], "k") == 1, "a key belongs to its stream"
     assert kept.lines() == [b'{"a": 1}']
+
+
+def test_of_different_bodies_with_one_key_at_once_one_is_kept(kept: Kept) -> None:
+    def post(number: int) -> int | str:
+        try:
+            return kept.inbox.append("s", [b"%d" % (number % 5)], "same")
+        except ReusedKey as refused:
+            return refused.code
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(post, range(50)))
+    assert len(kept.lines()) == 1
+    kept_body = int(kept.lines()[0])
+    assert [answer != "reused-key" for answer in answers] == [number % 5 == kept_body for number in range(50)]
 
 
 def test_no_rows_are_an_error_and_nobody_waits(kept: Kept) -> None:

@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import Failed, Fenced
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
+from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
@@ -28,7 +29,7 @@ class Lossy(BatchLog):
         rows: int,
         size: int,
         received_at: datetime,
-        keys: Sequence[str] = (),
+        keys: Sequence[BodyKey] = (),
         digest: str | None = None,
     ) -> Batch:
         if self.before:

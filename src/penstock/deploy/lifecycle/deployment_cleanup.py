@@ -1,0 +1,53 @@
+"""Forget deployments that ended long ago, and give up those that failed long ago.
+
+In: the records, and the hours for which an ended deployment is kept. Out: fewer records with their plans, manifests,
+files and journals. Invariant: only a deployment of which nothing is left in the lake is forgotten, and none that a
+needed one was planned against; the audit log is not touched.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.model.settings import Settings
+from penstock.state.deployments import Deployments
+
+PAUSE = 600.0
+LOT = 100
+"""Deployments that are forgotten in one transaction."""
+log = logging.getLogger("penstock.deploy")
+
+
+class DeploymentCleanup(PeriodicTask):
+    """Looks every ten minutes. `discard` is called with the id of a deployment that failed and that nobody discarded in
+    the time for which ended deployments are kept: until then its tables stay, for a look at what went wrong."""
+
+    def __init__(self, deployments: Deployments, settings: Settings, discard: Callable[[str], object]):
+        super().__init__("deployments", PAUSE)
+        self._deployments = deployments
+        self._kept = _seconds_kept(settings)
+        self._discard = discard
+
+    def run_once(self) -> int:
+        """Discard old failures and forget old deployments. Returns how many were forgotten."""
+        before = datetime.now(timezone.utc) - timedelta(seconds=self._kept)
+        for record in self._deployments.records_in_state("failed"):
+            if record.updated_at < before and not self._stop.is_set():
+                log.info("deployment %d failed long ago: it is discarded", record.id)
+                self._discard(str(record.id))
+        forgotten = 0
+        while not self._stop.is_set() and (count := self._deployments.remove_swept(before, LOT)):
+            forgotten += count
+        if forgotten:
+            log.info("forgot %d deployments that ended long ago", forgotten)
+        return forgotten
+
+
+def _seconds_kept(settings: Settings) -> float:
+    """A deployment is kept at least until orphan cleaning has looked twice into the folders of its dropped tables."""
+    maintenance = settings.maintenance
+    orphans = maintenance.orphan_seconds + 2 * maintenance.orphan_interval_seconds
+    return max(settings.deploy.ended_hours * 3600.0, float(orphans))
