@@ -48,6 +48,7 @@ from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
+from penstock.state.audit_log import AuditLog
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
@@ -87,6 +88,7 @@ class Pipeline:
         self.core = self._open_core(settings, home)
         core = self.core
         self.store, self.projects = core.store, core.projects
+        self.audit = core.store.audit
         landed = partial(landed_batch, core.warehouse, core.board)
         self.inbox = Inbox(folder, self.batches, self._note_arrival, settings.inbox, landed)
         self.deployer = Deployer(core)
@@ -169,6 +171,7 @@ class Pipeline:
             operations,
             CrashCounts(self.database),
             Jobs(self.database),
+            AuditLog(self.database),
         )
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()

@@ -28,3 +28,8 @@ def describe_log_context() -> str:
     """Such as `[request=3f… deployment=4] `; empty if nothing is set."""
     found = _current.get()
     return f"[{' '.join(f'{name}={value}' for name, value in found)}] " if found else ""
+
+
+def log_context_value(name: str) -> str:
+    """The value that a block around set for the name; empty if none did."""
+    return dict(_current.get()).get(name, "")

@@ -125,6 +125,7 @@ class MaintenanceSettings:
     log_seconds: int = 2_592_000
     key_seconds: int = 86_400
     """For how long idempotency keys are known; time in which no server runs does not count."""
+    audit_seconds: int = 31_536_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,7 @@ _ROOT: SettingChecks = {
         "inbox_seconds": _check_range(0, _YEARS),
         "log_seconds": _check_range(60, _YEARS),
         "key_seconds": _check_range(60, _YEARS),
+        "audit_seconds": _check_range(60, _YEARS),
     },
 }
 

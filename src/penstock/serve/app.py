@@ -15,20 +15,24 @@ from typing import TypeAlias, Union
 import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.errors import PenstockError, Unavailable
+from penstock.errors import Forbidden, PenstockError, Unavailable
 from penstock.serve.calls import catalog, deployments, events, health, jobs, openapi, queries, tokens
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
+from penstock.serve.http.audited_call import record_refusal, run_audited
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
 from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
 from penstock.serve.http.request_body import receiving_body
+from penstock.serve.http.request_ids import CALL, RequestObserver
 
 Handler: TypeAlias = Callable[[PipelineHost, Request], Union[Response, Continued]]
 """Answers a call, in a thread."""
+POSTS = "/v0/events"
 FORM = request_parameters.MOST_BYTES
 ROWS = FILES = request_body.MOST_BYTES
 
@@ -49,6 +53,8 @@ class ApiCall:
     """The threads that the handler runs in."""
     most_body: int = 0
     """The most bytes of its body; 0: it takes none."""
+    action: str = ""
+    """What the audit log calls it; empty for a call that is not recorded there."""
 
 
 def _path_name(request: Request) -> str | None:
@@ -68,37 +74,41 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/openapi.json", None, openapi.show_openapi),
     ApiCall(("GET",), "/metrics", "read", health.show_metrics),
     ApiCall(("GET",), "/v0/status", "read", health.show_status),
-    ApiCall(("POST",), "/v0/events", "append", events.post_events, _parameter_name, "appends", ROWS),
+    ApiCall(("POST",), POSTS, "append", events.post_events, _parameter_name, "appends", ROWS),
     ApiCall(("GET",), "/v0/datasources", "read", catalog.list_datasources, None),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
     ApiCall(("GET",), "/v0/pipes", "read", catalog.list_pipes, None),
     ApiCall(("GET",), "/v0/pipes/openapi.json", "read", openapi.show_endpoints, None),
     ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name, "queries", FORM),
-    ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM),
+    ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM, action="run copy"),
     ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
-    ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job),
+    ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),
     ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
-    ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM),
-    ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token),
-    ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES),
+    ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM, action="create token"),
+    ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token, action="remove token"),
+    ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES, action="deploy"),
     ApiCall(("GET",), "/v1/deployments", "deploy", deployments.list_deployments),
-    ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback),
+    ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback, action="roll back"),
     ApiCall(("GET",), "/v1/deployments/{ref}", "deploy", deployments.show_deployment),
-    ApiCall(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard),
+    ApiCall(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard, action="discard"),
     ApiCall(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch_events),
-    ApiCall(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live),
-    ApiCall(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire),
-    ApiCall(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause),
-    ApiCall(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume),
+    ApiCall(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live, action="promote"),
+    ApiCall(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire, action="retire"),
+    ApiCall(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause, action="pause"),
+    ApiCall(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume, action="resume"),
 )
 
 
 def create_app(host: PipelineHost) -> Starlette:
     """The ASGI application; the pipeline of the host may still be opening."""
     routes = [Route(call.path, _endpoint(host, call), methods=list(call.methods)) for call in CALLS]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refuser(host)})
+    app = Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _refuser(host)},
+        middleware=[Middleware(RequestObserver, host.metrics)],
+    )
     app.state.calls = CALLS
     return app
 
@@ -120,18 +130,33 @@ def _refuser(host: PipelineHost) -> Callable[[Request, Exception], Awaitable[Res
 
 
 async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Response:
+    request.scope[CALL] = call.path
     try:
         if call.scope is not None:
             await run_in_thread(host.threads.quick, lambda: _authorize(host, call, request))
         async with receiving_body(request, host.bodies, call.most_body):
-            answer = await run_in_thread(host.threads.of(call.threads), lambda: call.handler(host, request))
+            answer = await run_in_thread(host.threads.of(call.threads), lambda: _run(host, call, request))
         while isinstance(answer, Continued):
             answer = await run_in_thread(host.threads.of(answer.threads), answer.run)
         return answer
     except asyncio.CancelledError:  # Uvicorn stops, and has waited long enough
         return _STOPPING
+    except Forbidden as refusal:
+        if call.action:
+            await run_in_thread(host.threads.control, lambda: _record_refusal(host, call, request))
+        return await _respond_to(host, request, refusal)
     except Exception as fault:
         return await _respond_to(host, request, fault)
+
+
+def _run(host: PipelineHost, call: ApiCall, request: Request) -> Response | Continued:
+    if not call.action:
+        return call.handler(host, request)
+    return run_audited(host.pipeline.audit, call.action, request, lambda: call.handler(host, request))
+
+
+def _record_refusal(host: PipelineHost, call: ApiCall, request: Request) -> None:
+    record_refusal(host.pipeline.audit, call.action, request, Forbidden.code)
 
 
 _STOPPING = error_response(Unavailable("the server is stopping", hint="try again when it is back"), "")
@@ -139,7 +164,10 @@ _STOPPING = error_response(Unavailable("the server is stopping", hint="try again
 
 async def _respond_to(host: PipelineHost, request: Request, fault: Exception) -> Response:
     """The answer for an error. It is made in a thread without a limit of waiting calls: every call gets an answer."""
-    return await anyio.to_thread.run_sync(lambda: _error_answer(request, fault), limiter=host.threads.quick)
+    answer = await anyio.to_thread.run_sync(lambda: _error_answer(request, fault), limiter=host.threads.quick)
+    if request.scope.get(CALL) == POSTS:
+        host.metrics.refused.labels(getattr(fault, "code", "internal")).inc()
+    return answer
 
 
 def _error_answer(request: Request, fault: Exception) -> Response:

@@ -127,6 +127,22 @@ operations = sa.Table(
     sa.Index("operations_timestamp", "timestamp"),
 )
 
+audit_log = sa.Table(
+    "audit_log",
+    METADATA,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("began_at", UtcDateTime, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("elapsed_time", sa.Float, nullable=False),
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("request_id", sa.Text, nullable=False),
+    sa.Column("details", sa.Text, nullable=False),
+    sa.Index("audit_log_began_at", "began_at"),
+)
+
 lease = sa.Table(
     "lease",
     METADATA,

@@ -29,6 +29,7 @@ from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.project_loader import load_files
 from penstock.serve.http.request_parameters import parameter_texts
+from penstock.state.audit_log import AuditLog
 from penstock.state.jobs import Job
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
@@ -70,6 +71,7 @@ class MemoryPipeline:
         self.deployments = SimpleNamespace(list=self.list_deployments)
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         self.tokens = tokens
+        self.audit = AuditLog(tokens._database)
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
         self.rows: dict[str, list[bytes]] = {"flights": []}

@@ -12,7 +12,7 @@ from penstock.serve.http.pipeline_host import MOST_WAITING, PipelineHost
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline
 
-SHAPE = {"error", "code", "documentation", "problems"}
+SHAPE = {"error", "code", "documentation", "problems", "request_id"}
 GUARDED = [call for call in CALLS if call.scope is not None]
 
 

@@ -54,6 +54,8 @@ def trim_keys(settings: Settings, store: StateStore, keys: BatchKeys) -> int:
 
 
 def trim_logs(settings: Settings, store: StateStore) -> int:
-    """Remove old entries of the operations log, and old jobs. Returns how many."""
-    before = datetime.now(timezone.utc) - timedelta(seconds=settings.maintenance.log_seconds)
-    return store.operations.trim(before) + store.jobs.trim(before)
+    """Remove old entries of the operations log and the audit log, and old jobs. Returns how many."""
+    now = datetime.now(timezone.utc)
+    before = now - timedelta(seconds=settings.maintenance.log_seconds)
+    audited_before = now - timedelta(seconds=settings.maintenance.audit_seconds)
+    return store.operations.trim(before) + store.jobs.trim(before) + store.audit.trim(audited_before)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from penstock.errors import NotFound, did_you_mean
 from penstock.integer_parsing import parse_whole_number
 from penstock.model.deployment import Deployment, DeploymentState
+from penstock.state.audit_log import AuditLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
@@ -32,6 +33,7 @@ class StateStore:
     operations: OperationsLog
     crash_counts: CrashCounts
     jobs: Jobs
+    audit: AuditLog
 
     def find(self, ref: str) -> Deployment:
         """The deployment of a reference: `live`, `previous`, `staging` (the newest that is not live yet), an id or a

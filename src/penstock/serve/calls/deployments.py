@@ -24,6 +24,7 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import Deployment, DeploymentRecord
 from penstock.parse.project_files import decode, normal_path
+from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import MOST_BYTES, body_of
@@ -43,6 +44,7 @@ def deploy(host: PipelineHost, request: Request) -> Response:
         name=parameters.get("name") or None,
     )
     made = pipeline.deployer.deploy(uploaded_files(request), options)
+    name_target(request, str(made.id))
     return json_response(deployment_to_json(made), 200 if options.check else 201)
 
 
@@ -84,13 +86,17 @@ def discard(host: PipelineHost, request: Request) -> Response:
 
 def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
-    return json_response(deployment_to_json(host.pipeline.deployer.rollback()))
+    back = host.pipeline.deployer.rollback()
+    name_target(request, str(back.id))
+    return json_response(deployment_to_json(back))
 
 
 def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
     """Call a method of the deployer with the reference in the path: an id, a name, live, staging or previous."""
     ref: str = request.path_params["ref"]
-    return json_response(deployment_to_json(call(ref)))
+    found = call(ref)
+    name_target(request, str(found.id))
+    return json_response(deployment_to_json(found))
 
 
 def watch_events(host: PipelineHost, request: Request) -> Response:

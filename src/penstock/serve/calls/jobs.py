@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from penstock.errors import NotFound
 from penstock.integer_parsing import parse_whole_number
+from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import (
@@ -37,6 +38,7 @@ def run_copy(host: PipelineHost, request: Request) -> Response:
         )
     given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
     made = pipeline.copies.run(name, given)
+    name_target(request, f"{name}, job {made.id}")
     return json_response({"job": job_to_json(made)}, 202)
 
 

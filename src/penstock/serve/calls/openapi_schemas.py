@@ -41,7 +41,7 @@ PROBLEM = object_schema(
     column={"type": ["integer", "null"]},
     hint={"type": ["string", "null"]},
 )
-ERROR = object_schema(error=TEXT, code=TEXT, documentation=TEXT, problems=array_schema(PROBLEM))
+ERROR = object_schema(error=TEXT, code=TEXT, documentation=TEXT, problems=array_schema(PROBLEM), request_id=TEXT)
 EVENT = object_schema(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
 """One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from penstock.errors import Conflict, InvalidRequest, Problem
 from penstock.serve.http.access import TOKEN_NAME, parse_scopes
+from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import all_parameters, required_parameter
@@ -34,6 +35,7 @@ def create_token(host: PipelineHost, request: Request) -> Response:
         _token_name(required_parameter(parameters, "name")),
         parse_scopes(required_parameter(parameters, "scopes")),
     )
+    name_target(request, f"{name} ({', '.join(scopes)})")
     secret = tokens.create(name, scopes)
     return json_response({"name": name, "scopes": scopes, "token": secret}, 201)
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable, did_you_mean
+from penstock.flow.log_context import log_context_value
 
 log = logging.getLogger("penstock.serve")
 
@@ -42,7 +43,7 @@ def error_response(error: PenstockError, path: str) -> Response:
         log.error("a call of %s failed: %s", path, error.message, exc_info=error)
     return Response(
         # Not orjson: a message may quote text that is no valid UTF-8.
-        json.dumps(error.as_json()),
+        json.dumps({**error.as_json(), "request_id": log_context_value("request")}),
         status_code=error.status,
         headers=_headers(error),
         media_type="application/json",

@@ -11,6 +11,9 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+CALL_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Seconds."""
+
 
 class Metrics:
     """The counters of one server, in a registry of its own: tests run several servers in a process."""
@@ -25,6 +28,19 @@ class Metrics:
         )
         self.queries = Counter("penstock_queries", "Answered queries", ["kind", "code"], registry=registry)
         self.seconds = Histogram("penstock_query_seconds", "Time to answer a query", ["kind"], registry=registry)
+        self.refused = Counter(
+            "penstock_refused_posts",
+            "Posts of rows that were refused, by the code of the error",
+            ["reason"],
+            registry=registry,
+        )
+        self._calls = Histogram(
+            "penstock_http_seconds",
+            "Time to answer an HTTP call, until its last byte is sent",
+            ["call", "status"],
+            buckets=CALL_BUCKETS,
+            registry=registry,
+        )
         self._batches = Gauge("penstock_batches", "Batches in the log", ["stream"], registry=registry)
         self._lag = Gauge(
             "penstock_lag_batches",
@@ -39,6 +55,10 @@ class Metrics:
             registry=registry,
         )
         self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
+
+    def observe_call(self, call: str, status: int, seconds: float) -> None:
+        """Count a call of this path template."""
+        self._calls.labels(call, str(status)).observe(seconds)
 
     def text(self, status: Mapping[str, Any]) -> bytes:
         """All metrics as text, the gauges set from `status`."""
