@@ -130,7 +130,7 @@ operations = sa.Table(
 audit_log = sa.Table(
     "audit_log",
     METADATA,
-    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("id", ROW_ID, primary_key=True),
     sa.Column("began_at", UtcDateTime, nullable=False),
     sa.Column("action", sa.Text, nullable=False),
     sa.Column("target", sa.Text, nullable=False),

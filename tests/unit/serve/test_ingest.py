@@ -59,7 +59,7 @@ def test_packed_bodies(client: TestClient, pipeline: MemoryPipeline, encoding: s
 def test_wrong_and_too_large_bodies(client: TestClient, encoding: str, body: bytes, status: int) -> None:
     answer = client.post("/v0/events?name=flights", content=body, headers={"Content-Encoding": encoding})
     assert answer.status_code == status
-    assert set(answer.json()) == {"error", "code", "documentation", "problems"}
+    assert set(answer.json()) == {"error", "code", "documentation", "problems", "request_id"}
 
 
 def test_the_same_key_is_one_ingestion(client: TestClient, pipeline: MemoryPipeline) -> None:

@@ -65,4 +65,4 @@ def test_any_bytes_are_an_answer(client: TestClient, body: bytes) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     answer = client.post("/v1/deploy?check=1", content=body, headers=headers)
     assert answer.status_code < 500, answer.text
-    assert answer.is_success or set(answer.json()) == {"error", "code", "documentation", "problems"}
+    assert answer.is_success or set(answer.json()) == {"error", "code", "documentation", "problems", "request_id"}
