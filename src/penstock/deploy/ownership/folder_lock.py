@@ -1,8 +1,9 @@
 """One server owns a project's folder: a lock on a file, which ends with the process that holds it.
 
-In: the folder of the embedded state, and a heartbeat that shows whether its owner lives. Out: a `FolderLock`.
-Invariant: no server opens the lake while an earlier server of this folder, or its JVM, still runs: a server without a
-heartbeat is killed first.
+In: the folder of the embedded state, and the lease's heartbeat. Out: a `FolderLock`, which renews the time of the
+owner's record while its process lives. Invariant: no server opens the lake while an earlier server of this folder, or
+its JVM, still runs. An owner is killed only if both signs of life were seen, and stood still for STALL seconds: a state
+store that does not answer says nothing about the owner.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +31,8 @@ JVM_GRACE = 5.0
 STALL = 20.0
 """Seconds without a heartbeat after which an owner counts as dead or suspended."""
 LOOK = 0.2
+TOUCH = 2.0
+"""Seconds between two renewals of the record's time. It needs neither the state store nor room on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,9 @@ class FolderLock:
     def __init__(self, home: Path, lock: IO[bytes]):
         self._home = home
         self._lock = lock
+        self._released = threading.Event()
+        self._guard = threading.Lock()
+        threading.Thread(target=self._touch, name="folder lock", daemon=True).start()
 
     def record(self, jvm: int | None, url: str) -> ServerRecord:
         made = ServerRecord(ProcessId.of(os.getpid()), ProcessId.of(jvm) if jvm is not None else None, url, this_host())
@@ -71,17 +79,26 @@ class FolderLock:
         return made
 
     def release(self) -> None:
-        (self._home / RECORD).unlink(missing_ok=True)
+        with self._guard:  # from now on the record may be that of the next owner
+            self._released.set()
+            (self._home / RECORD).unlink(missing_ok=True)
         self._lock.close()
+
+    def _touch(self) -> None:
+        while not self._released.wait(TOUCH):
+            with self._guard, suppress(OSError):
+                if not self._released.is_set():
+                    os.utime(self._home / RECORD)
 
 
 def take_folder(
-    home: Path, waiting: Callable[[ServerRecord | None], None] | None, sign: Callable[[], object]
+    home: Path, waiting: Callable[[ServerRecord | None], None] | None, sign: Callable[[], object | None]
 ) -> FolderLock:
     """Take the folder. While another server has it, the call blocks; `waiting` gets the owner's record, once. Raises
-    Conflict if another server has it and `waiting` is None. `sign` returns the owner's heartbeat value. If it does not
-    change for STALL seconds and the owner runs on this machine, the owner is killed: it is suspended or hangs, and must
-    not wake up as a second writer."""
+    Conflict if another server has it and `waiting` is None. `sign` returns the owner's heartbeat in the state store,
+    None while that does not answer. If neither the heartbeat nor the record's time changes for STALL seconds and the
+    owner runs on this machine, the owner is killed: it is suspended or hangs, and must not wake up as a second
+    writer."""
     home.mkdir(parents=True, exist_ok=True)
     lock = (home / LOCK).open("ab")
     if not _try_lock(lock):
@@ -103,16 +120,26 @@ def _try_lock(lock: IO[bytes]) -> bool:
     return True
 
 
-def _wait_for_lock(home: Path, lock: IO[bytes], sign: Callable[[], object]) -> None:
-    last, since = sign(), time.monotonic()
+def _wait_for_lock(home: Path, lock: IO[bytes], sign: Callable[[], object | None]) -> None:
+    last, since = (sign(), last_touch(home)), time.monotonic()
     while not _try_lock(lock):
         time.sleep(LOOK)
-        now = sign()
-        if now != last:
+        now = (sign(), last_touch(home))
+        if now != last or None in now:
+            # A sign that cannot be seen is no sign of death: wait STALL seconds again.
             last, since = now, time.monotonic()
         elif time.monotonic() - since > STALL:
             end_server(read_record(home))
             since = time.monotonic()
+
+
+def last_touch(home: Path) -> int | None:
+    """When the owner of a folder last renewed its record, in nanoseconds by the disk's clock; None if no record can be
+    seen. A server of an earlier release renews none, so its record's time stands still."""
+    try:
+        return (home / RECORD).stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def end_server(owner: ServerRecord | None) -> None:
@@ -156,7 +183,14 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 """A random id that Linux makes at each boot; process ids of another boot mean nothing. Source: random(4)."""
 
 
+PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
+"""Names the set of processes that this one can see; another container of this machine sees another set. Source:
+pid_namespaces(7)."""
+
+
 @cache
 def this_host() -> str:
+    """Names this machine's processes: the same text means that a process which is not found has ended."""
     boot = BOOT.read_text(encoding="ascii").strip() if BOOT.exists() else ""
-    return f"{socket.gethostname()}/{boot}"
+    visible = os.readlink(PROCESS_NAMESPACE) if PROCESS_NAMESPACE.is_symlink() else ""
+    return f"{socket.gethostname()}/{boot}/{visible}"

@@ -14,8 +14,17 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from penstock.deploy.ownership.folder_lock import LOOK, STALL, ProcessId, end_jvm, end_server, read_record, this_host
-from penstock.errors import Conflict, Fenced, Unavailable
+from penstock.deploy.ownership.folder_lock import (
+    LOOK,
+    STALL,
+    ProcessId,
+    end_jvm,
+    end_server,
+    last_touch,
+    read_record,
+    this_host,
+)
+from penstock.errors import Conflict, Fenced, StorageFull, Unavailable
 from penstock.state.lease import Lease, LeaseRecord
 
 BEAT = 2.0
@@ -29,6 +38,7 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
     killed first, with its JVM: it may have been suspended while it held SQLite's only lock, of the store or of the
     catalog."""
     seen, since, reported = lease.read(), time.monotonic(), False
+    touched = _last_touch(seen, me)
     while True:
         gone, silent = seen.is_free or _is_dead(seen, me), time.monotonic() - since > STALL
         if gone or silent:
@@ -36,7 +46,7 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
                 _end_holder(seen)
             try:
                 lease.take(seen, me)
-            except (Fenced, Unavailable) as error:
+            except (Fenced, Unavailable, StorageFull) as error:
                 log.info("the lease was not taken: %s", error.message)
             else:
                 return
@@ -46,10 +56,16 @@ def take_lease(lease: Lease, me: Mapping[str, object], waiting: Callable[[LeaseR
             waiting(seen)
             reported = True
         time.sleep(LOOK)
-        now = read_heartbeat(lease)
-        if now != seen:
-            # If the store does not answer, nothing is known about the owner: wait STALL seconds again.
-            seen, since = now or seen, time.monotonic()
+        now, touch = read_heartbeat(lease), _last_touch(seen, me)
+        if now != seen or touch != touched:
+            # A store that does not answer says nothing about the owner. One that has no room for a heartbeat says
+            # nothing either, but the owner's record does. So wait STALL seconds again.
+            seen, since, touched = now or seen, time.monotonic(), touch
+
+
+def _last_touch(seen: LeaseRecord, me: Mapping[str, object]) -> int | None:
+    """When the owner last renewed the record in its folder, if that is on this machine."""
+    return last_touch(Path(str(seen.owner.get("home")))) if seen.owner.get("host") == me["host"] else None
 
 
 def _end_holder(seen: LeaseRecord) -> None:

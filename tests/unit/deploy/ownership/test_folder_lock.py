@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,6 +77,25 @@ def test_another_process_with_the_same_id_is_not_the_one(tmp_path: Path) -> None
     assert read_record(tmp_path) is None
 
 
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owner_module, "STALL", 0.5)
+    monkeypatch.setattr(owner_module, "LOOK", 0.02)
+
+
+def waits_while_it_looks(home: Path, sign: Callable[[], object | None], other: subprocess.Popen[str]) -> None:
+    """Wait for the folder until the owner's heartbeat was looked at 60 times, which is more than STALL seconds."""
+    looks = itertools.count()
+
+    def look() -> object | None:
+        if next(looks) == 60:
+            other.terminate()
+        return sign()
+
+    take_folder(home, [].append, look).release()  # type: ignore[arg-type]
+    assert other.wait(5) == -signal.SIGTERM, "the owner was killed"
+
+
 STOPPED = """
 import sys, pathlib, time
 from penstock.deploy.ownership.folder_lock import take_folder
@@ -104,6 +123,43 @@ def test_one_that_shows_no_sign_of_life_is_ended(
     other.send_signal(signal.SIGSTOP)
     take_folder(tmp_path, [].append, lambda: 7).release()  # type: ignore[arg-type]
     assert other.wait(5) == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("_quick")
+def test_a_state_store_that_is_away_says_nothing_about_the_owner(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    """Nothing is seen, again and again: that is no owner who stands still. (Its record is touched too rarely here.)"""
+    waits_while_it_looks(tmp_path, lambda: None, other)
+
+
+TOUCHES = f"import {owner_module.__name__} as module; module.TOUCH = 0.05\n"
+
+
+@pytest.mark.usefixtures("_quick")
+def test_an_owner_whose_heartbeat_cannot_be_stored_renews_its_record(tmp_path: Path) -> None:
+    """A full disk: the heartbeat in the store stands still, and the owner is well."""
+    command = [sys.executable, "-c", TOUCHES + STOPPED, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        waits_while_it_looks(tmp_path, lambda: 7, other)
+
+
+def test_an_owner_without_a_readable_record_is_not_killed(tmp_path: Path) -> None:
+    assert owner_module.last_touch(tmp_path) is None
+    held = take_folder(tmp_path, None, int)
+    held.record(None, "http://a")
+    assert owner_module.last_touch(tmp_path) is not None
+    held.release()
+    assert owner_module.last_touch(tmp_path) is None
+
+
+def test_processes_of_another_container_are_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two containers may have the same host name and boot id, and see different processes."""
+    here = owner_module.this_host.__wrapped__()
+    other = tmp_path / "pid"
+    other.symlink_to("pid:[1]")
+    monkeypatch.setattr(owner_module, "PROCESS_NAMESPACE", other)
+    assert owner_module.this_host.__wrapped__() != here
 
 
 def test_one_that_lives_is_waited_for(

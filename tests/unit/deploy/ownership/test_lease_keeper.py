@@ -14,8 +14,9 @@ from queue import Queue
 import psutil
 import pytest
 
+from penstock.deploy.ownership import folder_lock
 from penstock.deploy.ownership import lease_keeper as module
-from penstock.deploy.ownership.folder_lock import ProcessId
+from penstock.deploy.ownership.folder_lock import ProcessId, take_folder
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper, describe_server, take_lease
 from penstock.errors import Conflict, Fenced
 from penstock.state.database import open_database
@@ -58,6 +59,24 @@ def test_a_server_that_beats_keeps_the_lease_and_one_that_is_silent_loses_it(
     assert lost.wait(5)
     awake.end()
     assert second.read().token == 2
+
+
+def test_an_owner_here_that_renews_its_record_keeps_the_lease(
+    tmp_path: Path, me: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its heartbeat cannot be stored, for want of room. The process that owns it is this one's parent, which lives."""
+    parent = ProcessId.of(os.getppid())
+    first, second = lease_of(tmp_path), lease_of(tmp_path)
+    first.take(first.read(), {**me, "home": str(tmp_path / "a"), "server": [parent.id, parent.started]})
+    monkeypatch.setattr(folder_lock, "TOUCH", 0.05)
+    owner = take_folder(tmp_path / "a", None, int)
+    owner.record(None, "http://a")
+    looked, taken = list[object](), threading.Event()
+    threading.Thread(target=lambda: (take_lease(second, me, looked.append), taken.set()), daemon=True).start()
+    assert not taken.wait(1.5)
+    assert len(looked) == 1
+    owner.release()
+    assert taken.wait(5), "the one that has gone silent loses it"
 
 
 def test_who_does_not_wait_is_told_who_has_it(tmp_path: Path, me: dict[str, object]) -> None:
