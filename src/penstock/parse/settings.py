@@ -25,6 +25,7 @@ from penstock.model.settings import (
     SparkSettings,
     StateSettings,
 )
+from penstock.parse.unsafe_settings import find_unsafe_settings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -52,9 +53,15 @@ def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
         message = re.sub(r"\s*\(at .*\)$", "", str(error))
         problems.append(Problem("invalid-toml", message, error_location(str(error), text, file)))
         return Settings()
-    found = _SettingsReader(find_locations(text, file), problems).table((), document, _ROOT)
+    places = find_locations(text, file)
+    found = _SettingsReader(places, problems).table((), document, _ROOT)
     tables = {name: make(**found.pop(name, {})) for name, make in _TABLES.items()}
-    return Settings(**found, **tables)
+    settings = Settings(**found, **tables)
+    problems += [
+        Problem("unsafe-setting", each.message, places.value(each.path), each.hint)
+        for each in find_unsafe_settings(settings)
+    ]
+    return settings
 
 
 class _SettingsReader:

@@ -52,7 +52,10 @@ def is_postgres_catalog(settings: Settings) -> bool:
 
 
 def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
-    """The catalog's properties for Spark. Source: Iceberg's documentation, "Catalog properties" and "JDBC"."""
+    """The catalog's properties for Spark. Only a JDBC catalog has defaults: files in `home`. Source: Iceberg's
+    documentation, "Catalog properties" and "JDBC"."""
+    if settings.catalog.get("type", "jdbc") != "jdbc":
+        return CATALOG_CONF | dict(settings.catalog)
     embedded = {
         "type": "jdbc",
         "uri": f"{SQLITE}{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
@@ -64,11 +67,12 @@ def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
 
 
 def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
-    """The same catalog's properties for PyIceberg. Raises Failed for a JDBC address that is neither SQLite nor
-    Postgres. Source: PyIceberg's documentation, "Catalogs"."""
+    """The same catalog's properties for PyIceberg, with what it needs to reach the storage. Raises Failed for a JDBC
+    address that is neither SQLite nor Postgres. Source: PyIceberg's documentation, "Catalogs" and "FileIO"."""
     java = spark_catalog_properties(settings, home)
+    shared = {name: value for name, value in java.items() if name not in CATALOG_CONF and not name.startswith("jdbc.")}
     if java["type"] != "jdbc":
-        return {"type": java["type"], "uri": java.get("uri", ""), "warehouse": java["warehouse"]}
+        return _storage_properties(settings) | shared
     uri = java["uri"]
     if uri.startswith(SQLITE):
         uri = "sqlite:///" + uri.removeprefix(SQLITE).split("?")[0]
@@ -76,8 +80,27 @@ def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, st
         uri = _libpq_address(java)
     else:
         raise Failed(f"a catalog of type jdbc is on SQLite or Postgres, not at {uri.split('?')[0]}")
-    found = {"type": "sql", "uri": uri, "warehouse": java["warehouse"], "init_catalog_tables": "false"}
-    return found | {"pool_pre_ping": "true"}
+    found = {"type": "sql", "uri": uri, "init_catalog_tables": "false", "pool_pre_ping": "true"}
+    return _storage_properties(settings) | {k: v for k, v in shared.items() if k not in POSTGRES_CONF} | found
+
+
+S3A = {
+    "spark.hadoop.fs.s3a.access.key": "s3.access-key-id",
+    "spark.hadoop.fs.s3a.secret.key": "s3.secret-access-key",
+    "spark.hadoop.fs.s3a.session.token": "s3.session-token",
+    "spark.hadoop.fs.s3a.endpoint": "s3.endpoint",
+    "spark.hadoop.fs.s3a.endpoint.region": "s3.region",
+}
+"""Left: how Hadoop reaches S3, in [spark.conf]. Right: PyIceberg's names. Source: both documentations."""
+
+
+def _storage_properties(settings: Settings) -> dict[str, str]:
+    """How PyIceberg reaches the storage that Spark reaches through Hadoop."""
+    conf = settings.spark.conf
+    found = {mine: conf[theirs] for theirs, mine in S3A.items() if theirs in conf}
+    if conf.get("spark.hadoop.fs.s3a.path.style.access") == "false":
+        found["s3.force-virtual-addressing"] = "true"
+    return found
 
 
 def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:

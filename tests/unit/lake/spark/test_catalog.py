@@ -77,6 +77,32 @@ def test_a_remote_catalog_keeps_its_properties() -> None:
     assert pyiceberg_catalog_properties(made, HOME) == {"type": "rest", "uri": "http://h:8181", "warehouse": "s3://w"}
 
 
+def test_logins_and_storage_reach_pyiceberg_too() -> None:
+    rest = {
+        "type": "rest",
+        "uri": "http://h:8181",
+        "credential": "id:secret",
+        "s3.endpoint": "http://minio:9000",
+        "s3.secret-access-key": "secret",
+    }
+    assert pyiceberg_catalog_properties(Settings(catalog=rest), HOME) == rest
+    hadoop = {"spark.hadoop.fs.s3a.access.key": "k", "spark.hadoop.fs.s3a.endpoint": "http://minio:9000"}
+    made = Settings(
+        catalog={"type": "jdbc", "uri": "jdbc:postgresql://h/lake", "warehouse": "s3a://b/w", "s3.region": "eu"},
+        spark=SparkSettings(conf=hadoop),
+    )
+    found = pyiceberg_catalog_properties(made, HOME)
+    storage = {"s3.access-key-id": "k", "s3.endpoint": "http://minio:9000", "s3.region": "eu", "warehouse": "s3a://b/w"}
+    assert storage.items() <= found.items()
+    assert not any(name.startswith("jdbc.") for name in found)
+
+
+def test_a_remote_catalog_without_a_warehouse_gets_no_local_folder() -> None:
+    made = Settings(catalog={"type": "rest", "uri": "http://h:8181"})
+    assert "warehouse" not in spark_catalog_properties(made, HOME)
+    assert pyiceberg_catalog_properties(made, HOME) == {"type": "rest", "uri": "http://h:8181"}
+
+
 def test_the_driver_comes_with_a_catalog_on_postgres(tmp_path: Path) -> None:
     spark = SparkSettings(conf={"spark.jars.ivy": str(tmp_path)})
     wanted = package_configuration(spark, "jdbc:postgresql://h/lake")["spark.jars.packages"].split(",")
