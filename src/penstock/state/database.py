@@ -34,7 +34,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.crash_points import crash_point
-from penstock.errors import Failed, Fenced, PenstockError, StorageFull, Unavailable
+from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.state.locks import read_lease_token, take_named_lock
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -75,6 +75,16 @@ POSTGRES_LATER = ("08", "40", "53", "55", "57")
 """SQLSTATE classes: connection lost, rolled back (a deadlock), out of resources, lock timeout, shutting down."""
 
 
+FIRST_WITH_LEASE = "0002"
+"""The first revision with a lease; a server of an earlier release is known to have ended by the folder's lock."""
+
+
+class NewerStore(Conflict):
+    """The state store was migrated by a later release."""
+
+    code = "newer-store"
+
+
 class Database:
     """The state store. Thread-safe: each `read` or `write` takes a connection of its own from the pool."""
 
@@ -82,6 +92,11 @@ class Database:
         self._engine = engine
         self._writing = engine.execution_options(penstock_writes=True)
         self._token: int | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for a copy of the whole store."""
+        return self._engine
 
     @property
     def url(self) -> str:
@@ -175,34 +190,76 @@ def _check_lease_token(connection: Connection, token: int) -> None:
 
 
 def open_database(url: str) -> Database:
-    """Connect and run the missing migrations. If none is missing, nothing is written, so a store can be opened while
-    a server that was stopped (SIGSTOP) in the middle of a write still holds the only write lock.
-
-    Raises Failed if the store cannot be opened.
-    """
-    engine = make_engine(url)
-    database = Database(engine)
+    """Connect and run the missing migrations. Raises Failed if the store cannot be opened, NewerStore."""
+    database = connect_database(url)
     try:
-        if not _is_up_to_date(database):
-            with database.write() as connection:
-                take_named_lock(connection, "migrations")
-                command.upgrade(_migration_config(connection), "head")
+        migrate_database(database)
     except (Failed, Unavailable) as error:
         database.close()
-        raise _open_failure(engine, error) from error
+        raise _open_failure(database, error) from error
     return database
 
 
-def _open_failure(engine: Engine, error: PenstockError) -> Failed:
-    cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error.message
-    return Failed(f"the state store {redacted_url(engine)} cannot be opened: {' '.join(str(cause).split())}")
+def connect_database(url: str) -> Database:
+    """Connect to a store of this release or an earlier one; a store without tables gets them. Otherwise nothing is
+    written, so a store can be opened while a server that was stopped (SIGSTOP) in the middle of a write still holds
+    the only write lock, and a server that waits for an earlier release to end changes nothing under it.
+
+    Raises Failed if the store cannot be opened, NewerStore.
+    """
+    database = Database(make_engine(url))
+    try:
+        revision = _check_revision(database)
+        if revision is None or revision < FIRST_WITH_LEASE:
+            _run_migrations(database)
+    except NewerStore:
+        database.close()
+        raise
+    except (Failed, Unavailable) as error:
+        database.close()
+        raise _open_failure(database, error) from error
+    return database
 
 
-def _is_up_to_date(database: Database) -> bool:
-    """Whether all migrations have run."""
+def migrate_database(database: Database) -> None:
+    """Run the missing migrations, in one transaction; nothing is written if none is missing. The caller has the lease,
+    or nobody else uses the store. Raises NewerStore: a server of a later release may have had the lease meanwhile."""
+    if _check_revision(database) != _newest_revision():
+        _run_migrations(database)
+
+
+def _run_migrations(database: Database) -> None:
+    with database.write() as connection:
+        take_named_lock(connection, "migrations")
+        command.upgrade(_migration_config(connection), "head")
+
+
+def _check_revision(database: Database) -> str | None:
+    """The revision of the store's tables; None if it has none. Raises NewerStore."""
     with database.read() as connection:
-        newest = ScriptDirectory.from_config(_migration_config(connection)).get_current_head()
-        return MigrationContext.configure(connection).get_current_revision() == newest
+        revision = MigrationContext.configure(connection).get_current_revision()
+    known = {each.revision for each in _migration_scripts().walk_revisions()}
+    if revision is not None and revision not in known:
+        raise NewerStore(
+            f"the state store was written by a later release of Penstock (its tables have revision {revision}, "
+            f"this release knows them up to {_newest_revision()})",
+            hint="start the release that wrote it, or restore a backup that was made before the upgrade "
+            "(docs/upgrades.md)",
+        )
+    return revision
+
+
+def _newest_revision() -> str | None:
+    return _migration_scripts().get_current_head()
+
+
+def _migration_scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(MIGRATIONS))
+
+
+def _open_failure(database: Database, error: PenstockError) -> Failed:
+    cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error.message
+    return Failed(f"the state store {redacted_url(database.engine)} cannot be opened: {' '.join(str(cause).split())}")
 
 
 def _migration_config(connection: Connection) -> Config:

@@ -15,7 +15,15 @@ from sqlalchemy.engine import Connection
 
 from penstock.model.deployment import DeploymentState
 from penstock.model.manifest import Manifest
-from penstock.state.database import MIGRATIONS, Database, make_engine, open_database
+from penstock.state.database import (
+    MIGRATIONS,
+    Database,
+    NewerStore,
+    connect_database,
+    make_engine,
+    migrate_database,
+    open_database,
+)
 from penstock.state.deployments import Deployments
 from penstock.state.journal import Journal
 from penstock.state.lease import Lease, LeaseRecord
@@ -107,6 +115,42 @@ def test_an_upgrade_that_fails_leaves_the_old_schema(old: Database) -> None:
     with old.read() as connection:
         assert MigrationContext.configure(connection).get_current_revision() == "0001"
         assert not sa.inspect(connection).has_table("lease")
+
+
+def test_a_store_of_a_later_release_is_refused_and_untouched(store_url: str) -> None:
+    open_database(store_url).close()
+    later = Database(make_engine(store_url))
+    with later.write() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    for opened in (open_database, connect_database):
+        with pytest.raises(NewerStore, match="revision 9999") as raised:
+            opened(store_url)
+        assert "docs/upgrades.md" in str(raised.value.hint)
+    with pytest.raises(NewerStore):
+        migrate_database(later)
+    with later.read() as connection:
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all() == ["9999"]
+    later.close()
+
+
+def test_a_server_that_waits_migrates_nothing_under_the_owner(store_url: str) -> None:
+    """A server of an earlier release may have the lease: its tables stay as it knows them until it has ended."""
+    owner = Database(make_engine(store_url))
+    with owner.write() as connection:
+        command.upgrade(config(connection), "0002")
+    Lease(owner).take(Lease(owner).read(), {"host": "a"})
+    waiting = connect_database(store_url)
+    assert Lease(waiting).read().heartbeat == 1
+    Lease(owner).heartbeat()
+    with owner.read() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == "0002"
+    Lease(owner).release()
+    Lease(waiting).take(Lease(waiting).read(), {"host": "b"})
+    migrate_database(waiting)
+    with waiting.read() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == VERSIONS[-1]
+    for each in (owner, waiting):
+        each.close()
 
 
 def test_every_state_fits_its_column() -> None:

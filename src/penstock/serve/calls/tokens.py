@@ -43,9 +43,11 @@ def create_token(host: PipelineHost, request: Request) -> Response:
 def remove_token(host: PipelineHost, request: Request) -> Response:
     """`DELETE /v0/tokens/NAME`."""
     tokens, name = host.pipeline.tokens, request.path_params["name"]
-    if name == ADMIN:
+    admins = [each.name for each in tokens.list() if ADMIN in each.scopes]
+    if admins == [name]:
         raise Conflict(
-            "the admin token cannot be removed", hint="to renew it, delete .penstock/admin_token and restart the server"
+            "the last admin token cannot be removed",
+            hint="to renew it, delete .penstock/admin_token, restart the server, and remove the old one then",
         )
     tokens.remove(name)
     return json_response({"name": name})

@@ -29,7 +29,7 @@ from penstock.redaction import register_secrets
 from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
-from penstock.state.database import open_database
+from penstock.state.database import connect_database, migrate_database
 from penstock.state.lease import Lease, LeaseRecord
 
 HOME, PID = ".penstock", "server.pid"
@@ -62,7 +62,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
     home = project / HOME
     make_private(home)
     create_private_files(settings)
-    database = open_database(state_url(settings, home))
+    database = connect_database(state_url(settings, home))
     lease = Lease(database)
     owner = take_folder(home, waiting, lambda: read_heartbeat(lease))
     pid = home / PID
@@ -71,6 +71,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
         _run_in_utc()
         me = describe_server(home, ProcessId.of(os.getpid()), f"port {settings.server.port if port is None else port}")
         take_lease(lease, me, None if waiting is None else _report_waiting_for_lease)
+        migrate_database(database)
         listener = _open_listener(settings.server.host, settings.server.port if port is None else port)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         ServerProcess(settings, home, owner, listener, database).run()
