@@ -69,8 +69,8 @@ def test_tokens_stay_valid_and_nobody_has_the_lease(database: Database, home: Pa
     assert [each.scopes for each in tokens.list() if each.name == "tracker"] == [("append:events", "declared")]
     assert Lease(database).read().is_free
     assert [each.id for each in MadeTables(database).all()] != []
-    assert Jobs(database).oldest_open() is None
-    CrashCounts(database).clear(("events__d1", "landing"))
+    assert Jobs(database).open_jobs() == ()
+    assert dict(CrashCounts(database).deaths) == {}
 
 
 def test_what_is_added_is_written_as_ever(database: Database) -> None:
