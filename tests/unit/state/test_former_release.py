@@ -76,5 +76,5 @@ def test_tokens_stay_valid_and_nobody_has_the_lease(database: Database, home: Pa
 def test_what_is_added_is_written_as_ever(database: Database) -> None:
     log = BatchLog(database)
     (stream,) = log.heads()
-    added = log.append(stream, f"{stream}/new.ndjson", 1, 10, datetime.now(timezone.utc), ["key"], None)
-    assert (added.number, log.find_by_key(stream, "key")) == (7, added)
+    added = log.append(stream, f"{stream}/new.ndjson", 1, 10, datetime.now(timezone.utc))
+    assert added.number == 7
