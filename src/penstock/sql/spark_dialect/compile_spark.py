@@ -56,12 +56,10 @@ def compile_spark(environment: Environment) -> SelectOutput:
     tree = parse_spark(environment.text)
     check_allowed(environment.text, tree)
     sources = _replace_tables(environment, tree)
-    schema = MappingSchema(
-        {each.name: {name: value.spark for name, value in each.columns.items()} for each in sources.values()},
-        dialect=DIALECT,
-    )
+    schema = MappingSchema({each.name: _quoted_columns(each) for each in sources.values()}, dialect=DIALECT)
     qualified = _qualify_columns(environment, tree, schema)
-    _note_columns(environment, qualified, sources)
+    _restore_columns(environment, qualified, sources)
+    _restore_result_names(qualified)
     columns = tuple(_result_column(environment, each, sources) for each in qualified.selects)
     texts = {
         quote_identifier(each.name): str(each.placeholder) if each.sql is None else f"({each.sql})"
@@ -142,6 +140,11 @@ def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkT
     return _SparkTable(name, columns, placeholder=placeholder)
 
 
+def _quoted_columns(table: _SparkTable) -> dict[str, str]:
+    """The columns for sqlglot's schema. Quoted: otherwise a name such as `@timestamp` is read as an expression."""
+    return {quote_identifier(name): value.spark for name, value in table.columns.items()}
+
+
 def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingSchema) -> exp.Query:
     """The query with every column qualified by its table, stars expanded and types inferred. Raises Refused."""
     try:
@@ -154,8 +157,9 @@ def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingS
     return done
 
 
-def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _SparkTable]) -> None:
-    """Notes the columns of data sources that are read. Raises Refused for a column of no table."""
+def _restore_columns(environment: Environment, tree: exp.Query, sources: Mapping[str, _SparkTable]) -> None:
+    """Gives each column of a table the case that its name has there (names are resolved in lower case), and notes the
+    columns of data sources that are read. Raises Refused for a column of no table."""
     for scope in traverse_scope(tree):
         tables = {alias: node.name for alias, node in scope.sources.items() if isinstance(node, exp.Table)}
         for column in scope.columns:
@@ -168,8 +172,49 @@ def _note_columns(environment: Environment, tree: exp.Query, sources: Mapping[st
                 known = {name for each in sources.values() for name in each.columns}
                 hint = did_you_mean(column.name, known)
                 raise refusal(environment.text, column, "unknown-column", f"unknown column `{column.name}`", hint)
-            if source is not None and source.placeholder is not None and column.name in source.columns:
-                environment.uses.add_column(source.placeholder, column.name)
+            if source is not None:
+                _restore_column(environment, column, source)
+
+
+def _restore_column(environment: Environment, column: exp.Column, source: _SparkTable) -> None:
+    """Gives a column and the fields that are read of it their own case. Raises Refused where names differ only in
+    case."""
+    names = [name for name in source.columns if name.lower() == column.name.lower()]
+    if len(names) > 1:
+        message = f"{' and '.join(f'`{name}`' for name in names)} are one name in DIALECT spark"
+        raise refusal(environment.text, column, "unknown-column", message, "rename one of them, or use ClickHouse SQL")
+    for name in names:
+        column.this.set("this", name)
+        _restore_fields(column, source.columns[name].type)
+        if source.placeholder is not None:
+            environment.uses.add_column(source.placeholder, name)
+
+
+def _restore_fields(node: exp.Expr, of: Type) -> None:
+    above, inner = node.parent, t.unwrap_type(of)
+    while isinstance(inner, t.Array):
+        inner = t.unwrap_type(inner.of)
+    if not isinstance(above, exp.Dot) or above.this is not node or not isinstance(inner, t.Tuple):
+        return
+    field = above.expression
+    for name, its in inner.fields:
+        if name is not None and name.lower() == field.name.lower():
+            field.set("this", name)
+            _restore_fields(above, its)
+
+
+def _restore_result_names(tree: exp.Query) -> None:
+    """Gives a column of the result that is a column of a table, without another name, the name that it has there; so
+    too where ORDER BY names it."""
+    renamed = {}
+    for each in tree.selects:
+        if isinstance(each, exp.Alias) and isinstance(each.this, exp.Column) and each.this.name.lower() == each.alias:
+            renamed[each.alias] = each.this.name
+            each.args["alias"].set("this", each.this.name)
+    order = tree.args.get("order")
+    for column in order.find_all(exp.Column) if order is not None else ():
+        if not column.table and column.name in renamed:
+            column.this.set("this", renamed[column.name])
 
 
 def _other_aliases(scope: Scope, column: exp.Column) -> set[str]:
