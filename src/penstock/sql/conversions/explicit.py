@@ -17,7 +17,7 @@ from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.conversions.implicit import cast_column, is_same_state
+from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, is_same_state, moves_fields
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_default, value_type
@@ -143,28 +143,44 @@ def _convert_container(value: TypedSql, want: Type, overflow: Overflow) -> Conve
         return None
     lossless = cast_column(value.sql, have, want)
     if lossless is not None:
-        return Conversion(lossless if value.spark == value_type(have) else f"CAST({value.sql} AS {value_type(want)})")
+        plain = value.spark == value_type(have) or moves_fields(have, want)
+        return Conversion(lossless if plain else f"CAST({value.sql} AS {value_type(want)})")
     match (have, want):
         case (t.Array(old), t.Array(new)):
             element = _convert_element(old, new, overflow)
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
-        case (t.Tuple(), t.Tuple()) if len(have.fields) == len(want.fields) and not value.nullable:
+        case (t.Tuple(), t.Tuple()) if not value.nullable:
             return _convert_tuple(value.sql, have, want, overflow)
         case _:
             return None
 
 
 def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
-    """A tuple, field by field; None if one field cannot be converted."""
+    """A tuple, field by field, by their names where both types name them; None if one field cannot be converted."""
+    fields = _fields_by_place(sql, have, want)
+    if fields is None:
+        return None
     parts = []
-    for place, ((name, old), (named, new)) in enumerate(zip(have.fields, want.fields, strict=True), 1):
-        field = convert(
-            typed_sql(f"{sql}.{quote_identifier(name or f'_{place}')}", old), new, ConversionMode("error", overflow)
-        )
-        if field is None:
+    for place, ((named, new), value) in enumerate(zip(want.fields, fields, strict=True), 1):
+        field = convert(value, new, ConversionMode("error", overflow)) if value is not None else None
+        if value is not None and field is None:
             return None
-        parts.append(f"{string_literal(named or f'_{place}')}, {_as_field(field, new).sql}")
+        part = _as_field(field, new).sql if field is not None else value_default(new)
+        parts.append(f"{string_literal(named or f'_{place}')}, {part}")
     return Conversion(f"named_struct({', '.join(parts)})")
+
+
+def _fields_by_place(sql: str, have: t.Tuple, want: t.Tuple) -> list[TypedSql | None] | None:
+    """For each field of `want` the value that it is converted from, None for one that takes its default; None where
+    the types do not match."""
+    values: list[TypedSql | None] = [
+        typed_sql(f"{sql}.{quote_identifier(name or f'_{place}')}", of)
+        for place, (name, of) in enumerate(have.fields, 1)
+    ]
+    if not are_matched_by_name(have, want):
+        return values if len(have.fields) == len(want.fields) else None
+    by_name = {name: value for (name, _), value in zip(have.fields, values, strict=True)}
+    return [by_name.get(name) for name, _ in want.fields]
 
 
 def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:

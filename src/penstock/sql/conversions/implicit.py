@@ -9,8 +9,9 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.common_type import INTEGER_DIGITS, supertype
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark
+from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
 
@@ -22,8 +23,7 @@ def cast_column(sql: str, have: Type, want: Type) -> str | None:
         return None
     if not _holds(unwrap_type(want), unwrap_type(have)):
         return None
-    before, after = spark_type(have), spark_type(want)
-    return sql if before == after else f"CAST({sql} AS {after})"
+    return cast_by_name(sql, unwrap_type(have), unwrap_type(want))
 
 
 def implicit_cast(value: TypedSql, want: Type) -> str | None:
@@ -32,7 +32,63 @@ def implicit_cast(value: TypedSql, want: Type) -> str | None:
         return f"CAST(NULL AS {value_type(want)})" if is_nullable(want) else None
     if not _holds(unwrap_type(want), value.bare):
         return None
+    if moves_fields(value.bare, unwrap_type(want)):
+        return cast_by_name(value.sql, value.bare, unwrap_type(want))
     return as_spark(value, value_type(want))
+
+
+def cast_by_name(sql: str, have: Type, want: Type) -> str:
+    """A stored value as another type, by casts that keep it. Spark casts the fields of tuples by their places,
+    ClickHouse by their names: where these differ, each field is read by its name."""
+    if spark_type(have) == spark_type(want):
+        return sql
+    if not moves_fields(have, want):
+        return f"CAST({sql} AS {spark_type(want)})"
+    match (have, want):
+        case (t.Array(old), t.Array(new)):
+            return f"transform({sql}, ` e` -> {cast_by_name('` e`', unwrap_type(old), unwrap_type(new))})"
+        case (t.Map(_, old), t.Map(_, new)):
+            values = cast_by_name("` v`", unwrap_type(old), unwrap_type(new))
+            return f"CAST(transform_values({sql}, (` k`, ` v`) -> {values}) AS {spark_type(want)})"
+        case (t.Tuple(fields), t.Tuple(others)):
+            by_name = dict(fields)
+            parts = (
+                f"{string_literal(name or '')}, {_field_by_name(sql, name, by_name.get(name), new)}"
+                for name, new in others
+            )
+            return f"named_struct({', '.join(parts)})"
+        case _:
+            raise AssertionError("only these have fields")
+
+
+def _field_by_name(sql: str, name: str | None, have: Type | None, want: Type) -> str:
+    """A field of a tuple as another type; the type's default for a field that the tuple does not have."""
+    if have is None:
+        return value_default(want)
+    return cast_by_name(f"{sql}.{quote_identifier(name or '')}", unwrap_type(have), unwrap_type(want))
+
+
+def moves_fields(have: Type, want: Type) -> bool:
+    """Whether fields of tuples in a value get another place: both types name them, and the names differ."""
+    match (have, want):
+        case (t.Array(old), t.Array(new)) | (t.Map(_, old), t.Map(_, new)):
+            return moves_fields(unwrap_type(old), unwrap_type(new))
+        case (t.Tuple(fields), t.Tuple(others)) if are_matched_by_name(have, want):
+            if [name for name, _ in fields] != [name for name, _ in others]:
+                return True
+            pairs = zip(fields, others, strict=True)
+            return any(moves_fields(unwrap_type(old), unwrap_type(new)) for (_, old), (_, new) in pairs)
+        case (t.Tuple(fields), t.Tuple(others)) if len(fields) == len(others):
+            pairs = zip(fields, others, strict=True)
+            return any(moves_fields(unwrap_type(old), unwrap_type(new)) for (_, old), (_, new) in pairs)
+        case _:
+            return False
+
+
+def are_matched_by_name(have: t.Tuple, want: t.Tuple) -> bool:
+    """Whether ClickHouse converts a tuple by the names of its fields: only if both types name all of them."""
+    fields = (*have.fields, *want.fields)
+    return bool(have.fields and want.fields) and all(name is not None for name, _ in fields)
 
 
 def is_same_state(have: Type, want: Type) -> bool:
@@ -80,6 +136,11 @@ def _elements_hold(want: Type, have: Type) -> bool:
             pairs = [(a, b)]
         case (t.Map(k1, v1), t.Map(k2, v2)):
             pairs = [(k1, k2), (v1, v2)]
+        case (t.Tuple(f1), t.Tuple(f2)) if are_matched_by_name(want, have):
+            named = dict(f1)
+            if not {name for name, _ in f2} <= set(named):
+                return False  # a field that has no place in the new type is lost
+            pairs = [(named[name], of) for name, of in f2]
         case (t.Tuple(f1), t.Tuple(f2)) if len(f1) == len(f2):
             pairs = [(a, b) for (_, a), (_, b) in zip(f1, f2, strict=True)]
         case _:
