@@ -18,7 +18,8 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
-from penstock.sql.compile import cast_column, compile_copy, compile_expression, compile_pipe, compile_view
+from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.compile import compile_copy, compile_default, compile_pipe, compile_view
 from penstock.sql.query import CompiledView, Query, SourceRead
 from penstock.sql.stored_types import UnknownState, column_default, spark_type
 from penstock.template.branch_variants import branch_inputs
@@ -123,18 +124,32 @@ def _compile_defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, st
             if column.default is None:
                 continue
             try:
-                defaults[source.name, column.name] = _compile_default(source, column)
+                defaults[source.name, column.name] = compile_default_of(source, column)
             except InvalidQuery as error:
                 problems += _problems_of(error, column.default.location)
+        problems += _circular_defaults(source, defaults)
     return defaults, problems
 
 
-def _compile_default(source: DataSource, column: Column) -> str:
-    """ClickHouse casts a DEFAULT to the column's type."""
+def compile_default_of(source: DataSource, column: Column) -> str:
+    """The DEFAULT of a column as Spark SQL over logical names; ClickHouse casts it to the column's type. Raises
+    InvalidQuery."""
     assert column.default is not None, "asked for columns with a DEFAULT only"
-    compiled = compile_expression(column.default, source.columns)
-    exact = cast_column(compiled.sql, compiled.type, column.type)
-    return exact if exact is not None else f"CAST({compiled.sql} AS {spark_type(column.type)})"
+    return compile_default(column.default, source.columns, column)
+
+
+def _circular_defaults(source: DataSource, defaults: Mapping[tuple[str, str], str]) -> Iterator[Problem]:
+    """A problem if DEFAULTs of a data source depend on each other in a circle."""
+    reads = {
+        name: expression_facts(default).column_names
+        for (owner, name), default in defaults.items()
+        if owner == source.name
+    }
+    cycle = Graph.of(reads).cycle() if reads else ()
+    column = source.column(cycle[0]) if cycle else None
+    if column is not None:
+        message = f"{' → '.join(f'`{name}`' for name in cycle)}: a DEFAULT depends on itself"
+        yield Problem("cycle", message, column.location, "compute one of them from columns of the ingested row")
 
 
 def _problems_of(error: InvalidQuery, place: Location) -> tuple[Problem, ...]:

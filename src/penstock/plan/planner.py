@@ -35,7 +35,7 @@ from penstock.plan.strategies.unchanged_datasources import (
 from penstock.plan.tables.barrier_placement import place_barriers
 from penstock.sql.analysis.expression_facts import expression_facts
 
-__all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan"]
+__all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan", "plan_everything"]
 
 
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
@@ -44,18 +44,23 @@ def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan
     before = live or Live(Project(), Manifest(), {})
     changes = diff_projects(before.project, project)
     reach = full_impact(project) if live is None else find_impact(before.project, project, changes, options.strategies)
-    made = _plan_reached(before, project, options, changes, reach) or _plan_everything(
-        before, project, options, changes
-    )
-    if live is not None and not changes and not made.errors:
-        return replace(made, steps=(), manifest=live.manifest)
-    return made
+    made = _plan_reached(before, project, options, changes, reach)
+    return _unless_unchanged(made, live, changes) if made is not None else plan_everything(live, project, options)
 
 
-def _plan_everything(before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
-    """The plan of all resources, whether or not a change reaches them."""
+def plan_everything(live: Live | None, project: Project, options: PlanOptions) -> Plan:
+    """Like `make_plan`, but every resource is compiled and planned, whether or not a change reaches it. Both give the
+    same plan: this one takes longer."""
+    before = live or Live(Project(), Manifest(), {})
+    changes = diff_projects(before.project, project)
     made = _plan_reached(before, project, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
+    return _unless_unchanged(made, live, changes)
+
+
+def _unless_unchanged(made: Plan, live: Live | None, changes: tuple[Change, ...]) -> Plan:
+    if live is not None and not changes and not made.errors:
+        return replace(made, steps=(), manifest=live.manifest)
     return made
 
 

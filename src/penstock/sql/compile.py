@@ -40,7 +40,7 @@ from penstock.sql.compiler.scope import SelectScope, UsedSources
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import OutputColumns, Translator, too_deep_error
 from penstock.sql.conversions.implicit import cast_column
-from penstock.sql.engines.column_expression import compile_expression
+from penstock.sql.engines.column_expression import compile_default, compile_expression
 from penstock.sql.from_clause.from_clause import read_from
 from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
@@ -58,6 +58,7 @@ __all__ = [
     "PASSES",
     "cast_column",
     "compile_copy",
+    "compile_default",
     "compile_expression",
     "compile_forward",
     "compile_pipe",

@@ -2,21 +2,23 @@
 
 In: two projects, the changes between them and the requested strategies. Out: `ChangeImpact`. Invariant: a resource
 out of reach is the same in both versions, and so is everything upstream of it, except for columns that its SQL does
-not name.
+not name; planning it too would give the same plan. In doubt a resource is in reach: that costs time only.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.graph import Graph, walk
 from penstock.model.datasource import DataSource, Text
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
+from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.forward_columns import keeps_values, read_forward_query
+from penstock.plan.diff.ttl_and_final import NULL_ENGINE
 from penstock.sql.query import ForwardColumn
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.parser import is_template
@@ -24,7 +26,9 @@ from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
 
 _WORD = re.compile(r"\w+")
-_EVERY_COLUMN = re.compile(r"\*|\bCOLUMNS\b|\bAPPLY\b|\bFINAL\b", re.IGNORECASE)
+_EVERY_COLUMN = re.compile(r"\*|\b(COLUMNS|APPLY|FINAL|NATURAL|SAMPLE|TABLESAMPLE)\b", re.IGNORECASE)
+_ESCAPED_NAME = re.compile(r"[`\"][^`\"]*\\")
+"""A name in quotes that may be written with a backslash."""
 _NONDETERMINISTIC = re.compile(
     r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE
 )
@@ -45,19 +49,35 @@ class ChangeImpact:
 
 
 @dataclass(frozen=True, slots=True)
-class _PipeWords:
-    """The words of a pipe's SQL."""
+class _SqlText:
+    """SQL as far as it can be read without being parsed."""
 
     words: frozenset[str]
+    """Its words, some of which are names of resources."""
+    folded: str
+    """All of it, in folded case: Spark ignores the case of names."""
+    folded_words: frozenset[str]
     every: bool
-    """The pipe may read columns that it does not name."""
+    """It may read columns that it does not name."""
+
+    @staticmethod
+    def of(sql: str) -> _SqlText:
+        folded = sql.casefold()
+        every = _EVERY_COLUMN.search(sql) is not None or _ESCAPED_NAME.search(sql) is not None
+        return _SqlText(frozenset(_WORD.findall(sql)), folded, frozenset(_WORD.findall(folded)), every)
+
+    def may_read(self, column: str) -> bool:
+        """Whether it may read a column of this name. One that is no plain word, such as `user-id`, is looked for
+        anywhere in the text."""
+        name = column.casefold()
+        return self.every or (name in self.folded_words if _WORD.fullmatch(name) else name in self.folded)
 
 
 def find_impact(
     before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
 ) -> ChangeImpact:
     """The resources that the changes between two projects can reach."""
-    texts = {pipe.name: _read_words(pipe) for pipe in after.pipes}
+    texts = {pipe.name: _read_text(pipe) for pipe in after.pipes}
     names = frozenset(after.names)
     known = names | frozenset(before.names)
     named = {name: (text.words & known) - {name} for name, text in texts.items()}
@@ -72,7 +92,7 @@ def find_impact(
 def full_impact(project: Project) -> ChangeImpact:
     """The impact in which every resource of a project is reached."""
     names = frozenset(project.names)
-    named = {pipe.name: (_read_words(pipe).words & names) - {pipe.name} for pipe in project.pipes}
+    named = {pipe.name: (_read_text(pipe).words & names) - {pipe.name} for pipe in project.pipes}
     return ChangeImpact(names, _build_graph(project, named))
 
 
@@ -84,19 +104,19 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
         pipe = project.pipe(name)
         read = {feeder.name for feeder, _ in project.feeders(name)}
         if pipe is not None:
-            read |= _read_words(pipe).words & known
+            read |= _read_text(pipe).words & known
             read |= {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Materialized)} & known
         return read
 
     return frozenset(walk(known.intersection(names), read_by))
 
 
-def _read_words(pipe: Pipe) -> _PipeWords:
-    """The words in the SQL of a pipe. A copy also reads its target: what is written depends on all its columns."""
+def _read_text(pipe: Pipe) -> _SqlText:
+    """The SQL of a pipe. A copy also reads its target: what is written depends on all its columns."""
     sql = "\n".join(text for node in pipe.nodes for text in _sql_texts(node.sql))
-    words, every = frozenset(_WORD.findall(sql)), _EVERY_COLUMN.search(sql) is not None
+    found = _SqlText.of(sql)
     target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
-    return _PipeWords(words | target, every or bool(target))
+    return replace(found, words=found.words | target, every=found.every or bool(target))
 
 
 def _sql_texts(text: Text) -> Iterator[str]:
@@ -136,13 +156,16 @@ def _find_narrow_changes(
     found: dict[str, set[str]] = {}
     for change in changes:
         found.setdefault(change.resource, set()).update(changed_columns(change))
-    sources = {name: (before.datasource(name), after.datasource(name)) for name in found}
+    former = find_former_names(before, after)
+    sources = {name: (before.datasource(name), after.datasource(name)) for name in found if former.get(name) == name}
     for name, (old, new) in sources.items():
         found[name] |= _recomputed_columns(old, new)
+        for version in (old, new):
+            found[name] |= _dependent_columns(version, found[name])
     return {
-        name: frozenset(columns)
-        for name, columns in found.items()
-        if name not in strategies and _keeps_its_table(*sources[name])
+        name: frozenset(found[name])
+        for name, versions in sources.items()
+        if name not in strategies and _keeps_its_table(*versions)
         if not after.feeders(name) and not before.feeders(name)
     }
 
@@ -159,6 +182,19 @@ def _recomputed_columns(before: DataSource | None, after: DataSource | None) -> 
     }
 
 
+def _dependent_columns(source: DataSource | None, changed: Collection[str]) -> set[str]:
+    """The changed columns, and those whose DEFAULT may read one of these, directly or through others."""
+    known = set(changed)
+    defaults = {
+        column.name: _SqlText.of(column.default.text) for column in (source.columns if source else ()) if column.default
+    }
+    while more := [
+        name for name, text in defaults.items() if name not in known and any(text.may_read(each) for each in known)
+    ]:
+        known.update(more)
+    return known
+
+
 def _keeps_column(forward_column: ForwardColumn, before: DataSource, after: DataSource) -> bool:
     origin, column = before.column(forward_column.name), after.column(forward_column.name)
     return origin is not None and column is not None and keeps_values(forward_column, origin, column.type)
@@ -167,16 +203,18 @@ def _keeps_column(forward_column: ForwardColumn, before: DataSource, after: Data
 def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> bool:
     if before is None or after is None:
         return False
+    if (before.engine.name == NULL_ENGINE) != (after.engine.name == NULL_ENGINE):
+        return False  # a reader sees all of its rows or none
     return after.forward_query is None or not _NONDETERMINISTIC.search(after.forward_query.text)
 
 
 def _affected_readers(
-    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _PipeWords]
+    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _SqlText]
 ) -> Iterable[str]:
     columns = narrow.get(name)
     for reader in graph.readers(name):
         text = texts.get(reader)
-        if columns is None or text is None or text.every or text.words & columns:
+        if columns is None or text is None or any(map(text.may_read, columns)) or text.every:
             yield reader
 
 

@@ -71,6 +71,12 @@ def _keep_condition(source: DataSource, rule: TtlRule, problems: list[Problem]) 
     return f"({young} OR {meant.sql} = 0)"
 
 
+def keeps_no_rows(*versions: DataSource) -> bool:
+    """Whether one of the versions of a data source has the engine Null: then its table has not all rows that ever came,
+    and a view cannot be recomputed from it."""
+    return any(version.engine.name == NULL_ENGINE for version in versions)
+
+
 def shows_same_rows(old: DataSource, new: DataSource) -> bool:
     """Whether both versions show the same rows of one table."""
     return (old.engine.name == NULL_ENGINE) == (new.engine.name == NULL_ENGINE) and is_same_ttl(old, new)

@@ -1,9 +1,10 @@
 """Bounds around dates that have no effect on the rows that exist, removed from a view's SQL.
 
 In: a view, and the columns that the live version has as Date or DateTime and the next one as Date32 or DateTime64. Out:
-the view with `greatest(x, 1970-01-01)` and the cut to 16 bits left out around functions of these columns. Invariant: a
-bound is left out only if the function reads such columns alone. Rows of history hold values of the narrower type, for
-which the bound does nothing, so the view gives the same for them.
+the view with `greatest(x, 1970-01-01)` and the cut to 16 bits left out around truncations of these columns. Invariant:
+a bound is left out only around such a column and truncations that stay in the range of the narrower type: the start of
+the month of a Date is a Date, that of its week may lie before 1970, and a sum beyond either end. Rows of history hold
+values of the narrower type, for which the bound does nothing, so the view gives the same for them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from penstock.sql.spark_text import DIALECT
 
 Columns = frozenset[tuple[str, str]]
 """Pairs of a physical table and a physical column."""
+_TIMES = (exp.DType.DATE, exp.DType.TIMESTAMP)
+_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+"""Units of which 1970-01-01 is the start of one."""
 _LOWEST_VALUES = ("CAST('1970-01-01' AS DATE)", "CAST('1970-01-01 00:00:00' AS TIMESTAMP)")
 
 
@@ -57,7 +61,7 @@ def drop_redundant_bounds(view: View, columns: Columns) -> View:
     sources = dict(_sources_by_name(tree, view))
     for node in list(tree.find_all(exp.Greatest, exp.DateFromUnixDate)):
         inner = _bounded_value(node)
-        if inner is not None and all(_is_one_of(each, sources, columns) for each in inner.find_all(exp.Column)):
+        if inner is not None and _stays_in_range(inner, sources, columns):
             node.replace(inner.copy())
     return replace(view, sql=tree.sql(dialect=DIALECT))
 
@@ -82,6 +86,35 @@ def _bounded_value(node: exp.Expr) -> exp.Expr | None:
         found = bits.this.this
         return found if isinstance(found, exp.Expr) else None
     return None
+
+
+def _stays_in_range(node: exp.Expr, sources: dict[str, Source], columns: Columns) -> bool:
+    """Whether it is one of the columns, or a truncation of one that is in the range of its narrower type."""
+    match node:
+        case exp.Column():
+            return _is_one_of(node, sources, columns)
+        case exp.Paren() | exp.UnixSeconds():
+            return _stays_in_range(node.this, sources, columns)
+        case exp.Cast():
+            return node.to.this in _TIMES and _stays_in_range(node.this, sources, columns)
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            return node.text("unit").upper() in _UNITS and _stays_in_range(node.this, sources, columns)
+        case exp.Anonymous() if node.name.lower() == "timestamp_seconds" and len(node.expressions) == 1:
+            steps = _rounded_down(node.expressions[0])
+            return steps is not None and _stays_in_range(steps, sources, columns)
+        case _:
+            return False
+
+
+def _rounded_down(node: exp.Expr) -> exp.Expr | None:
+    """The value x of `floor(x / n) * n`; else None."""
+    product = node if isinstance(node, exp.Mul) else None
+    floor = product.this if product is not None and isinstance(product.this, exp.Floor) else None
+    ratio = floor.this if floor is not None and isinstance(floor.this, exp.Div) else None
+    if product is None or ratio is None or not isinstance(ratio.expression, exp.Literal):
+        return None
+    found = ratio.this if ratio.expression == product.expression else None
+    return found if isinstance(found, exp.Expr) else None
 
 
 def _is_one_of(column: exp.Column, sources: dict[str, Source], columns: Columns) -> bool:

@@ -12,7 +12,7 @@ from penstock.model.project import Project
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.plan.diff.ttl_and_final import keeps_no_rows
 from penstock.plan.equivalence.unchanged_history import bind_as_live, columns_stored_as_live
 from penstock.plan.plan import Candidate, ResourcePlan
 from penstock.plan.strategies.costs import PlannedCosts
@@ -57,8 +57,8 @@ def _build_reused_outcome(context: PlanningContext, candidate: Candidate, bound:
 
 
 def _keeps_no_rows(context: PlanningContext, name: str) -> bool:
-    source = context.project.datasource(name)
-    return source is not None and source.engine.name == NULL_ENGINE
+    source, running = context.project.datasource(name), context.running(name)
+    return keeps_no_rows(*(each for each in (source, running.source if running else None) if each is not None))
 
 
 def _history_in_live_table(context: PlanningContext, bound: Binding) -> Binding | None:

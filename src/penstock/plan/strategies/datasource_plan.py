@@ -39,6 +39,7 @@ from penstock.plan.strategies.strategy_results import (
     refill_by_views,
 )
 from penstock.plan.tables.column_placement import (
+    BlockedColumn,
     ColumnPlacement,
     DataSourceTransition,
     place_columns,
@@ -69,7 +70,7 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         *_data_losses(context, inputs, choice),
     )
     outcome = _build_outcome(context, inputs, choice)
-    checks = build_row_checks(inputs.transition, choice)
+    checks = build_row_checks(inputs.transition, inputs.placement, choice)
     return replace(
         outcome,
         problems=(*outcome.problems, *problems),
@@ -184,24 +185,25 @@ def _unmet_request(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[P
 
 
 def _forward_query_problems(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """Errors where a forward query is needed and none compiles; a warning where one does not compile and is not
-    needed."""
+    """Errors where a forward query is needed and there is none, and where one does not compile: it is new in this step,
+    so it is meant to be used, and without it history would get other values unsaid."""
     transition = inputs.transition
     broken = transition.forward.problems if transition.forward else ()
-    needed = choice.refused or not inputs.feeding.unchanged
-    yield from (problem if needed else replace(problem, level="warning") for problem in broken)
+    yield from broken
     if not choice.refused or broken:
         return
     hint = suggest_forward_query(transition)
     for each in inputs.placement.blocked:
-        before = each.before.type if each.before else None
-        yield Problem(
-            "needs-forward-query",
-            f"column `{each.column.name}` of `{transition.new.name}` changes from {before} to {each.column.type}, which"
-            " cannot hold every value: a FORWARD_QUERY must say how to convert the existing rows",
-            each.column.location,
-            hint,
-        )
+        yield Problem("needs-forward-query", _blocked_text(each, transition.new), each.column.location, hint)
+
+
+def _blocked_text(blocked: BlockedColumn, source: DataSource) -> str:
+    """Why a column needs a forward query, as a sentence."""
+    column = f"column `{blocked.column.name}` of `{source.name}`"
+    if blocked.before is None:
+        return f"{column} is new, and {blocked.reason}: a FORWARD_QUERY must say what existing rows have"
+    change = f"changes from {blocked.before.type} to {blocked.column.type}, which cannot hold every value"
+    return f"{column} {change}: a FORWARD_QUERY must say how to convert the existing rows"
 
 
 def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
@@ -254,6 +256,8 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     kept, merges = build_ttl_filter(source), build_final_rule(source)
     running = context.running(source.name)
     bound = replace(outcome.binding, keeps=kept.keeps, merge=merges.rule)
+    history = replace(outcome.history, merge=merges.rule) if outcome.history is not None else None
+    outcome = replace(outcome, history=history)
     problems = (*outcome.problems, *kept.problems, *merges.problems)
     if kept.keeps is None or running is None or shows_same_rows(running.source, source):
         return replace(outcome, binding=bound, problems=problems)

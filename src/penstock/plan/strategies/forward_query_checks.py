@@ -1,4 +1,5 @@
-"""Checks of a forward query against the existing rows: where it would fail, and where it gives a default.
+"""Checks of a forward query, and of the DEFAULTs of new columns, against the existing rows: where they would fail, and
+where a forward query gives a default.
 
 In: the transition of a data source to the next version, and its strategy. Out: `CheckRows`, to be run where the data
 is. Invariant: a column that is copied unchanged is not checked; of every other column each conversion is checked or,
@@ -10,22 +11,62 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from penstock.model.datasource import Column, Text
+from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.choice import StrategyChoice
-from penstock.plan.tables.column_placement import DataSourceTransition
+from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, default_of_live_rows
+from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.compile import compile_expression
 from penstock.sql.outputs.conversion_probes import forward_probes
+from penstock.sql.spark_text import quote_identifier
 
 
-def build_row_checks(transition: DataSourceTransition, choice: StrategyChoice) -> CheckRows | None:
-    """What the forward query of a step may do to existing rows; None where it is not used or changes no value."""
-    used = (
-        transition.forward is not None and not transition.forward.problems and choice.strategy in ("bridge", "forward")
+def build_row_checks(
+    transition: DataSourceTransition, placement: ColumnPlacement, choice: StrategyChoice
+) -> CheckRows | None:
+    """What the forward query of a step and the DEFAULTs of new columns may do to existing rows; None where they change
+    no value."""
+    forwards = transition.forward is not None and choice.strategy in ("bridge", "forward") and not choice.refused
+    checks = (
+        tuple(_build_checks(transition)) if forwards and transition.forward and not transition.forward.problems else ()
     )
-    if not used or transition.new.forward_query is None:
-        return None
-    checks = tuple(_build_checks(transition))
+    if choice.table != "new":
+        checks += tuple(_build_default_checks(transition, placement))
     return CheckRows(transition.new.name, transition.running.binding, checks) if checks else None
+
+
+def _build_default_checks(transition: DataSourceTransition, placement: ColumnPlacement) -> Iterator[Check]:
+    """Checks of new columns whose DEFAULT is computed when existing rows are read."""
+    bound = {column.name: column.before for column in placement.columns}
+    for column, origin in placement.match.pairs:
+        given = transition.forward.column(column.name) if transition.forward else None
+        before = bound.get(column.name)
+        if origin is not None or column.default is None or given is not None or before is None:
+            continue
+        if expression_facts(before.expression).may_raise:
+            yield from _checks_of_default(transition, placement.match, column, column.default)
+
+
+def _checks_of_default(
+    transition: DataSourceTransition, match: ColumnMatch, column: Column, default: Text
+) -> Iterator[Check]:
+    """The conversions of a DEFAULT that may fail, looked at as in a forward query; where it reads other columns than
+    those of the live version, it is computed."""
+    kept = {each.name for each, origin in match.pairs if origin is not None and origin.type == each.type}
+    kept &= {each.name for each, origin in match.pairs if origin is not None and origin.name == each.name}
+    value = default_of_live_rows(transition, match, column)
+    if transition.forward is None and set(compile_expression(default, transition.new.columns).uses) <= kept:
+        query = replace(default, text=f"{default.text}\nAS {quote_identifier(column.name)}")
+        probed = forward_probes(query, transition.running.source.columns, [column])
+        for probe in probed.probes:
+            if probe.kind == "fails":
+                yield Check(probe.column, probe.kind, probe.conversion, probe.value, probe.bad)
+        if not probed.unsure:
+            return
+    if value is not None:
+        yield Check(column.name, "unsure", "", value)
 
 
 def blocking_checks(rows: CheckRows | None) -> Iterator[CheckRows]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
-from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.plan.diff.ttl_and_final import keeps_no_rows
 from penstock.plan.equivalence.unchanged_history import (
     bind_as_live,
     columns_copied,
@@ -61,7 +61,7 @@ def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDa
         (CreateTable(table), CreateTable(quarantine), *((PlaceCursors(table.id),) if skips else ())),
         PlannedCosts(cost, cost),
         laid.problems,
-        loses_rows=loses_rows or source.engine.name == NULL_ENGINE,
+        loses_rows=loses_rows or keeps_no_rows(source),
     )
 
 
@@ -97,7 +97,7 @@ def keep_live_table(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, columns_stored_as_live(running, columns, placement.match)),
-        loses_rows=source.engine.name == NULL_ENGINE,
+        loses_rows=keeps_no_rows(running.source, source),
     )
 
 
@@ -236,7 +236,7 @@ def clone_live_table(
             else columns_stored_as_live(running, placement.columns, placement.match),
         ),
         Clone(table, running.table.id, placement.widened),
-        loses_rows=source.engine.name == NULL_ENGINE,
+        loses_rows=keeps_no_rows(running.source, source),
     )
 
 
@@ -267,7 +267,7 @@ def copy_by_forward_query(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, columns_copied(transition, placement.match)),
-        loses_rows=source.engine.name == NULL_ENGINE,
+        loses_rows=keeps_no_rows(running.source, source),
     )
 
 
@@ -298,7 +298,7 @@ def refill_by_views(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, () if loses_rows else kept),
-        loses_rows=loses_rows or source.engine.name == NULL_ENGINE,
+        loses_rows=loses_rows or keeps_no_rows(running.source, source),
     )
 
 

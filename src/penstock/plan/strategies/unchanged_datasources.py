@@ -13,7 +13,7 @@ from penstock.graph import Graph
 from penstock.model.manifest import Source, View
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.changes import join_words
-from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.plan.diff.ttl_and_final import keeps_no_rows
 from penstock.plan.plan import MOVING, ResourcePlan
 from penstock.plan.strategies.costs import PlannedCosts
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
@@ -31,7 +31,7 @@ def keep_running_datasource(context: PlanningContext, name: str) -> PlannedDataS
         running.flows,
         (),
         PlannedCosts(holds=running.size),
-        loses_rows=running.source.engine.name == NULL_ENGINE,
+        loses_rows=keeps_no_rows(running.source),
     )
 
 

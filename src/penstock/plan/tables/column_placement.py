@@ -14,16 +14,19 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import SEQ, Before, BoundColumn, Field
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
-from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
+from penstock.plan.diff.column_compatibility import can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
 from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
-from penstock.plan.diff.query_equality import is_same_text
+from penstock.plan.tables.ingestion_equality import IngestionEquality
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import column_default, spark_type
+
+_LONGEST_DEFAULT = 100_000
+"""Characters of Spark SQL that compute a DEFAULT for existing rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +90,16 @@ class _PlacedColumn:
 
 def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
     """The placement of every column of the new version."""
-    match = match_columns(transition.running.source, transition.new, transition.forward)
+    old, new = transition.running.source, transition.new
+    match = match_columns(old, new, transition.forward)
+    ingestion = IngestionEquality(old, new, {column.name: origin for column, origin in match.pairs if origin})
     taken = {name.casefold() for name in transition.running.taken}
     placed: dict[str, _PlacedColumn] = {}
     blocked: list[BlockedColumn] = []
     # Columns that continue one come first: the defaults of the others may read them.
     for column, origin in sorted(match.pairs, key=lambda pair: pair[1] is None):
         result = (
-            _place_continued_column(transition, column, origin, placed)
+            _place_continued_column(transition, column, origin, ingestion, placed)
             if origin
             else _place_added_column(transition, column, placed)
         )
@@ -137,13 +142,17 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
 
 
 def _place_continued_column(
-    transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
+    transition: DataSourceTransition,
+    column: Column,
+    origin: Column,
+    ingestion: IngestionEquality,
+    placed: Mapping[str, _PlacedColumn],
 ) -> _PlacedColumn | BlockedColumn:
     """Place a column that continues a live column."""
+    same_rule = ingestion.is_filled_alike(column)
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
     bound = replace(without_pending_cut(live), name=column.name, type=column.type)
-    same_rule = _is_filled_alike(transition, column, origin)
     forward_column = transition.forward.column(column.name) if transition.forward else None
     computed = forward_column is not None and not keeps_values(forward_column, origin, column.type)
     if same_rule and column.type == origin.type and not computed:
@@ -160,14 +169,6 @@ def _place_continued_column(
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _is_filled_alike(transition: DataSourceTransition, column: Column, origin: Column) -> bool:
-    """Whether both versions fill the column from an ingested row in the same way; True if rows are not ingested."""
-    old, new = transition.running.source, transition.new
-    if not can_ingest(old) and not can_ingest(new):
-        return True
-    return is_same_text(origin.default, column.default) and old.path_of(origin) == new.path_of(column)
-
-
 def _convert_live_value(
     transition: DataSourceTransition, column: Column, origin: Column, placed: Mapping[str, _PlacedColumn]
 ) -> str | None:
@@ -180,7 +181,7 @@ def _convert_live_value(
         return value
     inner = cast_column(old, strip_nullable(origin.type), column.type)
     default = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
-    return f"coalesce({inner}, {default})" if inner is not None else None
+    return f"coalesce({inner}, {default})" if inner is not None and default is not None else None
 
 
 def _place_added_column(
@@ -194,6 +195,13 @@ def _place_added_column(
     if column.default is None and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
     value = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
+    if value is None:
+        return BlockedColumn(
+            column, None, f"the DEFAULT of `{column.name}` grows too long for existing rows", lossy=True
+        )
+    if not expression_facts(value).is_repeatable:
+        reason = f"the DEFAULT of `{column.name}` is another value each time it is asked for"
+        return BlockedColumn(column, None, reason, lossy=True)
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
@@ -251,19 +259,41 @@ def _describe_inputs(uses: Iterable[str]) -> str:
 
 def _default_for_earlier_rows(
     transition: DataSourceTransition, column: Column, placed: Mapping[str, _PlacedColumn], above: frozenset[str]
-) -> str:
-    """The DEFAULT of a column for existing rows, as Spark SQL; the type's default value if it has none."""
+) -> str | None:
+    """The DEFAULT of a column for existing rows, as Spark SQL; the type's default value if it has none. None if the SQL
+    grows too long: each DEFAULT that it reads is written out, as often as it is read."""
     default = transition.compiled.defaults.get((transition.new.name, column.name))
     if default is None:
         return "NULL" if is_nullable(column.type) else column_default(column.type)
     values = {}
     for name in sorted(expression_facts(default).column_names - above):
         read = transition.new.column(name)
+        value = None
         if name in placed:
-            values[name] = value_in_older_rows(placed[name].bound)
+            value = value_in_older_rows(placed[name].bound)
         elif read is not None:
-            values[name] = f"({_default_for_earlier_rows(transition, read, placed, above | {name})})"
-    return replace_columns(default, values)
+            value = _default_for_earlier_rows(transition, read, placed, above | {name})
+        if value is None or len(value) > _LONGEST_DEFAULT:
+            return None
+        values[name] = f"({value})" if name not in placed else value
+    written = replace_columns(default, values)
+    return written if len(written) <= _LONGEST_DEFAULT else None
+
+
+def default_of_live_rows(transition: DataSourceTransition, match: ColumnMatch, column: Column) -> str | None:
+    """The DEFAULT of a new column as Spark SQL over the live columns; None where a column that goes on has no value in
+    its new type."""
+    placed: dict[str, _PlacedColumn] = {}
+    for each, origin in match.pairs:
+        given = transition.forward.column(each.name) if transition.forward else None
+        value = given.sql if given is not None else None
+        if value is None and origin is not None:
+            value = cast_column(quote_identifier(origin.name), origin.type, each.type)
+        if value is not None:
+            placed[each.name] = _PlacedColumn(each, BoundColumn(each.name, each.type, each.name, Before(value)))
+        elif origin is not None:
+            return None
+    return _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
 
 
 def value_in_older_rows(column: BoundColumn) -> str:

@@ -6,21 +6,29 @@ columns of this table only; a SELECT, aggregate or window is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from penstock.integer_parsing import parse_whole_number
+from penstock.model import types as t
 from penstock.model.datasource import Column, Text
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator
-from penstock.sql.expr.typed import TypedSql
+from penstock.sql.conversions.implicit import cast_column
+from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
+from penstock.sql.conversions.literals import parse_literal
+from penstock.sql.expr.typed import Constant, TypedSql
 from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
 
+_NUMBER = re.compile(r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?")
 OWN_TABLE = "__own"
 """The placeholder under which `UsedSources` notes the columns that the expression reads."""
 
@@ -35,6 +43,49 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpress
         return CompiledExpression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
     report.finish("the expression cannot be compiled")
     raise AssertionError("a refused expression has a problem")
+
+
+def compile_default(text: Text, columns: Sequence[Column], column: Column) -> str:
+    """The DEFAULT of a column as Spark SQL over the columns of its table, in the type of the column. Raises
+    InvalidQuery with its problems."""
+    report = Report()
+    with report.collecting():
+        tr = row_translator(text, {c.name: stored_column_value(c) for c in columns})
+        tree = _single_expression(text, parse_select_list(text)).unalias()
+        value = tr.translate(tree)
+        exact = cast_column(value.sql, value.type, column.type)
+        if exact is not None:
+            return exact
+        if value.constant is not None:
+            _check_constant(tr, tree, value, column)
+            return f"CAST({value.sql} AS {spark_type(column.type)})"
+        stored = convert_for_insert(value, column.type)
+        if stored is not None:
+            return stored
+        message, hint = insert_refusal(value.type, column.type)
+        raise tr.refusal(tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
+    report.finish("the DEFAULT cannot be compiled")
+    raise AssertionError("a refused expression has a problem")
+
+
+def _check_constant(tr: Translator, node: exp.Expr, value: TypedSql, column: Column) -> None:
+    """Raises Refused for a literal that the type of the column does not have."""
+    if not _is_value_of(value.constant, unwrap_type(column.type)):
+        raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}")
+
+
+def _is_value_of(constant: Constant | None, of: Type) -> bool:
+    """Whether a literal is a value of a type; True for types whose literals are not looked at."""
+    if isinstance(of, t.Int) and isinstance(constant, str):
+        number = parse_whole_number(constant.strip().lstrip("+-"))
+        return number is not None and of.low <= (-number if "-" in constant else number) <= of.high
+    if isinstance(of, t.Int):
+        return not isinstance(constant, (int, float)) or of.low <= constant <= of.high
+    if isinstance(of, (t.Float, t.Decimal)) and isinstance(constant, str):
+        return _NUMBER.fullmatch(constant.strip()) is not None
+    if isinstance(constant, str) and isinstance(of, (t.Enum, t.Date, t.DateTime, t.DateTime64, t.UUID)):
+        return parse_literal(constant, of) is not None
+    return True
 
 
 def stored_column_value(column: Column) -> TypedSql:

@@ -18,6 +18,7 @@ from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.query import ForwardColumn
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import Refused, Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
@@ -154,7 +155,7 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     if sql is None:
         message, hint = insert_refusal(value.type, column.type)
         raise tr.refusal(node, "incompatible-type", f"column `{column.name}`: {message}", hint)
-    is_column = isinstance(node, exp.Column) and not node.table
-    renames = node.name if is_column and node.name in used and node.name != column.name else None
+    bare = isinstance(node, exp.Column) and not node.table and value.sql == quote_identifier(node.name)
+    renames = node.name if bare and node.name in used and node.name != column.name else None
     order = [name for name in tr.scope.relations[0].columns if name in used]
     return ForwardColumn(column.name, sql, tuple(order), renames)
