@@ -2,18 +2,24 @@
 
 In: `[catalog]` of penstock.toml and the folder of the embedded state. Out: properties. Invariant: both read the same
 catalog, which is embedded (SQLite), in Postgres, or remote; a login is never part of an address that a driver may
-quote in an error; a commit whose answer was lost is never sent a second time (`disable_blind_commit_retry`).
+quote in an error; a commit whose answer was lost is never sent a second time (`disable_blind_commit_retry`); a commit
+that was answered survives a power cut.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+import sqlalchemy as sa
 from py4j.java_gateway import JavaObject
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 from sqlalchemy import URL
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.errors import Failed
 from penstock.lake.spark.names import CATALOG
@@ -30,6 +36,9 @@ POSTGRES_CONF = {
     # For a proxy that accepts a connection and never answers. (Answers have no limit: giving up leaves them unknown.)
     "jdbc.loginTimeout": "10",
 }
+# A commit that was answered survives a power cut of the database's machine, whatever its own configuration says.
+POSTGRES_OPTIONS = "-c synchronous_commit=on"
+SQLITE_PARAMETERS = "journal_mode=WAL&busy_timeout=30000&synchronous=FULL"
 POSTGRES = "jdbc:postgresql:"
 SQLITE = "jdbc:sqlite:file:"
 POSTGRES_DRIVER = "postgresql+psycopg2"
@@ -58,11 +67,13 @@ def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
         return CATALOG_CONF | dict(settings.catalog)
     embedded = {
         "type": "jdbc",
-        "uri": f"{SQLITE}{home / 'catalog.db'}?journal_mode=WAL&busy_timeout=30000",
+        "uri": f"{SQLITE}{home / 'catalog.db'}?{SQLITE_PARAMETERS}",
         "warehouse": (home / "warehouse").as_uri(),
     }
     if is_postgres_catalog(settings):
-        return CATALOG_CONF | POSTGRES_CONF | embedded | _move_login_out_of_address(settings.catalog)
+        given = _move_login_out_of_address(settings.catalog)
+        options = {"jdbc.options": f"{POSTGRES_OPTIONS} {given.get('jdbc.options', '')}".strip()}
+        return CATALOG_CONF | POSTGRES_CONF | embedded | given | options
     return CATALOG_CONF | embedded | dict(settings.catalog)
 
 
@@ -103,11 +114,26 @@ def _storage_properties(settings: Settings) -> dict[str, str]:
     return found
 
 
+def open_pyiceberg_catalog(settings: Settings, home: Path) -> Catalog:
+    """PyIceberg's view of the catalog. Raises Failed like `pyiceberg_catalog_properties`."""
+    catalog = load_catalog(CATALOG, **pyiceberg_catalog_properties(settings, home))
+    if isinstance(catalog, SqlCatalog) and catalog.engine.dialect.name == "sqlite":
+        catalog.engine.dispose()  # connections from before the listener
+        sa.event.listen(catalog.engine, "connect", _sync_commits)
+    return catalog
+
+
+def _sync_commits(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+    """Make each commit survive a power cut: SQLite may have been compiled with another default."""
+    connection.execute("PRAGMA synchronous=FULL").close()
+
+
 def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:
-    """The properties with user and password moved out of the address, which Iceberg quotes in errors."""
+    """The properties with user and password moved out of the address, which Iceberg quotes in errors, and with the
+    options of the session, to which ours are added."""
     address, _, query = catalog["uri"].partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
-    login = {f"jdbc.{name}": given.pop(name) for name in ("user", "password") if name in given}
+    login = {f"jdbc.{name}": given.pop(name) for name in ("user", "password", "options") if name in given}
     return {**login, **catalog, "uri": f"{address}?{urlencode(given)}" if given else address}
 
 

@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 
 from penstock.lake.spark.cancellation import REAPER
 from penstock.lake.spark.catalog import (
     disable_blind_commit_retry,
     is_postgres_catalog,
-    pyiceberg_catalog_properties,
+    open_pyiceberg_catalog,
     spark_catalog_properties,
 )
 from penstock.lake.spark.java import find_java_home
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
-from penstock.lake.spark.packages import package_configuration
+from penstock.lake.spark.packages import LOCAL_FILES, package_configuration
 from penstock.model.settings import Settings
 
 SPARK_CONF = {
@@ -102,7 +102,7 @@ def open_lake(settings: Settings, home: Path) -> Lake:
             session.conf.set(key, value)
         if is_postgres_catalog(settings):
             disable_blind_commit_retry(session)
-    return Lake(spark, bulk, load_catalog(CATALOG, **pyiceberg_catalog_properties(settings, home)))
+    return Lake(spark, bulk, open_pyiceberg_catalog(settings, home))
 
 
 def _start_spark(settings: Settings, home: Path) -> SparkSession:
@@ -114,15 +114,15 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
-    conf |= package_configuration(settings.spark, settings.catalog.get("uri", ""))
     if settings.spark.master.startswith("local"):
-        conf |= LOOPBACK
+        conf |= LOOPBACK | LOCAL_FILES
     else:
         conf |= REAPER
     conf |= {
         f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in spark_catalog_properties(settings, home).items()
     }
-    for key, value in (conf | dict(settings.spark.conf)).items():
+    packages = package_configuration(settings.spark, settings.catalog.get("uri", ""))
+    for key, value in (conf | dict(settings.spark.conf) | packages).items():
         builder = builder.config(key, value)
     with _redirect_output(home / "spark.log"):
         return builder.getOrCreate()

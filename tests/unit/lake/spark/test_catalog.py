@@ -49,7 +49,7 @@ def test_what_both_drivers_know_is_said_to_both() -> None:
     made = settings("jdbc:postgresql://h/lake?currentSchema=mine&connectTimeout=3", jdbc_sslmode="verify-full")
     query = sa.make_url(pyiceberg_catalog_properties(made, HOME)["uri"]).query
     assert dict(query) == {
-        "options": "-csearch_path=mine",
+        "options": "-c synchronous_commit=on -csearch_path=mine",
         "connect_timeout": "3",
         "sslmode": "verify-full",
         "application_name": "penstock",

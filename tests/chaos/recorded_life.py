@@ -1,0 +1,113 @@
+"""The life of a pipeline for the power cut tests, and the life after a power cut.
+
+`recorded_life.py <folder>`, under the recorder: in the empty folder a pipeline lands rows, feeds views, fills a second
+version, promotes it, compacts, expires and trims; each answer to a post is a line of the file `acknowledged`. It ends
+without closing. `recorded_life.py <folder> --again` opens what is left and prints as JSON how many batches there are
+and, by running deployment, the answer to each query once all rows are in every table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from chaos.project_versions import QUERIES, V1, V2, row
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.model.settings import (
+    FlowSettings,
+    MaintenanceSettings,
+    ServerSettings,
+    Settings,
+    SparkSettings,
+)
+from waiting import wait_until
+
+ACKNOWLEDGED = "acknowledged"
+ROWS = 20
+UNDER_WAY = {"preparing", "backfilling"}
+SETTINGS = Settings(
+    server=ServerSettings(max_query_seconds=2),
+    spark=SparkSettings(
+        master="local[2]", driver_memory="1g", conf=json.loads(os.environ.get("PENSTOCK_POWER_CUT_CONF", "{}"))
+    ),
+    flow=FlowSettings(max_step_seconds=5),
+    maintenance=MaintenanceSettings(interval_seconds=1, compact_files=4, snapshot_seconds=1, inbox_seconds=1),
+)
+
+
+class Life:
+    """A pipeline, and the rows posted to it."""
+
+    def __init__(self, home: Path, settings: Settings = SETTINGS):
+        self.pipeline = Pipeline(settings, home)
+        self._told = os.open(home / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._posted = 0
+
+    def deploy(self, files: dict[str, str], promote: bool, then: Callable[[], None]) -> None:
+        """Deploy; while the history is filled, call `then`."""
+        made = self.pipeline.deployer.deploy(files, DeployOptions(False, promote, False, None))
+        then()
+        for _ in self.pipeline.deployer.events(made.id):
+            pass
+        self.until(lambda: self.pipeline.store.find(str(made.id)).state == ("live" if promote else "ready"))
+
+    def post(self, times: int) -> None:
+        """Post bodies, each when the one before is in every table."""
+        for _ in range(times):
+            first, self._posted = self._posted, self._posted + ROWS
+            body = "\n".join(json.dumps(row(number)) for number in range(first, self._posted)).encode()
+            receipt = self.pipeline.ingestion.append("events", body, f"from {first}")
+            told = {"batch": receipt.batch, "first": first, "end": self._posted}
+            os.write(self._told, json.dumps(told).encode() + b"\n")
+            self.pipeline.ingestion.wait(receipt, 60)
+
+    def until(self, done: Callable[[], bool]) -> None:
+        wait_until(done, 120, self.pipeline.status)
+
+    def until_cleaned(self) -> None:
+        """Wait for a compaction, an expiry and a trim."""
+        counts = self.pipeline.maintenance.counts
+        self.until(lambda: all(counts.done.get(kind) for kind in ("compaction", "expiry", "trim")))
+
+
+def first_life(home: Path) -> None:
+    life = Life(home)
+    life.deploy(V1, True, lambda: None)
+    life.post(8)
+    life.deploy(V2, False, lambda: life.post(2))
+    life.post(2)
+    life.pipeline.deployer.promote(None)
+    life.post(4)
+    life.until_cleaned()
+    life.post(2)
+
+
+def life_after(home: Path) -> None:
+    life = Life(home, replace(SETTINGS, server=ServerSettings(max_query_seconds=60)))
+    pipeline = life.pipeline
+    life.until(lambda: not {each.state for each in pipeline.store.deployments.list()} & UNDER_WAY)
+    life.until(lambda: not any(each["behind"] for each in pipeline.status()["deployments"]))  # type: ignore[attr-defined, index]
+    running = [each for each in pipeline.store.deployments.list() if each.state in ("ready", "live", "previous")]
+    answers = {
+        f"{each.id} {name}": [int(str(value)) for value in pipeline.reader.sql(sql, str(each.id)).rows[0]]
+        for each in running
+        for name, sql in QUERIES.items()
+    }
+    print(json.dumps({"batches": pipeline.batches.head("events"), "answers": answers}))
+
+
+def main() -> None:
+    (life_after if "--again" in sys.argv else first_life)(Path(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
