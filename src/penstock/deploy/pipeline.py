@@ -23,6 +23,7 @@ from penstock.deploy.lifecycle.rollback_window import RollbackWindow
 from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.deploy.maintenance.column_materialization import ColumnMaterializer
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
+from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
@@ -38,6 +39,7 @@ from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.scheduler import Scheduler, SchedulerCallbacks
+from penstock.flow.step_times import StepTimes
 from penstock.flow.stepper import Stepper
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
@@ -99,12 +101,14 @@ class Pipeline:
             lambda: find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),
             core.warehouse.recorded.save,
         )
-        most = SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
-        self.materializer = ColumnMaterializer(core, most)
+        self.materializer = ColumnMaterializer(
+            core, SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
+        )
         self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, self.deployer.retire)
         self.deployment_cleanup = DeploymentCleanup(core.store.deployments, settings, self.deployer.discard)
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(CopyContext(core, self.reader, self.ingestion, folder / JOBS))
+        self.monitor = PipelineMonitor(self._monitored_parts(), home)
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
         self._parts = self._list_parts()
         for part in self._parts:
@@ -129,9 +133,18 @@ class Pipeline:
         found = self.tokens.find(secret)
         return found.with_grants(self.core.board.running.grants) if found is not None else None
 
+    @property
+    def step_times(self) -> StepTimes:
+        """How long the steps of flows took."""
+        return self.core.flows.scheduler.times
+
     def status(self) -> dict[str, object]:
-        """The running deployments, their progress and what fails, as JSON values."""
+        """The status as it is now; `monitor` has one that waits for no store."""
         return pipeline_status(self.core, self.batches, self.drift.found, self.maintenance.counts)
+
+    def _monitored_parts(self) -> MonitoredParts:
+        counts = self.maintenance.counts
+        return MonitoredParts(self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts)
 
     def spark_ended(self) -> None:
         """After Spark's process has ended: count a crash for each running step of a version that is not live."""
@@ -156,6 +169,7 @@ class Pipeline:
             PipelinePart("deployment cleanup", self.deployment_cleanup.start, self.deployment_cleanup.stop),
             PipelinePart("maintenance", self.maintenance.start, self.maintenance.stop),
             PipelinePart("inbox", stop=self.inbox.close),
+            PipelinePart("monitor", self.monitor.start, self.monitor.stop),
             PipelinePart("copies", self.copies.start, self.copies.stop),
             PipelinePart("copy schedule", self.copy_schedule.start, self.copy_schedule.stop),
         )

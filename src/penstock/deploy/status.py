@@ -1,17 +1,19 @@
 """The answer of `GET /v0/status`: the running deployments, their progress, and what fails.
 
-In: the parts of a running pipeline. Out: JSON values. Invariant: read from records and tables at the moment of the
-call; nothing is kept between two calls.
+In: the parts of a running pipeline. Out: JSON values. Invariant: what fails is read at the moment of the call, from
+memory; the rest from records and tables, and if these do not answer, it is what they answered last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.deploy.health import HealthCheck
 from penstock.deploy.lifecycle.deployment_events import backfill_progress, reason_for_waiting
 from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.column_materialization import materialized_share
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
+from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.core import Core
 from penstock.flow.lag import find_lags
 from penstock.model.deployment import Deployment
@@ -31,10 +33,7 @@ def pipeline_status(
         "streams": dict(heads),
         "deployments": [_deployment_status(core, each, heads) for each in core.board.running.deployments],
         "apart": {"process": flows.worker.process, "tables": sorted(frozenset().union(*flows.worker.tables.values()))},
-        "failures": [
-            {"table": table, "flow": flow, "message": failure.message, "attempts": failure.attempts}
-            for (table, flow), failure in flows.scheduler.failures.items()
-        ],
+        "failures": _failures(core),
         "damaged": [
             {"stream": each.stream, "batch": each.number, "rows": each.rows, "damage": each.damage}
             for each in batches.list_condemned(MOST_DAMAGED)
@@ -42,6 +41,45 @@ def pipeline_status(
         "drift": [each.as_json() for each in drift],
         "maintenance": maintenance.as_json(),
     }
+
+
+def status_in_outage(
+    core: Core, reading: Reading[dict[str, object]], checks: Iterable[HealthCheck]
+) -> dict[str, object]:
+    """The last status that could be read, with what fails now; `stale_seconds` is its age if it is not of now."""
+    found = reading.value if reading.value is not None else _status_without_store(core)
+    shown = [{"check": each.name, "ok": each.ok, "reason": each.reason, "details": each.details} for each in checks]
+    age = round(reading.age, 1) if reading.problem is not None else 0.0
+    return {
+        **found,
+        "failures": _failures(core),
+        "checks": shown,
+        "stale_seconds": age,
+        "stale_because": reading.problem,
+    }
+
+
+def _status_without_store(core: Core) -> dict[str, object]:
+    """What is in memory, if nothing could be read since the start."""
+    unknown: dict[str, object] = {"tables": {}, "behind": [], "filling": [], "waits": None}
+    return {
+        "streams": dict(core.flows.arrivals.heads),
+        "deployments": [
+            {"id": each.id, "name": each.name, "state": each.state, "paused": each.paused, **unknown}
+            for each in core.board.running.deployments
+        ],
+        "apart": {"process": core.flows.worker.process, "tables": []},
+        "damaged": [],
+        "drift": [],
+        "maintenance": MaintenanceCounts().as_json(),
+    }
+
+
+def _failures(core: Core) -> list[dict[str, object]]:
+    return [
+        {"table": table, "flow": flow, "message": failure.message, "attempts": failure.attempts}
+        for (table, flow), failure in core.flows.scheduler.failures.items()
+    ]
 
 
 def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, int]) -> dict[str, object]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
+from penstock.flow.step_times import StepTimes
 from penstock.flow.stepper import Stepper
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.spark.cancellation import SparkTimeout
@@ -77,6 +78,7 @@ class Scheduler:
         callbacks: SchedulerCallbacks,
         staging_seconds: float,
     ):
+        self.times = StepTimes()
         self._stepper = stepper
         self._explain = explain
         self._callbacks = callbacks
@@ -226,7 +228,7 @@ class Scheduler:
 
     def _step(self, work: WorkItem) -> None:
         failure: FlowFailure | None = None
-        before = self._failures.get(work.key)
+        before, began = self._failures.get(work.key), time.monotonic()
         try:
             self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
             self._callbacks.step_ended(work)
@@ -241,6 +243,8 @@ class Scheduler:
                 )
         except Exception as error:  # whatever the error is, the flow is tried again, and other flows continue
             failure = self._failed(work, error)
+        kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
+        self.times.observe(kind, outcome, time.monotonic() - began)
         with self._changed:
             self._busy.discard(work.table)
             self._under_way.pop(work.table, None)

@@ -71,9 +71,11 @@ def _parameter_name(request: Request) -> str | None:
 
 CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/health", None, health.show_health, threads="quick"),
+    ApiCall(("GET",), "/health/live", None, health.show_liveness, threads="quick"),
+    ApiCall(("GET",), "/health/ready", None, health.show_readiness, threads="quick"),
     ApiCall(("GET",), "/openapi.json", None, openapi.show_openapi),
-    ApiCall(("GET",), "/metrics", "read", health.show_metrics),
-    ApiCall(("GET",), "/v0/status", "read", health.show_status),
+    ApiCall(("GET",), "/metrics", "read", health.show_metrics, threads="status"),
+    ApiCall(("GET",), "/v0/status", "read", health.show_status, threads="status"),
     ApiCall(("POST",), POSTS, "append", events.post_events, _parameter_name, "appends", ROWS),
     ApiCall(("GET",), "/v0/datasources", "read", catalog.list_datasources, None),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),

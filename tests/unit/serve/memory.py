@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
+from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.errors import (
     Conflict,
@@ -33,6 +35,7 @@ from penstock.state.audit_log import AuditLog
 from penstock.state.jobs import Job
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
+from unit.serve.sample_figures import sample_figures, sample_health, sample_step_times
 
 TYPES: Mapping[type, Type] = {int: Int(64), float: Float(64), str: String(), type(None): Nullable(String())}
 
@@ -71,6 +74,9 @@ class MemoryPipeline:
         self.deployments = SimpleNamespace(list=self.list_deployments)
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         self.tokens = tokens
+        self.monitor = self
+        self.health = sample_health()
+        self.step_times = sample_step_times()
         self.audit = AuditLog(tokens._database)
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
@@ -238,6 +244,9 @@ class MemoryPipeline:
         wrong: dict[str, object] = {"failures": [], "damaged": [], "drift": []}
         wrong["maintenance"] = {"done": {"compaction": 2}, "failed": {}, "failing": []}
         return {"streams": {"flights": len(self.rows["flights"])}, "deployments": running, **wrong}
+
+    def figures(self) -> Reading[PipelineFigures]:
+        return Reading(replace(sample_figures(), streams={"flights": len(self.rows["flights"])}), 0.0, None)
 
     def close(self) -> None:
         self.ready = False

@@ -103,9 +103,14 @@ class LeaseKeeper:
     def __init__(self, lease: Lease, lost: Callable[[], None]):
         self._lease = lease
         self._lost = lost
+        self._beat = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease keeper", daemon=True)
         self._thread.start()
+
+    def seconds_since_heartbeat(self) -> float:
+        """Seconds since the last heartbeat that the store took."""
+        return time.monotonic() - self._beat
 
     def end(self) -> None:
         """Stop the heartbeat and release the lease, so that the next server need not wait."""
@@ -120,6 +125,7 @@ class LeaseKeeper:
         while not self._stop.wait(BEAT):
             try:
                 self._lease.heartbeat()
+                self._beat = time.monotonic()
             except Fenced:
                 self._lost()
                 return

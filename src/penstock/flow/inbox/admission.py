@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import Overloaded, StorageFull
+from penstock.errors import Overloaded, StorageFull, Unavailable
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import BatchLog
 
@@ -43,14 +43,41 @@ class Backlog:
         self._batches = batches
         self._landed = landed
         self._known: dict[str, _BacklogCount] = {}
+        self._unanswered = float("-inf")
         self._guard = threading.Lock()
 
     def bytes(self, stream: str) -> int:
-        with self._guard:
-            known = self._known.get(stream)
-            if known is None or time.monotonic() - known.asked >= CHECK_VALID_SECONDS:
-                known = self._known[stream] = self._count(stream, known)
+        """The bytes, as of at most a second ago; while one caller counts, the others get the count before. If the store
+        does not answer, the last count stays: the log will refuse the rows. Raises Unavailable without one."""
+        known = self._known.get(stream)
+        if known is not None and time.monotonic() - known.asked < CHECK_VALID_SECONDS:
             return known.bytes
+        if not self._guard.acquire(blocking=known is None):
+            assert known is not None, "without a count the lock is waited for"
+            return known.bytes
+        try:
+            return self._count_once(stream)
+        finally:
+            self._guard.release()
+
+    def waiting_bytes(self, above: int) -> Mapping[str, int]:
+        """The last counts of all streams; those above so many bytes are counted again. Raises Unavailable."""
+        last = {stream: known.bytes for stream, known in tuple(self._known.items())}
+        return {stream: self.bytes(stream) if size > above else size for stream, size in last.items()}
+
+    def _count_once(self, stream: str) -> int:
+        known = self._known.get(stream)
+        if known is not None and time.monotonic() - known.asked < CHECK_VALID_SECONDS:
+            return known.bytes
+        if known is None and time.monotonic() - self._unanswered < CHECK_VALID_SECONDS:
+            raise Unavailable("the state store does not answer", hint="nothing is lost: try again")
+        try:
+            known = self._known[stream] = self._count(stream, known)
+        except Unavailable:
+            self._unanswered = time.monotonic()
+            if known is None:
+                raise
+        return known.bytes
 
     def _count(self, stream: str, before: _BacklogCount | None) -> _BacklogCount:
         now, head = time.monotonic(), self._batches.head(stream)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -72,6 +72,11 @@ class Inbox:
         self._admission.admit(stream, body.size)
         self._writer(stream).put(body)
         return body.batch_number.result()
+
+    def waiting_bytes(self, above: int) -> Mapping[str, int]:
+        """How many bytes of each stream that was posted to are not in every table yet, as of its last post; what was
+        more than `above` bytes then is counted now. Raises Unavailable."""
+        return self._backlog.waiting_bytes(above) if self._backlog is not None else {}
 
     def close(self) -> None:
         """Store the waiting bodies, then stop."""

@@ -55,7 +55,7 @@ def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, M
     """The deployment that a call is about, and the status of its tables by the name of their data source."""
     pipeline, ref = host.pipeline, deployment_parameter(request.query_params)
     found = pipeline.store.find(ref)
-    running = cast("list[dict[str, Any]]", pipeline.status()["deployments"])
+    running = cast("list[dict[str, Any]]", pipeline.monitor.status()["deployments"])
     return found, next((each["tables"] for each in running if each["id"] == found.id), {})
 
 

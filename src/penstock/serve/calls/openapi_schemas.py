@@ -92,6 +92,7 @@ class CallSchema:
 
 WHICH = (parameter_schema("deployment"),)
 HEALTH = object_schema(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
+READINESS = object_schema(status=TEXT, phase=TEXT, reasons=array_schema(TEXT), checks=array_schema(OBJECT))
 KEPT = object_schema(successful_rows=COUNT, quarantined_rows=COUNT)
 EVENTS = (
     parameter_schema("name", needed="yes"),
@@ -115,6 +116,10 @@ ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
 SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/health"): CallSchema(
         "Whether the server is ready", answers={"200": {JSON: HEALTH}, "503": {JSON: HEALTH}}
+    ),
+    ("GET", "/health/live"): CallSchema("Whether the process answers", answers={"200": {JSON: OBJECT}}),
+    ("GET", "/health/ready"): CallSchema(
+        "Whether posts and queries can be served", answers={"200": {JSON: READINESS}, "503": {JSON: READINESS}}
     ),
     ("GET", "/openapi.json"): CallSchema("This document"),
     ("GET", "/metrics"): CallSchema("What the server counts, for Prometheus", answers={"200": {"text/plain": TEXT}}),

@@ -1,15 +1,25 @@
-"""Counters and gauges of the server, in the text format of Prometheus.
+"""Counters of the HTTP side, in the text format of Prometheus, beside those of the pipeline and of the process.
 
-In: calls as they end, and the pipeline's status. Out: the body of `GET /metrics`. Invariant: counters only grow; gauges
-are set from the status at the moment of the call.
+In: calls as they end. Out: the body of `GET /metrics`. Invariant: counters only grow; nothing here waits for the store,
+a disk or Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import threading
+from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.registry import Collector
 
 CALL_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Seconds."""
@@ -29,10 +39,7 @@ class Metrics:
         self.queries = Counter("penstock_queries", "Answered queries", ["kind", "code"], registry=registry)
         self.seconds = Histogram("penstock_query_seconds", "Time to answer a query", ["kind"], registry=registry)
         self.refused = Counter(
-            "penstock_refused_posts",
-            "Posts of rows that were refused, by the code of the error",
-            ["reason"],
-            registry=registry,
+            "penstock_refused_posts", "Refused posts of rows, by the code of the error", ["reason"], registry=registry
         )
         self._calls = Histogram(
             "penstock_http_seconds",
@@ -41,36 +48,31 @@ class Metrics:
             buckets=CALL_BUCKETS,
             registry=registry,
         )
-        self._batches = Gauge("penstock_batches", "Batches in the log", ["stream"], registry=registry)
-        self._lag = Gauge(
-            "penstock_lag_batches",
-            "Batches that a flow has not processed yet",
-            ["deployment", "table", "flow", "stream"],
-            registry=registry,
-        )
-        self._maintenance = Gauge(
-            "penstock_maintenance",
-            "Runs of background maintenance since the server started",
-            ["kind", "result"],
-            registry=registry,
-        )
-        self._failing = Gauge("penstock_failing_flows", "Flows whose last step failed", registry=registry)
+        self._running = Gauge("penstock_calls_running", "Calls in threads of a kind", ["threads"], registry=registry)
+        self._waiting = Gauge("penstock_calls_waiting", "Calls that wait for a thread", ["threads"], registry=registry)
+        threads = Gauge("penstock_threads", "Threads of the server's Python process", registry=registry)
+        threads.set_function(threading.active_count)
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
 
     def observe_call(self, call: str, status: int, seconds: float) -> None:
         """Count a call of this path template."""
         self._calls.labels(call, str(status)).observe(seconds)
 
-    def text(self, status: Mapping[str, Any]) -> bytes:
-        """All metrics as text, the gauges set from `status`."""
-        for stream, head in status["streams"].items():
-            self._batches.labels(stream).set(head)
-        self._lag.clear()
-        for deployment in status["deployments"]:
-            for late in deployment["behind"]:
-                labels = (str(deployment["id"]), late["table"], late["flow"], late["stream"])
-                self._lag.labels(*labels).set(late["batches"])
-        self._failing.set(len(status["failures"]))
-        for result in ("done", "failed"):
-            for kind, count in status.get("maintenance", {}).get(result, {}).items():
-                self._maintenance.labels(kind, result).set(count)
+    def add(self, collector: Collector) -> None:
+        """Show what this collector gives, too."""
+        self._registry.register(collector)
+
+    def add_gauge(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+        """Show a value that `read` gives from memory."""
+        Gauge(name, meaning, registry=self._registry).set_function(read)
+
+    def show_threads(self, kind: str, running: Callable[[], float], waiting: Callable[[], float]) -> None:
+        """Show how many calls run in the threads of a kind, and how many wait for one."""
+        self._running.labels(kind).set_function(running)
+        self._waiting.labels(kind).set_function(waiting)
+
+    def text(self) -> bytes:
+        """All metrics as text."""
         return generate_latest(self._registry)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import anyio
 from anyio import CapacityLimiter
@@ -17,17 +18,20 @@ from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
 from penstock.serve.http.metrics import Metrics
+from penstock.serve.http.pipeline_metrics import PipelineCollector
 from penstock.serve.http.request_body import BodyBudget
 
 if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests of the HTTP side do not need
+    from penstock.deploy.health import HealthCheck
     from penstock.deploy.pipeline import Pipeline
 
 MOST_WAITING = 256
 T = TypeVar("T")
 
-ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers"]
+ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers", "status"]
 """`quick` is for work that waits for nothing (no disk, no lock, no other call): tokens, errors, /health; `answers`
-renders the pieces of large answers; `control` is for all calls that are not listed."""
+renders the pieces of large answers; `status` must answer while all other calls wait for a store; `control` is for all
+calls that are not listed."""
 
 
 class ThreadLimits:
@@ -40,6 +44,7 @@ class ThreadLimits:
         self.waits = CapacityLimiter(64)
         self.control = CapacityLimiter(16)
         self.answers = CapacityLimiter(4)
+        self.status = CapacityLimiter(4)
 
     def of(self, kind: ThreadKind) -> CapacityLimiter:
         """The limit of the threads of a kind."""
@@ -66,11 +71,23 @@ class PipelineHost:
         self.stopping = False
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
+        self._add_gauges()
 
     def opened(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
+        self.metrics.add(PipelineCollector(pipeline))
         if not self.stopping:
             self.phase = "running"
+
+    def _add_gauges(self) -> None:
+        """What is known here, and in memory."""
+        self.metrics.add_gauge("penstock_ready", "1 while the pipeline runs", lambda: float(self.ready))
+        self.metrics.add_gauge(
+            "penstock_body_bytes", "Bytes of request bodies in memory", lambda: float(self.bodies.held)
+        )
+        for kind in get_args(ThreadKind):
+            limit = self.threads.of(kind)
+            self.metrics.show_threads(kind, partial(_running, limit), partial(_waiting, limit))
 
     def stop(self) -> None:
         """Take no more calls."""
@@ -80,6 +97,10 @@ class PipelineHost:
     @property
     def ready(self) -> bool:
         return self._pipeline is not None and self._pipeline.ready and not self.stopping
+
+    def checks(self) -> tuple[HealthCheck, ...]:
+        """The health checks of the pipeline, from memory; none before it is opened."""
+        return self._pipeline.monitor.health.checks() if self._pipeline is not None else ()
 
     @property
     def seconds(self) -> float:
@@ -92,6 +113,14 @@ class PipelineHost:
         if self._pipeline is None or self.stopping:
             raise Unavailable(f"the server is not ready: {self.phase}", hint="GET /health says when it is")
         return self._pipeline
+
+
+def _running(limit: CapacityLimiter) -> float:
+    return float(limit.borrowed_tokens)
+
+
+def _waiting(limit: CapacityLimiter) -> float:
+    return float(limit.statistics().tasks_waiting)
 
 
 async def run_in_thread(limit: CapacityLimiter, call: Callable[[], T]) -> T:

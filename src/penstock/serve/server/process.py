@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -23,10 +24,11 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.errors import Failed, PenstockError
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
+from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server.admin_token import ensure_admin_token
-from penstock.serve.server.restart import call_when_ended, restart_server
+from penstock.serve.server.restart import call_when_ended, count_restarts, restart_server
 from penstock.state.database import Database
 from penstock.state.lease import Lease
 
@@ -81,6 +83,9 @@ class ServerProcess:
             # Uvicorn raises the signal again when it has stopped: closing must not end there.
             signal.signal(number, self._web.handle_exit)
         lease_keeper = LeaseKeeper(Lease(self._database), _exit_fenced)
+        add_server_gauges(
+            self._host.metrics, lambda: float(self._database.token or 0), lease_keeper.seconds_since_heartbeat
+        )
         opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
@@ -121,6 +126,13 @@ class ServerProcess:
         self._failure = error
         self._host.stop()
         self._web.should_exit = True
+
+
+def add_server_gauges(metrics: Metrics, token: Callable[[], float], heartbeat: Callable[[], float]) -> None:
+    """Show the lease and the restarts."""
+    metrics.add_gauge("penstock_lease_token", "Token of the lease", token)
+    metrics.add_gauge("penstock_lease_heartbeat_age_seconds", "Since the last heartbeat that was stored", heartbeat)
+    metrics.add_gauge("penstock_restarts", "Restarts in a row because Spark ended", lambda: float(count_restarts()))
 
 
 def _exit_fenced() -> None:

@@ -35,10 +35,15 @@ def call_when_ended(process: int, then: Callable[[], None]) -> None:
     threading.Thread(target=wait, name="watch spark", daemon=True).start()
 
 
+def count_restarts() -> int:
+    """How often this server was restarted in a row because Spark's process had ended."""
+    return int(os.environ.get(RESTARTS, "0"))
+
+
 def restart_server(port: int) -> None:
     """Replace this process by a new server on the same port; after many crashes in a row, with a pause
     before it. Does not return."""
-    deaths = int(os.environ.get(RESTARTS, "0")) if time.monotonic() - _started < QUIET else 0
+    deaths = count_restarts() if time.monotonic() - _started < QUIET else 0
     time.sleep(min(2.0**deaths - 1, LONGEST_REST))
     os.environ[RESTARTS] = str(deaths + 1)
     logging.shutdown()
