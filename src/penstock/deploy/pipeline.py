@@ -32,7 +32,7 @@ from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
-from penstock.deploy.runtime_config import backfill_rate, inbox_folder, state_url, step_limits
+from penstock.deploy.runtime_config import backfill_rate, inbox_folder, scheduler_limits, state_url, step_limits
 from penstock.deploy.status import pipeline_status
 from penstock.deploy.worker.supervisor import SupervisorContext, WorkerSupervisor
 from penstock.flow.inbox.arrivals import Arrivals
@@ -210,7 +210,8 @@ class Pipeline:
             outgrown=lambda work: move_slow_flow(self.core, work),
             step_ended=lambda work: store.crash_counts.clear(work.key),
         )
-        scheduler = Scheduler(stepper, explain_error, callbacks, float(settings.flow.staging_step_seconds))
+        scheduler = Scheduler(stepper, explain_error, callbacks, scheduler_limits(settings))
+        registry.on_change = scheduler.table_changed
         worker = WorkerSupervisor(
             SupervisorContext(
                 home,
@@ -238,4 +239,4 @@ class Pipeline:
 
     def _note_arrival(self, batch: Batch) -> None:
         self.core.flows.arrivals.add(batch.stream, batch.number)
-        self.core.flows.scheduler.wake()
+        self.core.flows.scheduler.batch_arrived(batch.stream)

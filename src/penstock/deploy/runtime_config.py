@@ -6,8 +6,10 @@ worker process derive the same values from the settings.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from penstock.flow.scheduler import SchedulerLimits
 from penstock.flow.stepper import StepLimits
 from penstock.flow.throttle import BackfillRate
 from penstock.model.settings import Settings
@@ -27,6 +29,13 @@ def step_limits(settings: Settings) -> StepLimits:
     """The limits of a step, in rows, bytes and seconds."""
     flow = settings.flow
     return StepLimits(flow.max_step_rows, flow.max_step_bytes, seconds=float(flow.max_step_seconds))
+
+
+def scheduler_limits(settings: Settings) -> SchedulerLimits:
+    """How many steps run at a time, and for how long. Steps of live wait for the disk and for Spark most of the time:
+    more of them than cores keep these busy."""
+    steps = settings.flow.live_steps or max(2, os.cpu_count() or 1)
+    return SchedulerLimits(steps, float(settings.flow.staging_step_seconds))
 
 
 def backfill_rate(settings: Settings) -> BackfillRate:

@@ -28,7 +28,7 @@ class FlowLag:
 
 def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[FlowLag, ...]:
     """The flows of a deployment that have not processed their streams up to the batches `heads` (by stream)."""
-    carried = streams_by_table(manifest)
+    carried = manifest.streams_by_table
     found: list[FlowLag] = []
     for flow in manifest.flows:
         match flow:
@@ -49,19 +49,14 @@ def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, i
     return tuple(found)
 
 
-def streams_by_table(manifest: Manifest) -> Mapping[str, frozenset[str]]:
-    """By table, the streams whose rows end up in it, directly or through views."""
-    streams: dict[str, frozenset[str]] = {table.id: frozenset() for table in manifest.tables}
-    for landing in manifest.landings:
-        streams[landing.table] = streams.get(landing.table, frozenset()) | {landing.stream}
-    changed = True
-    while changed:  # ends after at most as many rounds as the graph of views is deep
-        changed = False
-        for view in manifest.views:
-            now = streams.get(view.table, frozenset()) | streams.get(view.trigger.binding.table, frozenset())
-            changed = changed or now != streams.get(view.table, frozenset())
-            streams[view.table] = now
-    return streams
+def has_arrived(registry: TableRegistry, manifest: Manifest, stream: str, batch: int) -> bool:
+    """Whether a batch of a stream is in every table that derives from the stream. Looks at the flows of that stream
+    only: there may be many waiters and many tables."""
+    for flow in manifest.flows_of_stream(stream):
+        progress = registry.progress(flow.table, flow.id)
+        if progress is None or progress.watermarks.get(stream, 0) < batch:
+            return False
+    return True
 
 
 def blocked_tables(manifest: Manifest, failing: Collection[tuple[str, str]]) -> frozenset[str]:

@@ -1,8 +1,10 @@
 """Keep every flow of the running deployments advancing, those of live first.
 
-In: `WorkItem` values and calls that something arrived. Out: steps, one at a time per table. Invariant: one thread
-runs nothing but what the live and the previous version need, so a failing or slow flow of another deployment never
-stops them.
+In: `WorkItem` values, and calls that a batch arrived or a table changed. Out: steps, one at a time per table.
+Invariant: at least one thread runs nothing but what the live and the previous version need, so a failing or slow flow
+of another deployment never stops them. The lock is held for moments only: whether a flow has something to do, and
+whether a waiter may go on, is asked without it, since the catalog may hang, and only after something happened to their
+tables.
 """
 
 from __future__ import annotations
@@ -13,15 +15,24 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.step_times import StepTimes
-from penstock.flow.stepper import Stepper
+from penstock.flow.table_reservations import TableReservations
 from penstock.flow.work_items import PRIORITY, WorkItem
+from penstock.flow.work_queue import OTHERS, URGENT, WorkKey, WorkQueue
 from penstock.lake.spark.cancellation import SparkTimeout
 
 MAX_RETRY_WAIT = 60.0
+ANY_TABLE = ""
+"""For waiters: whatever happens concerns them. No table has this name."""
+LOOK_SECONDS = 5.0
+"""Seconds after which all flows are looked at although nothing happened: no lost call may stop a flow."""
+ASK_SECONDS, WAITER_REST = 0.5, 4.0
+"""A waiter that asks about all tables asks at least every ASK_SECONDS, since more than tables may matter to it; then it
+rests WAITER_REST times as long as its question took."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -31,17 +42,27 @@ class PoolThread:
 
     pool: str
     """The Spark scheduler pool in which its steps run; the pools share the cores fairly."""
-    prefers: tuple[tuple[int, ...], ...]
-    """The priorities whose work it takes, the first group before the second."""
+    prefers: tuple[int, ...]
+    """The groups of the queue whose work it takes, the first group before the second."""
 
 
-POOL_THREADS = (
-    PoolThread("live", ((0, 1),)),
-    PoolThread("live", ((0, 1), (2, 3))),
-    PoolThread("background", ((2, 3),)),
-)
-"""One thread takes only work of the live and the previous version, one takes only work of the others, and one takes
-any work, that of live first."""
+def pool_threads(live_steps: int) -> tuple[PoolThread, ...]:
+    """Threads for `live_steps` (2 or more) steps of live at a time. One of them takes any work, that of live first, and
+    one more takes only work of versions that are not live."""
+    live = (PoolThread("live", (URGENT,)),) * (live_steps - 1)
+    return (*live, PoolThread("live", (URGENT, OTHERS)), PoolThread("background", (OTHERS,)))
+
+
+class FlowStepper(Protocol):
+    """What advances flows (`stepper`)."""
+
+    def join_pool(self, pool: str) -> None: ...
+
+    def seconds_until_due(self, work: WorkItem) -> float | None: ...
+
+    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None: ...
+
+    def recover(self, work: WorkItem) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +89,43 @@ class SchedulerCallbacks:
     """A step has ended without an error."""
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulerLimits:
+    """How much runs at a time, and for how long."""
+
+    live_steps: int
+    """Steps of live at a time."""
+    staging_seconds: float
+    """Seconds that a step of a version that is not live may take beside those of live."""
+
+
 class Scheduler:
     """Threads that each take the most urgent flow with something to do and advance it by one step."""
 
     def __init__(
         self,
-        stepper: Stepper,
+        stepper: FlowStepper,
         explain: Callable[[Exception], str],
         callbacks: SchedulerCallbacks,
-        staging_seconds: float,
+        limits: SchedulerLimits,
     ):
         self.times = StepTimes()
         self._stepper = stepper
         self._explain = explain
         self._callbacks = callbacks
-        self._staging_seconds = staging_seconds
-        self._work: tuple[WorkItem, ...] = ()
-        self._busy: set[str] = set()
+        self._limits = limits
+        self._queue = WorkQueue()
+        self._tables = TableReservations()
         self._under_way: dict[str, WorkItem] = {}
-        self._excluded: frozenset[str] = frozenset()
-        self._last: dict[tuple[str, str], float] = {}
-        self._failures: dict[tuple[str, str], FlowFailure] = {}
+        self._failures: dict[WorkKey, FlowFailure] = {}
+        self._waiters: dict[str, set[threading.Event]] = {}
         self._changed = threading.Condition()
+        self._all_looked = time.monotonic()
         self._stopping = False
+        self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._run_thread, args=(thread,), name=f"flows {number}", daemon=True)
-            for number, thread in enumerate(POOL_THREADS)
+            for number, thread in enumerate(pool_threads(limits.live_steps))
         ]
 
     def start(self) -> None:
@@ -104,17 +136,17 @@ class Scheduler:
         """Wait for the running steps to end, then stop."""
         with self._changed:
             self._stopping = True
-            self._changed.notify_all()
+            self._stopped.set()
+            self._notify(*self._waiters)
         for thread in self._threads:
             thread.join()
 
     def assign(self, work: Sequence[WorkItem]) -> None:
         """Run these flows from now on; others stop after their current step."""
         with self._changed:
-            self._work = tuple(work)
-            kept = {each.key for each in work}
-            self._failures = {key: failure for key, failure in self._failures.items() if key in kept}
-            self._changed.notify_all()
+            self._queue.assign(work)
+            self._failures = {key: failure for key, failure in self._failures.items() if key in self._queue.items}
+            self._notify(*self._waiters)
 
     @property
     def stopping(self) -> bool:
@@ -122,109 +154,171 @@ class Scheduler:
 
     @property
     def work(self) -> tuple[WorkItem, ...]:
-        return self._work
+        return tuple(self._queue.items.values())
 
     @property
     def under_way(self) -> tuple[WorkItem, ...]:
         """The flows whose steps run now."""
-        return tuple(self._under_way.values())
+        return tuple(self._under_way.copy().values())
 
     def exclude(self, tables: Collection[str]) -> None:
         """Run no step into these tables (only these) from now on, because a worker process does. Waits for running
         steps."""
         with self._changed:
-            self._excluded = frozenset(tables)
-            while self._under_way.keys() & self._excluded:
+            self._free(self._tables.exclude(tables))
+            while self._tables.has_excluded_step():
                 self._changed.wait()
-            self._changed.notify_all()
 
-    def report(self, key: tuple[str, str], failure: FlowFailure | None) -> None:
+    def report(self, key: WorkKey, failure: FlowFailure | None) -> None:
         """Record the outcome of a step that a worker process ran; None means success."""
         with self._changed:
-            if failure is None:
-                self._failures.pop(key, None)
-            else:
-                self._failures[key] = failure
-            self._changed.notify_all()
+            self._record(key, failure)
+            self._queue.add([key])
+            self._notify(key[0])
 
     @property
-    def failures(self) -> Mapping[tuple[str, str], FlowFailure]:
+    def failures(self) -> Mapping[WorkKey, FlowFailure]:
         """The failure of each flow whose last step failed, by (table, flow)."""
-        return dict(self._failures)
+        return self._failures.copy()
 
     def wake(self) -> None:
-        """Look for work now, because something arrived."""
+        """Look at all flows now: something changed that concerns many of them."""
         with self._changed:
-            self._changed.notify_all()
+            self._queue.add_all()
+            self._notify(*self._waiters)
 
-    def wait(self, done: Callable[[], bool], timeout: float) -> bool:
-        """Wait until `done` returns true, checking after every step; returns False after `timeout` seconds."""
-        end = time.monotonic() + timeout
+    def batch_arrived(self, stream: str) -> None:
+        """Look for work now, because a batch of the stream was logged."""
         with self._changed:
-            while not done():
-                left = end - time.monotonic()
-                if left <= 0 or self._stopping:
+            self._queue.batch_arrived(stream)
+            self._notify()
+
+    def table_changed(self, table: str) -> None:
+        """Look for work now, because the table has a new snapshot."""
+        with self._changed:
+            self._queue.table_changed(table)
+            self._notify(table)
+
+    def wait(self, done: Callable[[], bool], timeout: float, tables: Collection[str] = (ANY_TABLE,)) -> bool:
+        """Wait until `done` returns true, asking again when something happened to one of the tables; returns False
+        after `timeout` seconds. `done` is called by this thread, without a lock."""
+        end, happened = time.monotonic() + timeout, threading.Event()
+        with self._waiting(happened, tables):
+            while True:
+                happened.clear()
+                asked = time.monotonic()
+                if done():
+                    return True
+                now = time.monotonic()
+                if now >= end or self._stopping:
                     return False
-                self._changed.wait(min(left, 0.5))
-        return True
+                if ANY_TABLE in tables:  # asked after every step: at most a fifth of the time goes into the question
+                    self._stopped.wait(min(end - now, WAITER_REST * (now - asked), ASK_SECONDS))
+                happened.wait(
+                    min(max(end - time.monotonic(), 0.0), ASK_SECONDS if ANY_TABLE in tables else LOOK_SECONDS)
+                )
 
     @contextmanager
-    def exclusive(self, tables: Collection[str]) -> Iterator[None]:
-        """Lock the tables for the block: running steps into them end first, and none begins before the block ends."""
-        wanted = set(tables)
+    def _waiting(self, happened: threading.Event, tables: Collection[str]) -> Iterator[None]:
         with self._changed:
-            while self._busy & wanted:
-                self._changed.wait()
-            self._busy |= wanted
+            for table in tables:
+                self._waiters.setdefault(table, set()).add(happened)
         try:
             yield
         finally:
             with self._changed:
-                self._busy -= wanted
-                self._changed.notify_all()
+                for table in tables:
+                    self._waiters[table].discard(happened)
+                    if not self._waiters[table]:
+                        del self._waiters[table]
+
+    @contextmanager
+    def exclusive(self, tables: Collection[str]) -> Iterator[None]:
+        """Lock the tables for the block: from now on no step into them begins; those that run end first."""
+        with self._changed:
+            reservation = self._tables.reserve(tables)
+            try:
+                self._changed.wait_for(lambda: self._tables.is_granted(reservation))
+            except BaseException:
+                self._free(self._tables.release(reservation))
+                raise
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free(self._tables.release(reservation))
+
+    def _free(self, tables: Collection[str]) -> None:
+        """The caller holds the lock."""
+        for table in tables:
+            self._queue.table_freed(table)
+        self._notify(*tables)
+
+    def _notify(self, *tables: str) -> None:
+        """Let the threads, and the waiters of these tables and of any table, look. The caller holds the lock."""
+        self._changed.notify_all()
+        for table in (*tables, ANY_TABLE):
+            for waiter in self._waiters.get(table, ()):
+                waiter.set()
 
     def _run_thread(self, thread: PoolThread) -> None:
         self._stepper.join_pool(thread.pool)
-        while True:
-            with self._changed:
-                work = self._next(thread)
-                while work is None and not self._stopping:
-                    self._changed.wait(0.2)
-                    work = self._next(thread)
-                if self._stopping or work is None:
-                    return
-                self._busy.add(work.table)
-                self._under_way[work.table] = work
-                self._last[work.key] = time.monotonic()
+        while (work := self._take(thread)) is not None:
             with log_context(deployment=",".join(map(str, work.deployments))):
-                self._step(work)
+                self._look(work)
 
-    def _next(self, thread: PoolThread) -> WorkItem | None:
-        now, taken = time.monotonic(), self._busy | self._excluded
-        for priorities in thread.prefers:
-            candidates = [
-                work
-                for work in self._work
-                if work.priority in priorities and work.table not in taken and self._due(work, now)
-            ]
-            candidates.sort(key=lambda work: self._last.get(work.key, 0.0))
-            found = next((work for work in candidates if self._has_more(work)), None)
-            if found is not None:
-                return found
+    def _take(self, thread: PoolThread) -> WorkItem | None:
+        """The next flow to look at, with its table; None if the scheduler stops."""
+        with self._changed:
+            while not self._stopping:
+                now = time.monotonic()
+                if now - self._all_looked > LOOK_SECONDS:
+                    self._all_looked = now
+                    self._queue.add_all()
+                work = self._queue.take(thread.prefers, self._tables.is_free, now)
+                if work is not None:
+                    self._tables.begin_step(work.table)
+                    return work
+                next_time = self._queue.next_time()
+                wait = LOOK_SECONDS if next_time is None else min(next_time - now, LOOK_SECONDS)
+                self._changed.wait(max(wait, 0.001))
         return None
 
-    def _has_more(self, work: WorkItem) -> bool:
-        """Whether a flow has something to do; an error (the catalog may be down) counts as a failure of the flow."""
+    def _look(self, work: WorkItem) -> None:
+        """Step a flow if it has something to do, then give its table back."""
+        again: float | None = None
         try:
-            return self._stepper.has_more(work)
+            again = self._seconds_until_due(work)
+            if again is not None and again <= 0:
+                with self._changed:
+                    self._under_way[work.table] = work
+                self._step(work)
+                again = 0.0
+        finally:
+            with self._changed:
+                self._under_way.pop(work.table, None)
+                self._tables.end_step(work.table)
+                if again is not None and again <= 0:
+                    self._queue.add([work.key])
+                elif again is not None:
+                    self._queue.add_at(work.key, time.monotonic() + again)
+                self._queue.table_freed(work.table)
+                self._notify(work.table)
+
+    def _seconds_until_due(self, work: WorkItem) -> float | None:
+        """Seconds until the flow is to be looked at again, 0 if it has something to do now, None if nothing is known.
+        An error (the catalog may be down) counts as a failure of the flow."""
+        before = self._failures.get(work.key)
+        if before is not None and before.retry_at > (now := time.monotonic()):
+            return before.retry_at - now
+        try:
+            return self._stepper.seconds_until_due(work)
         except Exception as error:
             log.warning("it is not known whether %s into %s has work", work.flow, work.table, exc_info=error)
-            self._failures[work.key] = self._failure(work, error)
-            return False
-
-    def _due(self, work: WorkItem, now: float) -> bool:
-        failure = self._failures.get(work.key)
-        return failure is None or failure.retry_at <= now
+            failure = self._failure(work, error)
+            with self._changed:
+                self._record(work.key, failure)
+            return failure.retry_at - time.monotonic()
 
     def _step(self, work: WorkItem) -> None:
         failure: FlowFailure | None = None
@@ -246,17 +340,18 @@ class Scheduler:
         kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
         self.times.observe(kind, outcome, time.monotonic() - began)
         with self._changed:
-            self._busy.discard(work.table)
-            self._under_way.pop(work.table, None)
-            if failure is not None:
-                self._failures[work.key] = failure
-            else:
-                self._failures.pop(work.key, None)
-            self._changed.notify_all()
+            self._record(work.key, failure)
+
+    def _record(self, key: WorkKey, failure: FlowFailure | None) -> None:
+        """Remember how the last step of a flow ended. The caller holds the lock."""
+        if failure is not None and key in self._queue.items:
+            self._failures[key] = failure
+        else:
+            self._failures.pop(key, None)
 
     def _seconds(self, work: WorkItem) -> float | None:
         """Seconds that a step may take beside those of live; None: the general limit."""
-        return self._staging_seconds if work.priority > PRIORITY["previous"] else None
+        return self._limits.staging_seconds if work.priority > PRIORITY["previous"] else None
 
     def _failed(self, work: WorkItem, error: Exception) -> FlowFailure:
         failure = self._failure(work, error)

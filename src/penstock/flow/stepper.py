@@ -40,6 +40,8 @@ from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 MIN_STEP_ROWS = 1_000
+THROTTLED_SECONDS = 0.2
+"""Seconds after which a history that gives way to live is looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +135,42 @@ class Stepper:
 
     def has_more(self, work: WorkItem) -> bool:
         """Whether a step of the flow has something to do now."""
-        if time.monotonic() - self._ended.get(work.table, -1e9) < self._limits.seconds_between:
-            return False
+        return self.seconds_until_due(work) == 0.0
+
+    def seconds_until_due(self, work: WorkItem) -> float | None:
+        """0 if a step of the flow has something to do now; else after how many seconds it may have, None if not before
+        a batch arrives or a table of the flow changes."""
+        if not self._has_rows(work):
+            return None
+        rest = self._ended.get(work.table, -1e9) + self._limits.seconds_between - time.monotonic()
+        if rest > 0:
+            return rest
+        return THROTTLED_SECONDS if self._reads_history(work) and not self._throttle.may_start() else 0.0
+
+    def _has_rows(self, work: WorkItem) -> bool:
+        """Whether there is something that the flow has not read."""
         run = work.run
         match run:
             case LandingTable():
                 return work.table not in self._repaired or self._landed(work) < self._upto(work, run.stream)
             case View():
-                behind = self._may_start(work) and self._view_behind(work, run)
-                return behind and (not self._fills(work, run) or self._throttle.may_start())
+                return self._may_start(work) and self._view_behind(work, run)
             case Copy():
-                return not is_copy_complete(self._registry.cursor(run.table, run.id)) and self._throttle.may_start()
+                return not is_copy_complete(self._registry.cursor(run.table, run.id))
             case _:
                 assert_never(run)
+
+    def _reads_history(self, work: WorkItem) -> bool:
+        """Whether the flow's next step is slowed down while live's rows wait."""
+        match work.run:
+            case LandingTable():
+                return False
+            case View() as view:
+                return self._fills(work, view)
+            case Copy():
+                return True
+            case _:
+                assert_never(work.run)
 
     def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
         """Advance by one commit. `failures` counts failed steps in a row, each of which halves the step; `seconds` is

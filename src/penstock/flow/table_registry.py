@@ -7,7 +7,7 @@ it; after a failed step it is read again, so no step starts from a cursor that i
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame
 
@@ -22,6 +22,8 @@ class TableRegistry:
 
     def __init__(self, lake: Lake):
         self._lake = lake
+        self.on_change: Callable[[str], None] = _ignore
+        """Called with a table of which a new snapshot was seen."""
         self._known: dict[str, Snapshots] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
@@ -38,8 +40,10 @@ class TableRegistry:
     def refresh(self, table: str) -> Snapshots:
         """Read the table's metadata again, one thread at a time, so that the newest read wins."""
         with self.lock(table):
-            now = read_snapshots(self._lake, table, self._known.get(table))
-            self._known[table] = now
+            before = self._known.get(table)
+            now = self._known[table] = read_snapshots(self._lake, table, before)
+            if before is None or _current_id(before) != _current_id(now):
+                self.on_change(table)
             return now
 
     def forget(self, table: str) -> None:
@@ -76,6 +80,10 @@ class TableRegistry:
     def add_progress(self, table: str, made: Mapping[str, Progress]) -> None:
         """Commit progress of some flows without rows; that of the others stays. Raises CommitConflict."""
         self.replace_progress(table, {**self.snapshots(table).progress, **made})
+
+
+def _ignore(table: str) -> None:
+    """What is called of a change until somebody listens."""
 
 
 def _appended_rows(now: Snapshots, before: Snapshots) -> int:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
+from typing_extensions import assert_never
+
 from penstock.graph import Graph
 from penstock.model.merge_rule import Merge
 from penstock.model.types import Type
@@ -269,6 +271,29 @@ class Manifest:
     def copies(self) -> tuple[Copy, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, Copy))
 
+    @cached_property
+    def streams_by_table(self) -> Mapping[str, frozenset[str]]:
+        """By table, the streams whose rows end up in it, directly or through views."""
+        streams: dict[str, frozenset[str]] = {table.id: frozenset() for table in self.tables}
+        for landing in self.landings:
+            streams[landing.table] = streams.get(landing.table, frozenset()) | {landing.stream}
+        changed = True
+        while changed:  # ends after at most as many rounds as the graph of views is deep
+            changed = False
+            for view in self.views:
+                now = streams.get(view.table, frozenset()) | streams.get(view.trigger.binding.table, frozenset())
+                changed = changed or now != streams.get(view.table, frozenset())
+                streams[view.table] = now
+        return streams
+
+    def landings_of(self, stream: str) -> tuple[Landing, ...]:
+        """The landings of a stream."""
+        return self._landings.get(stream, ())
+
+    def flows_of_stream(self, stream: str) -> tuple[Flow, ...]:
+        """The landings and views that the rows of a stream go through."""
+        return self._flows_by_stream.get(stream, ())
+
     # These indexes are cached, which is why the class has no slots.
 
     @cached_property
@@ -285,3 +310,29 @@ class Manifest:
         for flow in self.flows:
             found.setdefault(flow.table, []).append(flow)
         return {table: tuple(flows) for table, flows in found.items()}
+
+    @cached_property
+    def _landings(self) -> Mapping[str, tuple[Landing, ...]]:
+        found: dict[str, list[Landing]] = {}
+        for landing in self.landings:
+            found.setdefault(landing.stream, []).append(landing)
+        return {stream: tuple(landings) for stream, landings in found.items()}
+
+    @cached_property
+    def _flows_by_stream(self) -> Mapping[str, tuple[Flow, ...]]:
+        found: dict[str, list[Flow]] = {}
+        for flow in self.flows:
+            for stream in self._streams_of(flow):
+                found.setdefault(stream, []).append(flow)
+        return {stream: tuple(flows) for stream, flows in found.items()}
+
+    def _streams_of(self, flow: Flow) -> frozenset[str]:
+        match flow:
+            case Landing():
+                return frozenset({flow.stream})
+            case View():
+                return self.streams_by_table.get(flow.trigger.binding.table, frozenset())
+            case Copy():
+                return frozenset()
+            case _:
+                assert_never(flow)

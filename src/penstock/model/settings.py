@@ -80,6 +80,8 @@ class FlowSettings:
     """The most bytes that a step reads."""
     max_step_seconds: int = 600
     """A step that takes longer is cancelled and tried again with fewer rows."""
+    live_steps: int | None = None
+    """How many steps of live and the previous version run at a time; None: as many as there are cores, at least 2."""
     staging_step_seconds: int = 30
     """How long a step of a deployment that is not live may run beside live flows; then it moves to a worker process."""
 

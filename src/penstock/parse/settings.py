@@ -205,6 +205,7 @@ _ROOT: SettingChecks = {
         "max_step_rows": _check_range(1, _MANY),
         "max_step_bytes": _check_range(1, _MANY),
         "max_step_seconds": _check_range(1, 86_400),
+        "live_steps": _check_range(2, 256),
         "staging_step_seconds": _check_range(1, 86_400),
     },
     "backfill": {

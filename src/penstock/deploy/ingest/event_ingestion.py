@@ -6,6 +6,7 @@ that fit and that do not. Invariant: a receipt exists only for rows that are on 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,9 +16,10 @@ from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.lag import find_lags
+from penstock.flow.lag import has_arrived
 from penstock.flow.landing.json_row import InvalidRow, decode_json
 from penstock.flow.landing.row_parser import RowParser
+from penstock.flow.scheduler import ANY_TABLE
 from penstock.model.cursor import BatchCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Landing
@@ -66,15 +68,25 @@ class EventIngestion:
 
         Raises Timeout after `timeout` seconds; the rows stay stored.
         """
-        heads = {receipt.stream: receipt.batch}
-
-        def arrived() -> bool:
-            live = self._board.live()
-            return live is not None and not find_lags(self._flows.registry, live.manifest, heads)
-
-        if not self._flows.scheduler.wait(arrived, timeout):
-            raise Timeout("the rows are kept but not queryable yet", hint="see `penstock status` for failing flows")
+        end = time.monotonic() + timeout
+        while not self._has_arrived(receipt, live := self._board.live()):
+            left = end - time.monotonic()
+            if left <= 0 or self._flows.scheduler.stopping:
+                raise Timeout("the rows are kept but not queryable yet", hint="see `penstock status` for failing flows")
+            self._wait_in_version(receipt, live, left)
         return receipt
+
+    def _wait_in_version(self, receipt: Receipt, live: Deployment | None, timeout: float) -> None:
+        """Wait while `live` is the live version: in another one the rows go into other tables."""
+
+        def over() -> bool:
+            return self._board.live() is not live or self._has_arrived(receipt, live)
+
+        tables = {flow.table for flow in live.manifest.flows_of_stream(receipt.stream)} if live is not None else ()
+        self._flows.scheduler.wait(over, timeout, tables or (ANY_TABLE,))
+
+    def _has_arrived(self, receipt: Receipt, live: Deployment | None) -> bool:
+        return live is not None and has_arrived(self._flows.registry, live.manifest, receipt.stream, receipt.batch)
 
 
 def _find_landing(board: DeploymentBoard, name: str) -> Landing:
@@ -90,7 +102,7 @@ def _find_landing(board: DeploymentBoard, name: str) -> Landing:
     raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, known) or "deploy a project first")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _row_parser(landing: Landing) -> RowParser:
     return RowParser((landing,))
 
@@ -119,7 +131,6 @@ def _landed_numbers(warehouse: Warehouse, deployments: Iterable[Deployment], str
     return [
         cursor.number if isinstance(cursor, BatchCursor) else 0
         for deployment in deployments
-        for landing in deployment.manifest.landings
-        if landing.stream == stream
+        for landing in deployment.manifest.landings_of(stream)
         for cursor in [warehouse.registry.cursor(landing.table, landing.id)]
     ]

@@ -61,6 +61,8 @@ class Deployer:
         self._planning = threading.Lock()
         self._switching = threading.Lock()
         self._splitting = threading.Lock()
+        self._splits_guard = threading.Lock()
+        self._splits: set[str] = set()
         self._threads: dict[int, threading.Thread] = {}
 
     def deploy(self, files: Mapping[str, str], options: DeployOptions) -> Deployment:
@@ -138,13 +140,21 @@ class Deployer:
 
     def on_split_required(self, split: SplitRequired) -> None:
         """A shared view met a row that not all its deployments accept: give them tables of their own. This is done in a
-        new thread, since the caller holds the view's table."""
+        new thread, since the caller holds the view's table; the view asks again until it is done."""
+        with self._splits_guard:
+            if split.table in self._splits:
+                return
+            self._splits.add(split.table)
         threading.Thread(target=self._split, args=(split,), name=f"split {split.table}", daemon=True).start()
 
     def _split(self, split: SplitRequired) -> None:
-        with self._splitting:
-            for id in split.deployments:
-                _run_logged(id, lambda id=id: split_tables(self._core, id, split.table))  # type: ignore[misc]
+        try:
+            with self._splitting:
+                for id in split.deployments:
+                    _run_logged(id, lambda id=id: split_tables(self._core, id, split.table))  # type: ignore[misc]
+        finally:
+            with self._splits_guard:
+                self._splits.discard(split.table)
 
     def close(self) -> None:
         """Wait for the threads of deployments; they end once the scheduler is stopping."""

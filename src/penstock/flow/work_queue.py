@@ -1,0 +1,104 @@
+"""The flows that may have something to do, in the order in which they are looked at.
+
+In: the flows, and what happens: a batch arrived, a table changed, a time has come. Out: the next flow to look at.
+Invariant: no call costs more because there are more flows; a flow for which something happened is looked at once more,
+even if it is looked at just then; those that waited longest come first. Not thread-safe: the scheduler holds its lock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from penstock.flow.landing.landing import LandingTable
+from penstock.flow.work_items import PRIORITY, WorkItem
+
+WorkKey: TypeAlias = tuple[str, str]
+"""A table and a flow into it."""
+URGENT, OTHERS = 0, 1
+"""The flows of the live and the previous version, and those of the others."""
+
+
+class WorkQueue:
+    """Queues of flows, one for each of the two groups."""
+
+    def __init__(self) -> None:
+        self.items: Mapping[WorkKey, WorkItem] = {}
+        self._by_table: dict[str, list[WorkKey]] = {}
+        self._by_stream: dict[str, list[WorkKey]] = {}
+        # Dicts are used as ordered sets.
+        self._ready: dict[int, dict[WorkKey, None]] = {URGENT: {}, OTHERS: {}}
+        self._aside: dict[str, dict[WorkKey, None]] = {}
+        self._times: list[tuple[float, WorkKey]] = []
+        self._due: dict[WorkKey, float] = {}
+
+    def assign(self, work: Sequence[WorkItem]) -> None:
+        """Have these flows and no others from now on, and look at all of them."""
+        self.items = {each.key: each for each in work}
+        self._by_table, self._by_stream = {}, {}
+        for item in work:
+            for table in dict.fromkeys(item.tables):
+                self._by_table.setdefault(table, []).append(item.key)
+            if isinstance(item.run, LandingTable):
+                self._by_stream.setdefault(item.run.stream, []).append(item.key)
+        self._ready = {URGENT: {}, OTHERS: {}}
+        self._aside, self._times, self._due = {}, [], {}
+        self.add(self.items)
+
+    def add(self, keys: Iterable[WorkKey]) -> None:
+        """Look at these flows, after those that wait already."""
+        for key in keys:
+            item = self.items.get(key)
+            if item is not None:
+                self._ready[_group(item)].setdefault(key)
+
+    def add_all(self) -> None:
+        self.add(self.items)
+
+    def table_changed(self, table: str) -> None:
+        """Look at the flows that write or read a table."""
+        self.add(self._by_table.get(table, ()))
+
+    def batch_arrived(self, stream: str) -> None:
+        """Look at the landings of a stream."""
+        self.add(self._by_stream.get(stream, ()))
+
+    def add_at(self, key: WorkKey, at: float) -> None:
+        """Look at a flow at a time of the monotonic clock, or before if something happens."""
+        if at < self._due.get(key, float("inf")):
+            self._due[key] = at
+            heapq.heappush(self._times, (at, key))
+
+    def table_freed(self, table: str) -> None:
+        """Look at the flows that were put aside because the table was in use."""
+        self.add(self._aside.pop(table, ()))
+
+    def next_time(self) -> float | None:
+        """The earliest time given to `add_at` that has not come yet."""
+        return self._times[0][0] if self._times else None
+
+    def take(self, groups: Sequence[int], is_free: Callable[[str], bool], now: float) -> WorkItem | None:
+        """Remove and return the first flow of the first group that has one whose table is free."""
+        self._add_due(now)
+        for group in groups:
+            ready = self._ready[group]
+            while ready:
+                key = next(iter(ready))
+                del ready[key]
+                item = self.items[key]
+                if is_free(item.table):
+                    return item
+                self._aside.setdefault(item.table, {}).setdefault(key)
+        return None
+
+    def _add_due(self, now: float) -> None:
+        while self._times and self._times[0][0] <= now:
+            at, key = heapq.heappop(self._times)
+            if self._due.get(key) == at:
+                del self._due[key]
+                self.add([key])
+
+
+def _group(item: WorkItem) -> int:
+    return URGENT if item.priority <= PRIORITY["previous"] else OTHERS
