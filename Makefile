@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql soak clean
+.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ soak: ## A month in an hour: what grows under a high rate of commits (an hour); 
 	@scripts/bootstrap test
 	@$(VENV)/python -m pip install --quiet --editable '.[bench]'
 	@$(VENV)/python bench/soak.py --write $(SOAK)
+
+bench-wide: ## A thousand active tables: commits, writes, maintenance, start (Spark, half an hour); writes bench/results/wide.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/wide.py --write
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -156,6 +156,7 @@ class Pipeline:
         core = self.core
         return (
             PipelinePart("state store", stop=self.database.close),
+            PipelinePart("operations log", core.store.operations.flush, core.store.operations.flush),
             PipelinePart("Spark", stop=core.warehouse.lake.close),
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),

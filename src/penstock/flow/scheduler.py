@@ -121,6 +121,8 @@ class Scheduler:
         self._waiters: dict[str, set[threading.Event]] = {}
         self._changed = threading.Condition()
         self._all_looked = time.monotonic()
+        self.steps_ended = 0
+        """Steps that ended without an error since the start."""
         self._stopping = False
         self._stopped = threading.Event()
         self._threads = [
@@ -340,6 +342,7 @@ class Scheduler:
         kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
         self.times.observe(kind, outcome, time.monotonic() - began)
         with self._changed:
+            self.steps_ended += failure is None
             self._record(work.key, failure)
 
     def _record(self, key: WorkKey, failure: FlowFailure | None) -> None:

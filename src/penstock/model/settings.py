@@ -62,8 +62,6 @@ class DeploySettings:
 
     rollback_window_hours: int = 24
     """For how many hours a rollback to the previous deployment is possible."""
-    ended_hours: int = 720
-    """For how many hours a deployment that was retired or discarded can be shown; one that failed is discarded then."""
     max_lag_seconds: int = 30
     """The greatest lag with which a version can be promoted."""
     strategy: Mapping[str, str] = field(default_factory=dict)
@@ -125,6 +123,8 @@ class MaintenanceSettings:
     orphan_seconds: int = 259_200
     inbox_seconds: int = 86_400
     log_seconds: int = 2_592_000
+    deployment_seconds: int = 2_592_000
+    """For how long a deployment that was retired or discarded can be shown; one that failed is discarded then."""
     key_seconds: int = 86_400
     """For how long idempotency keys are known; time in which no server runs does not count."""
     audit_seconds: int = 31_536_000

@@ -197,7 +197,6 @@ _ROOT: SettingChecks = {
     "state": {"url": _check_text},
     "deploy": {
         "rollback_window_hours": _check_range(0, 24 * 365),
-        "ended_hours": _check_range(1, 24 * 3650),
         "max_lag_seconds": _check_range(1, 86_400),
         "strategy": _check_strategies,
     },
@@ -230,6 +229,7 @@ _ROOT: SettingChecks = {
         "orphan_seconds": _check_range(3_600, _YEARS),
         "inbox_seconds": _check_range(0, _YEARS),
         "log_seconds": _check_range(60, _YEARS),
+        "deployment_seconds": _check_range(60, _YEARS),
         "key_seconds": _check_range(60, _YEARS),
         "audit_seconds": _check_range(60, _YEARS),
     },

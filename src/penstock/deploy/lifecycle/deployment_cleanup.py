@@ -1,6 +1,6 @@
 """Forget deployments that ended long ago, and give up those that failed long ago.
 
-In: the records, and the hours for which an ended deployment is kept. Out: fewer records with their plans, manifests,
+In: the records, and the time for which an ended deployment is kept. Out: fewer records with their plans, manifests,
 files and journals. Invariant: only a deployment of which nothing is left in the lake is forgotten, and none that a
 needed one was planned against; the audit log is not touched.
 """
@@ -50,4 +50,4 @@ def _seconds_kept(settings: Settings) -> float:
     """A deployment is kept at least until orphan cleaning has looked twice into the folders of its dropped tables."""
     maintenance = settings.maintenance
     orphans = maintenance.orphan_seconds + 2 * maintenance.orphan_interval_seconds
-    return max(settings.deploy.ended_hours * 3600.0, float(orphans))
+    return max(float(maintenance.deployment_seconds), float(orphans))

@@ -89,6 +89,7 @@ class _TableFiller:
         self._order = order
         self._deployments = Deployments(database)
         self._registry = TableRegistry(lake)
+        self._operations = OperationsLog(database)
         throttle = BackfillThrottle(backfill_rate(settings), lambda: supervisor_input.live_lag)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
         self._stepper = Stepper(
@@ -97,7 +98,7 @@ class _TableFiller:
             batches,
             inbox_folder(settings, home),
             step_limits(settings),
-            OperationsLog(database),
+            self._operations,
             Arrivals(batches.heads()),
             throttle,
             recorded,
@@ -105,6 +106,13 @@ class _TableFiller:
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:
+        """Step, and write the last entries of the operations log. Returns the exit code."""
+        try:
+            return self._step_all()
+        finally:
+            self._operations.flush()
+
+    def _step_all(self) -> int:
         """Step until the tables' histories are complete, or until no rows arrived for IDLE seconds, as the order
         says."""
         worked = time.monotonic()
