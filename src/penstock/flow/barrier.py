@@ -36,7 +36,7 @@ def find_barrier(manifest: Manifest, table: str) -> Barrier | None:
     if meet is None:
         return None
     stops = dict(meet.stops)
-    flows = [flow for flow in manifest.flows if flow.table == table]
+    flows = manifest.flows_into(table)
     landings = tuple((flow.id, stops.get(flow.stream, 0)) for flow in flows if isinstance(flow, Landing))
     return Barrier(table, tuple(flow.id for flow in flows if not isinstance(flow, Landing)), landings)
 

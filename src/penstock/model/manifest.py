@@ -12,7 +12,7 @@ versions that reject the row, NULL where every version accepts it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
@@ -232,11 +232,11 @@ class Manifest:
 
     def name_of(self, table: str) -> str:
         """The data source that is bound to a table; the table's own id if there is none."""
-        return next((bound.name for bound in self.bindings if bound.table == table), table)
+        return next((bound.name for bound in self.bindings_of(table)), table)
 
     def meet(self, table: str) -> Meet | None:
         """The barrier of a table, if it has one."""
-        return next((each for each in self.meets if each.table == table), None)
+        return self._meets.get(table)
 
     def table(self, table: str) -> Table | None:
         return self._tables.get(table)
@@ -286,6 +286,14 @@ class Manifest:
                 streams[view.table] = now
         return streams
 
+    def bindings_of(self, table: str) -> tuple[Binding, ...]:
+        """The data sources that are bound to a table."""
+        return self._bindings_by_table.get(table, ())
+
+    def quarantines_of(self, table: str) -> tuple[Binding, ...]:
+        """The quarantines that are bound to a table."""
+        return self._quarantines_by_table.get(table, ())
+
     def landings_of(self, stream: str) -> tuple[Landing, ...]:
         """The landings of a stream."""
         return self._landings.get(stream, ())
@@ -312,6 +320,18 @@ class Manifest:
         return {table: tuple(flows) for table, flows in found.items()}
 
     @cached_property
+    def _meets(self) -> Mapping[str, Meet]:
+        return {each.table: each for each in reversed(self.meets)}
+
+    @cached_property
+    def _bindings_by_table(self) -> Mapping[str, tuple[Binding, ...]]:
+        return _group_by_table(self.bindings)
+
+    @cached_property
+    def _quarantines_by_table(self) -> Mapping[str, tuple[Binding, ...]]:
+        return _group_by_table(self.quarantines)
+
+    @cached_property
     def _landings(self) -> Mapping[str, tuple[Landing, ...]]:
         found: dict[str, list[Landing]] = {}
         for landing in self.landings:
@@ -336,3 +356,10 @@ class Manifest:
                 return frozenset()
             case _:
                 assert_never(flow)
+
+
+def _group_by_table(bindings: Iterable[Binding]) -> Mapping[str, tuple[Binding, ...]]:
+    found: dict[str, list[Binding]] = {}
+    for bound in bindings:
+        found.setdefault(bound.table, []).append(bound)
+    return {table: tuple(bound) for table, bound in found.items()}

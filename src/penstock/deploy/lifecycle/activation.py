@@ -109,9 +109,7 @@ def _begin_histories(warehouse: Warehouse, manifest: Manifest, table: str) -> No
     own barrier, later."""
     meets = manifest.meet(table) is not None
     progress: dict[str, Progress] = {}
-    for flow in manifest.flows:
-        if flow.table != table:
-            continue
+    for flow in manifest.flows_into(table):
         match flow:
             case Copy():
                 at = warehouse.registry.refresh(flow.source.table).current

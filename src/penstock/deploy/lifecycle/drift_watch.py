@@ -70,9 +70,10 @@ def find_drift(recorded: RecordedTables, everything: Collection[Deployment]) -> 
         if any(each.kind == "columns" for each in differences):
             recorded.reconcile(table, _wanted_columns(table, everything))
             differences = recorded.differences(table)
-        users = [each for each in running if each.manifest.table(table) is not None]
-        ids, name = tuple(sorted(each.id for each in users)), _datasource_name(table, users)
-        found += [Drift(name, ids, each) for each in differences]
+        if differences:
+            users = [each for each in running if each.manifest.table(table) is not None]
+            ids, name = tuple(sorted(each.id for each in users)), _datasource_name(table, users)
+            found += [Drift(name, ids, each) for each in differences]
     return tuple(found)
 
 

@@ -41,8 +41,9 @@ def drop_unused_tables(core: Core) -> None:
                 physical_tables.drop_table(core.warehouse.lake, table)
             core.warehouse.recorded.record_dropped(table)
             core.warehouse.registry.forget(table)
+    used = _table_ids(kept) & there
     for table, field in sorted(_table_fields(over) - _table_fields(kept)):
-        if table in there and table in _table_ids(kept) and field not in (SEQ, REJECTS):
+        if table in used and field not in (SEQ, REJECTS):
             with core.flows.exclusive([table]), core.warehouse.recorded.changing(table, [field]):
                 physical_tables.drop_field(core.warehouse.lake, table, field)
     # What they still name is named by a deployment that is not swept, and goes with that one.

@@ -65,8 +65,7 @@ def maintained_tables(store: StateStore, warehouse: Warehouse) -> tuple[Maintain
 
 def _add_deployment(known: MaintainedTable | None, deployment: Deployment, table: Table) -> MaintainedTable:
     manifest = deployment.manifest
-    bound = tuple(each for each in manifest.bindings if each.table == table.id)
-    quarantines = [each for each in manifest.quarantines if each.table == table.id]
+    bound, quarantines = manifest.bindings_of(table.id), manifest.quarantines_of(table.id)
     if known is None:
         name = next((each.name for each in (*bound, *quarantines)), table.id)
         known = MaintainedTable(table, (), name, deployment.id, bool(quarantines))
