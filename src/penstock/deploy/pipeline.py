@@ -107,7 +107,17 @@ class Pipeline:
         self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, self.deployer.retire)
         self.deployment_cleanup = DeploymentCleanup(core.store.deployments, settings, self.deployer.discard)
         self.maintenance = Maintenance(core, self.batches, folder)
-        self.copies = CopyJobs(CopyContext(core, self.reader, self.ingestion, folder / JOBS))
+        self.copies = CopyJobs(
+            CopyContext(
+                core.store.jobs,
+                core.store.operations,
+                self.reader,
+                self.ingestion,
+                folder / JOBS,
+                settings.inbox.min_free_bytes,
+                self.jvm,
+            )
+        )
         self.monitor = PipelineMonitor(self._monitored_parts(), home)
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
         self._parts = self._list_parts()

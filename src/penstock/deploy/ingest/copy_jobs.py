@@ -13,24 +13,24 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from penstock.crash_points import crash_point
-from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
-from penstock.deploy.queries.reader import QueryReader, SpooledRows
-from penstock.deploy.runtime.core import Core
+from penstock.deploy.ingest.event_ingestion import Receipt
+from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.flow.inbox.segments import sync_folder
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
 from penstock.processes import has_ended
-from penstock.state.jobs import OPEN_STATES, Job, JobState, job_key_prefix
-from penstock.state.operations import Operation
+from penstock.state.jobs import OPEN_STATES, Job, Jobs, JobState, job_key_prefix
+from penstock.state.operations import Operation, OperationsLog
 from penstock.template.render_frame import ListParameter, Parameter
 
 LOOK, PAUSE = 0.5, 1.0
@@ -46,15 +46,38 @@ SHOWN_WITHIN = 60.0
 log = logging.getLogger("penstock.deploy")
 
 
+class CopyReader(Protocol):
+    """What reads the rows of copies (`queries/reader.py`)."""
+
+    def target(self, name: str, parameters: Mapping[str, Parameter]) -> str: ...
+
+    def copy(
+        self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
+    ) -> SpooledRows: ...
+
+
+class CopyIngestion(Protocol):
+    """What appends rows (`event_ingestion.py`)."""
+
+    def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int: ...
+
+    def wait(self, receipt: Receipt, timeout: float) -> Receipt: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CopyContext:
     """The parts of the pipeline that copy jobs use."""
 
-    core: Core
-    reader: QueryReader
-    ingestion: EventIngestion
+    jobs: Jobs
+    operations: OperationsLog
+    reader: CopyReader
+    ingestion: CopyIngestion
     folder: Path
     """Where rows that were read wait until they are appended; every server of the warehouse can see it."""
+    min_free_bytes: int
+    """How much room posted rows need on the disk of that folder."""
+    jvm: int
+    """The process id of Spark's JVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +115,7 @@ class CopyJobs(PeriodicTask):
 
     def _next_job(self) -> Job | None:
         """The oldest job that can go on now."""
-        waiting, now = self._context.core.store.jobs.open_jobs(), time.monotonic()
+        waiting, now = self._context.jobs.open_jobs(), time.monotonic()
         self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
         return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
 
@@ -107,11 +130,11 @@ class CopyJobs(PeriodicTask):
         """Create a job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
         target = self._context.reader.target(pipe, parameters)
         stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
-        return self._context.core.store.jobs.create("copy", pipe, target, stored)
+        return self._context.jobs.create("copy", pipe, target, stored)
 
     def cancel(self, id: int) -> Job:
         """Cancel a job. Rows of it that were appended already stay. Raises NotFound, and Conflict if it has ended."""
-        cancelled = self._context.core.store.jobs.move(id, OPEN_STATES, "cancelled")
+        cancelled = self._context.jobs.move(id, OPEN_STATES, "cancelled")
         if id == self._reading:
             self._cancelled.set()
         return cancelled
@@ -125,7 +148,7 @@ class CopyJobs(PeriodicTask):
 
     def _is_open(self, id: int) -> bool:
         try:
-            return self._context.core.store.jobs.get(id).is_open
+            return self._context.jobs.get(id).is_open
         except NotFound:
             return False
 
@@ -162,11 +185,11 @@ class CopyJobs(PeriodicTask):
         self._cancelled.clear()
         self._reading = job.id
         try:
-            self._context.core.store.jobs.move(job.id, ("waiting", "reading"), "reading")
+            self._context.jobs.move(job.id, ("waiting", "reading"), "reading")
             spooled = self._spool(job, path)
             crash_point("copy.spooled")
             known = {"deployment": spooled.deployment, "stream": spooled.stream, "rows": spooled.rows}
-            return self._context.core.store.jobs.move(job.id, READING, "appending", **known)
+            return self._context.jobs.move(job.id, READING, "appending", **known)
         except Conflict as error:
             raise _JobOver("it was cancelled") from error
         except Unavailable:
@@ -203,15 +226,15 @@ class CopyJobs(PeriodicTask):
 
     def _is_full(self) -> bool:
         """Whether the disk has less free room than posted rows need."""
-        least = self._context.core.settings.inbox.min_free_bytes
+        least = self._context.min_free_bytes
         return shutil.disk_usage(self._context.folder).free < least
 
     def _spark_ended(self) -> bool:
         """Whether the query failed because Spark's process has ended: the server restarts, and runs the job again."""
-        return not self._stop.wait(PAUSE) and has_ended(self._context.core.warehouse.lake.jvm)
+        return not self._stop.wait(PAUSE) and has_ended(self._context.jvm)
 
     def _fail_job(self, job: Job, error: PenstockError) -> None:
-        self._context.core.store.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
+        self._context.jobs.move(job.id, ("reading", "appending"), "failed", error=error.as_json())
         self._log_operation(job, "error", error.message)
 
     def _append_rows(self, job: Job, path: Path) -> None:
@@ -227,7 +250,7 @@ class CopyJobs(PeriodicTask):
             crash_point("copy.appended")
         self._wait_until_queryable(job, batch)
         try:
-            self._context.core.store.jobs.move(job.id, APPENDING, "done", error=None)
+            self._context.jobs.move(job.id, APPENDING, "done", error=None)
         except Conflict as error:
             raise _JobOver("it was cancelled after all its rows were appended") from error
         self._log_operation(job, "ok", None)
@@ -235,7 +258,7 @@ class CopyJobs(PeriodicTask):
     def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
         """Append a part once; returns its batch number. Raises _Later while the inbox is full or unavailable, _JobOver
         if the job was cancelled, WorkCancelled."""
-        jobs = self._context.core.store.jobs
+        jobs = self._context.jobs
         if self._stop.is_set():
             raise WorkCancelled
         if not jobs.get(job.id).is_open:
@@ -262,7 +285,7 @@ class CopyJobs(PeriodicTask):
     def _log_operation(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
         rows = job.rows or 0
-        self._context.core.store.operations.log(
+        self._context.operations.log(
             Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
         )
 
