@@ -14,7 +14,7 @@ from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.core import Core
 from penstock.flow.inbox.inbox import Inbox
-from penstock.flow.lag import find_lags, streams_by_table
+from penstock.flow.lag import find_lags
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, Flow, Landing
 from penstock.state.batches import BatchLog
@@ -93,7 +93,7 @@ def _flow_figures(core: Core, deployment: Deployment) -> Iterator[FlowFigures]:
         (each.table, each.flow, each.stream): each
         for each in find_lags(core.warehouse.registry, manifest, arrivals.heads)
     }
-    failures, carried = core.flows.scheduler.failures, streams_by_table(manifest)
+    failures, carried = core.flows.scheduler.failures, manifest.streams_by_table
     for flow in manifest.flows:
         failure = failures.get((flow.table, flow.id))
         for stream in _streams(flow, carried):
