@@ -13,9 +13,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.redaction import redact
+from penstock.redaction import redact_start
 
 Level = Literal["error", "warning"]
+LONGEST_MESSAGE = 10_000
+"""What is behind these characters of a message or hint is not shown: it quotes a text of a user."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,11 +53,11 @@ class Problem:
         return {
             "code": self.code,
             "level": self.level,
-            "message": redact(self.message),
+            "message": redact_start(self.message, LONGEST_MESSAGE),
             "file": place.file if place else None,
             "line": place.line if place else None,
             "column": place.column if place else None,
-            "hint": redact(self.hint) if self.hint else self.hint,
+            "hint": redact_start(self.hint, LONGEST_MESSAGE) if self.hint else self.hint,
         }
 
 
@@ -93,7 +95,7 @@ class PenstockError(Exception):
         """The JSON body of an error response. Source: interface contract, `errors`."""
         problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)
         return {
-            "error": redact(self.message),
+            "error": redact_start(self.message, LONGEST_MESSAGE),
             "code": self.code,
             "documentation": f"docs/errors.md#{self.code}",
             "problems": [problem.as_json() for problem in problems],

@@ -1,7 +1,8 @@
 """Keep secrets out of logs, plans and error texts.
 
 In: the secret values that this process knows, and texts that leave it. Out: the texts with secrets replaced by `***`.
-Invariant: a value that was registered once stays hidden for as long as the process runs.
+Invariants: a value that was registered once stays hidden for as long as the process runs; the time that a text takes
+grows with its length, never faster, since anybody can make the server redact a text of theirs.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ HIDDEN = "***"
 MIN_SECRET_LENGTH = 4
 """Shorter values are not hidden: they occur in ordinary words."""
 _PLAIN = frozenset(("true", "false", "none", "null", "default"))
+# Each pattern begins with fixed text, so that no part of a text is read again for each place where a match may begin.
 _LOGIN = re.compile(r"(?<=://)([^\s/:@'\"]*):([^\s/@'\"]+)@")
-_PAIR = re.compile(r"(?i)\b((?:[\w.-]*(?:password|passwd|secret|credential)|pwd|token)\s*=\s*)([^\s&;,'\"\)]+)")
+_PAIR = re.compile(r"(?i)((?:password|passwd|secret|credential|\bpwd|\btoken)\s*=\s*)([^\s&;,'\"\)]+)")
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
 _TOKEN = re.compile(r"\bp\.[A-Za-z0-9_-]{43}\b")
 _known: set[str] = set()
@@ -31,6 +33,20 @@ def register_secrets(values: Iterable[str]) -> None:
 def forget_secrets() -> None:
     """Forget all registered secrets. For tests only."""
     _known.clear()
+
+
+def redact_start(text: str, most: int) -> str:
+    """The redacted text, at most `most` characters of it; nothing behind these is read."""
+    if len(text) <= most:
+        return redact(text)
+    # A secret that the cut divides would not be found: what may be its beginning is cut off, too.
+    margin = max(_MARGIN, *map(len, _known)) if _known else _MARGIN
+    shown = redact(text[: most + margin])
+    return f"{shown[: min(most, len(shown) - margin)]}…"
+
+
+_MARGIN = 256
+"""Secrets that are found by a pattern are rarely longer."""
 
 
 def redact(text: str) -> str:

@@ -21,6 +21,7 @@ LexemeTexts: TypeAlias = tuple[tuple[LexemeKind, str], ...]
 MAX_DEPTH = 50
 """The deepest nesting of brackets: more than anybody writes, and safe for recursion."""
 
+# A string, name or comment without its end takes the rest of the text, so that no part of it is read twice.
 _LEXEME = re.compile(
     r"""
       (?P<space>\s+ | --[^\n]* | \#(?=[!\s]|$)[^\n]* | /\*.*?\*/)
@@ -28,7 +29,7 @@ _LEXEME = re.compile(
     | (?P<quoted>`(?:[^`\\]|\\.|``)*` | "(?:[^"\\]|\\.|"")*")
     | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     | (?P<word>[^\W\d]\w*)
-    | (?P<symbol>.)
+    | (?P<symbol>/\*.* | ['`"].* | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -38,6 +39,7 @@ _BRACKET_OR_COMMA = re.compile(
       --[^\n]* | \#(?=[!\s]|$)[^\n]* | /\*.*?\*/
     | '(?:[^'\\]|\\.|'')*'
     | `(?:[^`\\]|\\.|``)*` | "(?:[^"\\]|\\.|"")*"
+    | /\*.* | ['`"].*
     | ([()\[\]{},])\s*
     """,
     re.VERBOSE | re.DOTALL,
@@ -91,7 +93,7 @@ class Lexeme(NamedTuple):
 def lex(text: str) -> tuple[Lexeme, ...]:
     """The lexemes of a text, without spaces and comments, followed by an end lexeme."""
     found = (
-        Lexeme(match.lastgroup, match.group(), match.start())  # type: ignore[arg-type]
+        Lexeme(match.lastgroup, match.group() if match.lastgroup != "symbol" else match[0][0], match.start())  # type: ignore[arg-type]
         for match in _LEXEME.finditer(text)
         if match.lastgroup != "space"
     )

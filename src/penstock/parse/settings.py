@@ -50,7 +50,8 @@ def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
     try:
         document = tomllib.loads(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:
-        message = re.sub(r"\s*\(at .*\)$", "", str(error))
+        before, _, place = str(error).rpartition("(at ")
+        message = before.rstrip() if place.endswith(")") and before else str(error)
         problems.append(Problem("invalid-toml", message, error_location(str(error), text, file)))
         return Settings()
     places = find_locations(text, file)

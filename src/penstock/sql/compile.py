@@ -8,7 +8,6 @@ raised as an error of the call.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -261,13 +260,14 @@ def render_template(environment: Environment) -> Environment:
         raise Refused(problem) from None
 
 
-_FORMAT = re.compile(r"\bFORMAT\s+([A-Za-z][A-Za-z0-9_]*)\s*;?\s*$", re.IGNORECASE)
-
-
 def split_format(text: Text) -> tuple[Text, str | None]:
     """A text without `FORMAT name` and `;` at its end, and the name; None without FORMAT. Places in the rest do not
     change."""
-    found = _FORMAT.search(text.text)
-    if found is None:
-        return replace(text, text=re.sub(r"\s*;\s*$", "", text.text)), None
-    return replace(text, text=text.text[: found.start()].rstrip()), found.group(1)
+    query = text.text.rstrip()
+    query = query[:-1].rstrip() if query.endswith(";") else query
+    before, name = [*query.rsplit(maxsplit=1), "", ""][:2]
+    rest = before[: -len("FORMAT")]
+    stands_alone = before[len(rest) :].upper() == "FORMAT" and not (rest[-1:].isalnum() or rest.endswith("_"))
+    if not stands_alone or not name.isascii() or not name.isidentifier() or name.startswith("_"):
+        return replace(text, text=query), None
+    return replace(text, text=rest.rstrip()), name

@@ -27,7 +27,7 @@ QUOTED = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING
 PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
 """What sqlglot raises for a text that is no SQL: its builders of nodes do not check what they get."""
 
-_PLACEHOLDER = re.compile(r"__(?:new|all)_\w+?__(?!\w)")
+_PLACEHOLDER = re.compile(r"(?<!\w)__(?:new|all)_\w+__(?!\w)")
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\t": "\\t"})
 
 

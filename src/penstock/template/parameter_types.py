@@ -17,7 +17,7 @@ from penstock.template.values import TypedFloat, TypedInt, Value
 TextReader: TypeAlias = Callable[[str], Value]
 
 _INT = re.compile(r"[+-]?[0-9]{1,80}")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _SPECIAL = ("nan", "inf", "-inf", "+inf")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(

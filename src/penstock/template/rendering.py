@@ -230,9 +230,10 @@ def _element_type(node: ast.Call) -> str:
     return str(written.value) if isinstance(written, ast.Constant) else "String"
 
 
+# What has no end takes the rest of the text, so that no part of it is read twice.
 _TOKEN = re.compile(
     r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`\\]|\\.|``)*`"""
-    r"""|(?P<comment>--[^\n]*|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<tag>\$\w*\$).*?(?P=tag)|[^\s'"`/#$-]+|\s+|.""",
+    r"""|(?P<comment>--[^\n]*|\#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<tag>\$\w*\$).*?(?:(?P=tag)|\Z)|[^\s'"`/#$-]+|\s+|['"`].*|.""",
     re.DOTALL,
 )
 _BRACKETS = re.compile(r"/\*|\*/")

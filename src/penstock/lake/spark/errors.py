@@ -1,7 +1,7 @@
 """Spark's errors as one sentence that a user can act on.
 
 In: an exception from PySpark, py4j or Python. Out: one line without stack trace, class names or JVM text.
-Invariant: never more than `MAX_CHARACTERS` characters, never a secret.
+Invariants: never more than `MAX_CHARACTERS` characters, never a secret; of a long text only a part is read.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ import re
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from penstock.redaction import redact
+from penstock.redaction import redact_start
 
 MAX_CHARACTERS = 600
-_CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]\s*")
-_NOISE = re.compile(r"\s*(SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|;\s*'.*)", re.DOTALL)
+MOST_READ = 20_000
+"""Only these characters of an error's text are read: a message may quote a value of any size."""
+_CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]")
+# For texts whose white space is single spaces.
+_NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
 
 
 def explain_error(error: BaseException) -> str:
     """The cause of a failure in one line."""
     text = _error_text(error)
     if "Traceback (most recent call last)" in text:  # from a Python worker: the last line is the cause
-        text = text.strip().splitlines()[-1]
-    first = _NOISE.sub("", _CONDITION.sub("", text)).strip()
-    line = redact(" ".join(first.split())) or type(error).__name__
-    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
+        text = text.rstrip().rpartition("\n")[2]
+    words = " ".join(_CONDITION.sub(" ", text[:MOST_READ]).split())
+    return redact_start(_NOISE.sub("", words).strip(), MAX_CHARACTERS - 1) or type(error).__name__
 
 
 def error_condition(error: BaseException) -> str | None:
     """Spark's error condition (CAST_INVALID_INPUT …), if the error has one."""
-    found = _CONDITION.search(_error_text(error))
+    found = _CONDITION.search(_error_text(error), 0, MOST_READ)
     return found.group(1) if found else None
 
 

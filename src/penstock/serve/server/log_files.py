@@ -19,11 +19,13 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from penstock.flow.log_context import describe_log_context
-from penstock.redaction import escape_controls, redact
+from penstock.redaction import escape_controls, redact_start
 from penstock.serve.server.repeated_records import RepeatedRecords
 
 MOST_BYTES = 16 * 2**20
 KEPT = 3
+LONGEST_RECORD = 2**16
+"""The most characters of a record, with its traceback."""
 MOST_WAITING = 10_000
 """Records that wait to be written; more are dropped and counted."""
 FOREIGN = ("spark.log", "apart.log", "server.err")
@@ -47,7 +49,7 @@ class RedactingFormatter(logging.Formatter):
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(redact(super().format(record)))
+        return escape_controls(redact_start(super().format(record), LONGEST_RECORD))
 
 
 class _PrivateLogFile(logging.handlers.RotatingFileHandler):

@@ -105,7 +105,7 @@ def _is_pattern(word: str, token: Token) -> bool:
         return False
     try:
         re.compile(pattern)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         return False
     return True
 

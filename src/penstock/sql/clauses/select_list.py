@@ -7,10 +7,10 @@ ClickHouse's; a column whose name another table has, too, keeps the name of its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import re2
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
@@ -21,6 +21,9 @@ from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
 
+# RE2 as in ClickHouse; also, no pattern of a user can keep it busy, as it can Python's module.
+_QUIET = re2.Options()
+_QUIET.log_errors = False
 _MatchedColumns = list[tuple[ScopeTable, str, str]]
 """Relation, name of the column, and how it is read: `bare` (by name alone) or `whole` (with its table)."""
 
@@ -191,11 +194,16 @@ def _match_pattern(block: SelectBlock, pattern: exp.Expr, found: _MatchedColumns
     if not (isinstance(pattern, exp.Literal) and pattern.args.get("is_string")):
         raise _unsupported_error(block, pattern, "a list in COLUMNS")
     try:
-        test = re.compile(pattern.name)
-    except re.error as error:
-        message = f"invalid regular expression: {error}"
+        test = re2.compile(pattern.name, _QUIET)
+    except re2.error as error:
+        message = f"invalid regular expression: {_re2_message(error)}"
         raise refusal(block.environment.text, pattern, "invalid-literal", message) from error
     return _select_columns(block, [each for each in found if test.search(each[1])], {})
+
+
+def _re2_message(error: re2.error) -> str:
+    said = error.args[0] if error.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
 
 
 def _apply_function(block: SelectBlock, node: exp.Apply, selected: SelectedColumn) -> SelectedColumn:
