@@ -30,6 +30,7 @@ WHO: Mapping[tuple[DeploymentState, DeploymentState], str] = {
     ("backfilling", "failed"): "Penstock, if a flow of its own keeps failing or rows do not convert",
     ("backfilling", "discarded"): "you: `penstock deployment discard`",
     ("ready", "live"): "you: `penstock deployment promote`, or `penstock deploy` without `--no-promote`",
+    ("ready", "failed"): "Penstock, if it exceeds a limit of `[deploy]` (`candidate_…`)",
     ("ready", "discarded"): "you: `penstock deployment discard`",
     ("live", "previous"): "you, by promoting another version: both moves are one transaction",
     ("live", "ready"): "you: `penstock deployment rollback`; the version still gets every new row, and can be promoted",

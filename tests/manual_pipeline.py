@@ -33,6 +33,7 @@ from penstock.plan.steps import CreateTable
 from penstock.sql.compile import compile_sql
 from penstock.sql.spark_text import replace_placeholders
 from penstock.state.batches import BatchLog
+from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
 from penstock.state.operations import OperationsLog
@@ -94,6 +95,7 @@ class ManualPipeline:
             self.arrivals,
             throttle,
             recorded,
+            CondemnedRows(self.database),
         )
 
     @property
@@ -136,7 +138,7 @@ class ManualPipeline:
         binding = manifest.binding(name)
         assert binding is not None
         source = (
-            rejected_relation(binding, CurrentRows())
+            rejected_relation(binding, CurrentRows(), manifest.quarantined_table(binding))
             if binding in manifest.quarantines
             else binding_relation(binding, CurrentRows())
         )

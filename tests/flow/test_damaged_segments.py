@@ -18,6 +18,7 @@ from penstock.flow.inbox.segment_check import SegmentCheck
 from penstock.flow.landing.landing import (
     LandingResult,
     LandingTable,
+    RawBatches,
     land_batches,
     repair_quarantine,
     step_without_quarantine_commit,
@@ -52,14 +53,18 @@ class Landings:
         cursor = self.pipeline.registry.cursor(target.table, target.flow)
         after = cursor.number if isinstance(cursor, BatchCursor) else 0
         batches = self.intact.check(self.pipeline.batches.read_after(target.stream, after, 2**62, 2**62))
-        return land_batches(self.pipeline.lake, self.pipeline.registry, target, batches, self.pipeline.inbox)
+        return land_batches(
+            self.pipeline.lake, self.pipeline.registry, target, RawBatches(batches, self.pipeline.inbox)
+        )
 
     def mend(self, target: LandingTable) -> None:
         missing = step_without_quarantine_commit(self.pipeline.registry, target)
         if missing is not None:
             first, last = missing
             batches = self.intact.check(self.pipeline.batches.read_after(target.stream, first, 2**62, 2**62, last))
-            repair_quarantine(self.pipeline.lake, self.pipeline.registry, target, batches, self.pipeline.inbox)
+            repair_quarantine(
+                self.pipeline.lake, self.pipeline.registry, target, RawBatches(batches, self.pipeline.inbox)
+            )
 
     def ids(self, target: LandingTable) -> list[int]:
         return sorted(row.id for row in self.pipeline.lake.spark.table(qualified_table(target.table)).collect())
@@ -195,7 +200,7 @@ def test_damage_between_the_check_and_the_reading_fails_the_step_and_the_next_de
     checked = landings.intact.check(pipeline.batches.read_after(target.stream, 0, 2**62, 2**62))
     flip(path)
     with pytest.raises(Exception, match="DamagedSegment"):
-        land_batches(pipeline.lake, pipeline.registry, target, checked, pipeline.inbox)
+        land_batches(pipeline.lake, pipeline.registry, target, RawBatches(checked, pipeline.inbox))
     pipeline.registry.refresh(target.table)
     assert landings.ids(target) == []
     assert landings.land(target) == LandingResult(1, 2, 2)

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import sqlalchemy as sa
 
+from penstock.deploy.failing_flows import FailingFlow, failing_flows
 from penstock.deploy.runtime.background_reading import BackgroundReading, Reading
 from penstock.deploy.runtime.core import Core
 from penstock.flow.inbox.inbox import Inbox
@@ -26,6 +27,8 @@ from penstock.state.database import Database
 PATIENCE = 3.0
 """Seconds by which an answer may be late before a check fails."""
 MIB = 2**20
+MOST_NAMED = 5
+"""The most failing flows in the details of a check."""
 T = TypeVar("T")
 
 
@@ -61,7 +64,7 @@ class FlowHealth:
     """The flows of live, and what waits for them."""
 
     lag_seconds: float
-    failing: int
+    failing: tuple[FailingFlow, ...]
     failing_landings: int
     full_streams: int
     """Streams whose posts are refused because too much of them waits."""
@@ -140,7 +143,7 @@ def _read_flows(core: Core, inbox: Inbox, settings: Settings) -> FlowHealth:
     most = settings.inbox.max_pending_bytes
     return FlowHealth(
         lag_seconds=core.flows.lag(live.manifest) if live is not None else 0.0,
-        failing=len(failing),
+        failing=tuple(failing_flows(core.flows, core.board)),
         failing_landings=sum(isinstance(each, Landing) for each in stopped),
         full_streams=sum(waiting >= most for waiting in inbox.waiting_bytes(most - 1).values()),
     )
@@ -185,8 +188,9 @@ def _lag_check(reading: Reading[FlowHealth], most: float) -> HealthCheck:
 def _flows_check(reading: Reading[FlowHealth]) -> HealthCheck:
     found = reading.value
     if found is not None and found.failing:
-        details = "`penstock status` names them"
-        return HealthCheck("flows", _count(found.failing, "flow fails", "flows fail"), False, details)
+        text = _count(len(found.failing), "flow fails", "flows fail")
+        details = "; ".join(map(str, found.failing[:MOST_NAMED]))
+        return HealthCheck("flows", f"{text}; `penstock status` names them", False, details)
     return HealthCheck("flows", None)
 
 

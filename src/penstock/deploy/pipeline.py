@@ -16,6 +16,7 @@ from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
+from penstock.deploy.lifecycle.candidate_budget import CandidateBudget
 from penstock.deploy.lifecycle.deployer import Deployer
 from penstock.deploy.lifecycle.deployment_cleanup import DeploymentCleanup
 from penstock.deploy.lifecycle.drift_watch import DriftWatch, find_drift
@@ -52,6 +53,7 @@ from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
 from penstock.state.audit_log import AuditLog
 from penstock.state.batches import Batch, BatchLog
+from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
@@ -120,6 +122,7 @@ class Pipeline:
         )
         self.monitor = PipelineMonitor(self._monitored_parts(), home)
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
+        self.candidate_budget = CandidateBudget(core, self.batches)
         self._parts = self._list_parts()
         for part in self._parts:
             part.start()
@@ -178,6 +181,7 @@ class Pipeline:
             PipelinePart("column materializer", self.materializer.start, self.materializer.stop),
             PipelinePart("rollback window", self.rollback_window.start, self.rollback_window.stop),
             PipelinePart("deployment cleanup", self.deployment_cleanup.start, self.deployment_cleanup.stop),
+            PipelinePart("candidate budget", self.candidate_budget.start, self.candidate_budget.stop),
             PipelinePart("maintenance", self.maintenance.start, self.maintenance.stop),
             PipelinePart("inbox", stop=self.inbox.close),
             PipelinePart("monitor", self.monitor.start, self.monitor.stop),
@@ -215,6 +219,7 @@ class Pipeline:
             arrivals,
             BackfillThrottle(backfill_rate(settings), self._live_lag),
             warehouse.recorded,
+            CondemnedRows(self.database),
         )
         callbacks = SchedulerCallbacks(
             split_required=self._split_deployments,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.deploy.failing_flows import failing_flows
 from penstock.deploy.health import HealthCheck
 from penstock.deploy.lifecycle.deployment_events import backfill_progress, reason_for_waiting
 from penstock.deploy.lifecycle.drift_watch import Drift
@@ -30,10 +31,10 @@ def pipeline_status(
     flows = core.flows
     heads = flows.arrivals.heads
     return {
+        "failures": _failures(core),
         "streams": dict(heads),
         "deployments": [_deployment_status(core, each, heads) for each in core.board.running.deployments],
         "apart": {"process": flows.worker.process, "tables": sorted(frozenset().union(*flows.worker.tables.values()))},
-        "failures": _failures(core),
         "damaged": [
             {"stream": each.stream, "batch": each.number, "rows": each.rows, "damage": each.damage}
             for each in batches.list_condemned(MOST_DAMAGED)
@@ -51,8 +52,8 @@ def status_in_outage(
     shown = [{"check": each.name, "ok": each.ok, "reason": each.reason, "details": each.details} for each in checks]
     age = round(reading.age, 1) if reading.problem is not None else 0.0
     return {
-        **found,
         "failures": _failures(core),
+        **{name: value for name, value in found.items() if name != "failures"},
         "checks": shown,
         "stale_seconds": age,
         "stale_because": reading.problem,
@@ -76,10 +77,7 @@ def _status_without_store(core: Core) -> dict[str, object]:
 
 
 def _failures(core: Core) -> list[dict[str, object]]:
-    return [
-        {"table": table, "flow": flow, "message": failure.message, "attempts": failure.attempts}
-        for (table, flow), failure in core.flows.scheduler.failures.items()
-    ]
+    return [each.as_json() for each in failing_flows(core.flows, core.board)]
 
 
 def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, int]) -> dict[str, object]:

@@ -7,7 +7,7 @@ then what was appended after.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
@@ -25,6 +25,7 @@ from penstock.lake.read.bindings import (
     with_seq,
 )
 from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.read.row_identity import RowName, RowSelection, selected_relation
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag, tag_snapshot
 from penstock.lake.tables.snapshots import Progress, Snapshots
@@ -36,7 +37,8 @@ from penstock.sql.spark_text import quote_identifier, replace_placeholders
 
 _NO_ROW_SEQ: set[str] = set()
 """SQL of views that Spark refused with a `_seq` column, because their rows are not made from one row each (an
-aggregate without GROUP BY). Remembered, since each refusal fills the log."""
+aggregate without GROUP BY). Remembered, since each refusal fills the log; only after Spark accepted the SQL without the
+column and refused it again with it, for what fails once may be the catalog."""
 SMALL_STEP_ROWS = 50_000
 """Steps of fewer rows run in the session that is tuned for small work."""
 
@@ -55,6 +57,8 @@ class ViewStep:
     """About how many rows it reads."""
     bytes: int = 0
     """How many bytes of files it reads; counted only for a history."""
+    without: frozenset[RowName] = frozenset()
+    """Condemned rows, which it leaves out."""
 
 
 class SnapshotExpired(Exception):
@@ -82,8 +86,10 @@ def next_view_step(
 
 def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewStep) -> int:
     """Run one step and commit it. Returns the number of rows appended. The caller must hold the target's lock."""
-    session = lake.spark if isinstance(step.part, AppendedRows) and step.rows < SMALL_STEP_ROWS else lake.bulk
-    rows = _step_rows(session, view, step)
+    selection = RowSelection(None, step.without)
+    rows = step_rows(
+        step_session(lake, step), view, step, lambda binding: selected_relation(binding, step.part, selection)
+    )
     if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, HistoryCursor):
         tag_snapshot(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
     added = registry.commit(rows, view.table, {view.id: step.progress})
@@ -93,23 +99,50 @@ def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewSte
     return added
 
 
-def _step_rows(session: SparkSession, view: View, step: ViewStep) -> DataFrame:
-    """The rows of a step. Each has the `_seq` of the row it was made from, so that rows of one step keep their order;
-    if there is no such row, or Spark refuses the SQL with `_seq`, it has the last `_seq` of the step."""
-    texts = {other.placeholder: merged_relation(other.binding) for other in view.others}
-    last = f"CAST({step.seq} AS BIGINT)"
+def step_session(lake: Lake, step: ViewStep) -> SparkSession:
+    """The session that suits the size of a step."""
+    return lake.spark if isinstance(step.part, AppendedRows) and step.rows < SMALL_STEP_ROWS else lake.bulk
+
+
+def step_rows(session: SparkSession, view: View, step: ViewStep, trigger: Callable[[Binding], str]) -> DataFrame:
+    """The rows that a step makes of the rows of its trigger; `trigger` gives the SQL of these for a binding. Each has
+    the `_seq` of the row it was made from, so that rows of one step keep their order; if there is no such row, or Spark
+    refuses the SQL with `_seq`, it has the last `_seq` of the step."""
     own = query_facts(view.sql).with_row_seq(view.trigger.placeholder) if view.sql not in _NO_ROW_SEQ else None
-    if own is not None:
-        trigger = binding_relation(with_seq(view.trigger.binding), step.part)
+    if own is None:
+        return _rows_without_seq(session, view, step, trigger)
+    try:
+        return _rows_with_seq(session, view, step, (own, trigger))
+    except AnalysisException as refusal:
+        found = _rows_without_seq(session, view, step, trigger)
         try:
-            sql = replace_placeholders(own, texts | {view.trigger.placeholder: trigger})
-            rows = session.sql(sql).toDF(*view.fields, SEQ)
-            return rows.selectExpr(*map(quote_identifier, view.fields), f"least({SEQ}, {last}) AS {SEQ}")
-        except AnalysisException:
+            return _rows_with_seq(session, view, step, (own, trigger))
+        except AnalysisException as again:
+            if again.getCondition() != refusal.getCondition():
+                raise
             _NO_ROW_SEQ.add(view.sql)
-    trigger = binding_relation(view.trigger.binding, step.part)
-    rows = session.sql(replace_placeholders(view.sql, texts | {view.trigger.placeholder: trigger})).toDF(*view.fields)
-    return rows.selectExpr(*map(quote_identifier, view.fields), f"{last} AS {SEQ}")
+            return found
+
+
+def _rows_with_seq(
+    session: SparkSession, view: View, step: ViewStep, own: tuple[str, Callable[[Binding], str]]
+) -> DataFrame:
+    sql, trigger = own
+    texts = _other_relations(view) | {view.trigger.placeholder: trigger(with_seq(view.trigger.binding))}
+    rows = session.sql(replace_placeholders(sql, texts)).toDF(*view.fields, SEQ)
+    return rows.selectExpr(*map(quote_identifier, view.fields), f"least({SEQ}, CAST({step.seq} AS BIGINT)) AS {SEQ}")
+
+
+def _rows_without_seq(
+    session: SparkSession, view: View, step: ViewStep, trigger: Callable[[Binding], str]
+) -> DataFrame:
+    texts = _other_relations(view) | {view.trigger.placeholder: trigger(view.trigger.binding)}
+    rows = session.sql(replace_placeholders(view.sql, texts)).toDF(*view.fields)
+    return rows.selectExpr(*map(quote_identifier, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
+
+
+def _other_relations(view: View) -> dict[str, str]:
+    return {other.placeholder: merged_relation(other.binding) for other in view.others}
 
 
 def resume_view(registry: TableRegistry, view: View, met: int) -> None:

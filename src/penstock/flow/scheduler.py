@@ -14,7 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Protocol
 
 from penstock.flow.log_context import log_context
@@ -74,6 +75,8 @@ class FlowFailure:
     """How many steps have failed in a row."""
     retry_at: float
     """When the flow is tried again, in seconds of the monotonic clock."""
+    since: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    """When the first of these steps failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,10 +350,9 @@ class Scheduler:
 
     def _record(self, key: WorkKey, failure: FlowFailure | None) -> None:
         """Remember how the last step of a flow ended. The caller holds the lock."""
+        before = self._failures.pop(key, None)
         if failure is not None and key in self._queue.items:
-            self._failures[key] = failure
-        else:
-            self._failures.pop(key, None)
+            self._failures[key] = replace(failure, since=before.since) if before is not None else failure
 
     def _seconds(self, work: WorkItem) -> float | None:
         """Seconds that a step may take beside those of live; None: the general limit."""

@@ -2,7 +2,8 @@
 
 In: a `WorkItem`. Out: one commit, or none if there is nothing to do. One thread at a time steps into a table.
 Invariant: a step is bounded in rows and bytes, so it ends and commits however much waits; a step that failed is
-tried again with smaller limits; where a step starts is read from the table it writes.
+tried again with smaller limits, and then without the rows for which it fails; where a step starts is read from the
+table it writes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,27 +22,40 @@ from penstock.flow.barrier import Barrier, barrier_snapshot
 from penstock.flow.history_copy import copy_slice, is_copy_complete
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segment_check import SegmentCheck
-from penstock.flow.landing.landing import LandingTable, land_batches, repair_quarantine, step_without_quarantine_commit
-from penstock.flow.materialized_view import check_shared, next_view_step, resume_view, run_view_step
+from penstock.flow.landing.landing import (
+    LandingResult,
+    LandingTable,
+    RawBatches,
+    land_batches,
+    repair_quarantine,
+    step_without_quarantine_commit,
+)
+from penstock.flow.landing.unstorable_rows import find_unstorable_rows
+from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view, run_view_step
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
+from penstock.flow.view_quarantine import ViewQuarantine
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.bindings import SnapshotSlice
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.cancellation import time_limit
+from penstock.lake.spark.row_errors import is_row_error
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
-from penstock.model.manifest import Copy, View
-from penstock.state.batches import BatchLog
+from penstock.model.manifest import Copy, View, last_seq
+from penstock.state.batches import Batch, BatchLog
+from penstock.state.condemned_rows import CondemnedRow, CondemnedRows
 from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 MIN_STEP_ROWS = 1_000
 THROTTLED_SECONDS = 0.2
 """Seconds after which a history that gives way to live is looked at again."""
+FAILURES_BEFORE_SEARCH = 2
+"""After so many failed steps in a row, the next one that fails because of its rows is searched for these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,7 @@ class Stepper:
         arrivals: Arrivals,
         throttle: BackfillThrottle,
         recorded: RecordedTables,
+        condemned: CondemnedRows,
     ):
         self._lake = lake
         self._registry = registry
@@ -99,6 +114,9 @@ class Stepper:
         self._arrivals = arrivals
         self._throttle = throttle
         self._recorded = recorded
+        self._condemned = condemned
+        self._view_quarantine = ViewQuarantine(lake, registry, condemned)
+        self._left_out: dict[str, tuple[CondemnedRow, ...]] = {}
         self._segment_check = SegmentCheck(inbox, batches, operations)
         self._last_allowed: Mapping[str, int] | None = None
         self._repaired: set[str] = set()
@@ -179,7 +197,7 @@ class Stepper:
         started = time.monotonic()
         self._recorded.verify(work.tables)
         with time_limit(self._lake.spark, self._limits.seconds if seconds is None else seconds):
-            done = self._run(work, self._limits.after(failures))
+            done = self._run(work, failures)
         took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
         if done is not None:
@@ -187,20 +205,20 @@ class Stepper:
             if done.history:
                 self._throttle.record_step(done.read_bytes, took)
 
-    def _run(self, work: WorkItem, most: SliceLimits) -> StepResult | None:
-        run = work.run
+    def _run(self, work: WorkItem, failures: int) -> StepResult | None:
+        run, most = work.run, self._limits.after(failures)
         match run:
             case LandingTable():
-                return self._land(work, run, most)
+                return self._land(work, run, failures)
             case View():
-                return self._advance(work, run, most)
+                return self._advance(work, run, failures)
             case Copy():
                 copied = copy_slice(self._lake, self._registry, run, most)
                 return StepResult(copied.rows, copied.rows, copied.bytes, history=True)
             case _:
                 assert_never(run)
 
-    def _advance(self, work: WorkItem, run: View, most: SliceLimits) -> StepResult | None:
+    def _advance(self, work: WorkItem, run: View, failures: int) -> StepResult | None:
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
         known = self._registry.progress(run.table, run.id)
@@ -208,26 +226,69 @@ class Stepper:
             resume_view(self._registry, run, cursor.snapshot)
             return None
         at = known if known is not None else Progress(cursor) if cursor is not None else None
-        following = next_view_step(self._lake, run, at, source, most)
+        following = next_view_step(self._lake, run, at, source, self._limits.after(failures))
         if following is None:
             return None
         check_shared(self._lake, work.variants, following)
-        rows = run_view_step(self._lake, self._registry, run, following)
+        rows = self._run_view_step(work, run, following, failures)
         return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, SnapshotSlice))
 
-    def _land(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> StepResult | None:
+    def _run_view_step(self, work: WorkItem, run: View, step: ViewStep, failures: int) -> int:
+        """Run a step of a view; if earlier ones have failed too, and its policy allows it, without the rows for which
+        it fails. Returns the number of rows appended."""
+        if work.quarantine is None:
+            return run_view_step(self._lake, self._registry, run, step)
+        try:
+            return self._view_quarantine.run_step(run, step, work.quarantine)
+        except Exception as error:
+            if failures < FAILURES_BEFORE_SEARCH:
+                raise
+            self._view_quarantine.condemn_failing_rows(run, step, work.quarantine, error)
+        return self._view_quarantine.run_step(run, step, work.quarantine)
+
+    def _land(self, work: WorkItem, run: LandingTable, failures: int) -> StepResult | None:
         if work.table not in self._repaired:
             self._repair(run)
-        after, upto = self._landed(work), self._upto(work, run.stream)
+        after, upto, most = self._landed(work), self._upto(work, run.stream), self._limits.after(failures)
         batches = self._batches.read_after(run.stream, after, most.rows, most.bytes, upto)
         if not batches:
             return None
-        batches = self._segment_check.check(batches)
-        landed = land_batches(self._lake, self._registry, run, batches, self._inbox)
+        landed = self._land_what_can_be(run, self._segment_check.check(batches), failures)
+        self._forget_landed(run, landed.batch)
         read = sum(each.rows for each in batches), sum(each.bytes for each in batches)
         return StepResult(landed.rows, *read, rejected=landed.rejected)
 
+    def _land_what_can_be(self, run: LandingTable, batches: Sequence[Batch], failures: int) -> LandingResult:
+        """Land the batches. If that fails because of rows, and earlier steps have failed too, land them without these
+        rows."""
+        raw = self._raw_batches(run, batches)
+        try:
+            return land_batches(self._lake, self._registry, run, raw)
+        except Exception as error:
+            if failures < FAILURES_BEFORE_SEARCH or not is_row_error(error):
+                raise
+            log.warning("landing into %s fails because of rows; they are looked for", run.table, exc_info=error)
+            key = (run.table, run.flow)
+            if not find_unstorable_rows(self._lake, run, raw, lambda rows: self._condemned.add(key, rows)):
+                raise
+        self._left_out[run.table] = self._condemned.of_flow((run.table, run.flow))
+        return land_batches(self._lake, self._registry, run, self._raw_batches(run, batches))
+
+    def _raw_batches(self, run: LandingTable, batches: Sequence[Batch]) -> RawBatches:
+        condemned: dict[int, dict[str, str]] = {}
+        for each in self._left_out[run.table]:
+            condemned.setdefault(each.seq, {})[each.mark] = each.problem
+        return RawBatches(batches, self._inbox, condemned)
+
+    def _forget_landed(self, run: LandingTable, batch: int) -> None:
+        """Forget condemned rows of batches that the table and the quarantine have."""
+        passed = [each.number for each in self._left_out[run.table] if each.seq <= last_seq(batch)]
+        if passed:
+            self._condemned.forget((run.table, run.flow), passed)
+            self._left_out[run.table] = self._condemned.of_flow((run.table, run.flow))
+
     def _repair(self, run: LandingTable) -> None:
+        self._left_out[run.table] = self._condemned.of_flow((run.table, run.flow))
         missing = step_without_quarantine_commit(self._registry, run)
         if missing is not None:
             self._repair_after(run, *missing)
@@ -242,7 +303,8 @@ class Stepper:
             if first is None or first > upto:
                 return
             part = self._batches.read_after(run.stream, first - 1, self._limits.rows, self._limits.bytes, upto)
-            repair_quarantine(self._lake, self._registry, run, self._segment_check.check(part), self._inbox)
+            raw = self._raw_batches(run, self._segment_check.check(part))
+            repair_quarantine(self._lake, self._registry, run, raw)
             after = part[-1].number
 
     def _landed(self, work: WorkItem) -> int:

@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 from penstock.flow.barrier import Barrier, find_barrier
 from penstock.flow.landing.landing import LandingTable
 from penstock.model.deployment import Deployment, DeploymentState
-from penstock.model.manifest import Copy, Landing, View
+from penstock.model.manifest import Copy, Flow, Landing, Manifest, View
 
 PRIORITY: Mapping[DeploymentState, int] = {"live": 0, "previous": 1, "ready": 2, "backfilling": 3}
 
@@ -41,6 +41,8 @@ class WorkItem:
     """Where it waits for the other flows into its table."""
     source_barrier: Barrier | None = None
     """The barrier of its source, from which it begins."""
+    quarantine: str | None = None
+    """Of a view with `ON_ERROR quarantine`: the table for the rows for which it fails."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -53,7 +55,8 @@ class WorkItem:
             case LandingTable() as landing:
                 return (self.table, landing.quarantine)
             case View() as view:
-                return (self.table, *(source.binding.table for source in (view.trigger, *view.others)))
+                read = (source.binding.table for source in (view.trigger, *view.others))
+                return (self.table, *read, *([self.quarantine] if self.quarantine is not None else []))
             case Copy() as copy:
                 return (self.table, copy.source.table)
             case _:
@@ -82,7 +85,25 @@ def _deployment_work(deployment: Deployment) -> Iterable[WorkItem]:
         source_barrier = (
             find_barrier(deployment.manifest, flow.trigger.binding.table) if isinstance(flow, View) else None
         )
-        yield WorkItem(flow.table, flow.id, run, priority, (deployment.id,), copy, variants, barrier, source_barrier)
+        yield WorkItem(
+            flow.table,
+            flow.id,
+            run,
+            priority,
+            (deployment.id,),
+            copy,
+            variants,
+            barrier,
+            source_barrier,
+            _view_quarantine(deployment.manifest, flow),
+        )
+
+
+def _view_quarantine(manifest: Manifest, flow: Flow) -> str | None:
+    if not isinstance(flow, View) or flow.on_error == "stop":
+        return None
+    landings = (each for each in manifest.flows_into(flow.table) if isinstance(each, Landing))
+    return next((LandingTable((each,)).quarantine for each in landings), None)
 
 
 def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:

@@ -21,6 +21,7 @@ from typing_extensions import assert_never
 
 from penstock.graph import Graph
 from penstock.model.merge_rule import Merge
+from penstock.model.pipe import OnError
 from penstock.model.types import Type
 
 SEQ = "_seq"
@@ -36,6 +37,11 @@ def last_seq(batch: int) -> int:
 def version_mark(version: str) -> str:
     """How a landing version is written in `_rejects`: between spaces, so that no mark is part of another one."""
     return f" {version} "
+
+
+def view_rejects(table: str) -> str:
+    """The `version` of quarantine rows that views into a physical table rejected."""
+    return f"view:{table}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,8 @@ class View:
     others: tuple[Source, ...] = ()
     """Other tables that the SQL reads, as they are at each step."""
     starts: Starts = "beginning"
+    on_error: OnError = "stop"
+    """What becomes of a row for which the SQL fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +237,11 @@ class Manifest:
     def binding(self, name: str) -> Binding | None:
         """The binding of a data source or of a quarantine."""
         return self._bindings.get(name)
+
+    def quarantined_table(self, quarantine: Binding) -> str | None:
+        """The physical table of the data source whose quarantine this is."""
+        bound = self._bindings.get(quarantine.name.removesuffix("_quarantine"))
+        return bound.table if bound is not None else None
 
     def name_of(self, table: str) -> str:
         """The data source that is bound to a table; the table's own id if there is none."""

@@ -13,6 +13,9 @@ from penstock.errors import Location
 from penstock.model.datasource import Text, Token
 
 Dialect: TypeAlias = Literal["clickhouse", "spark"]
+OnError: TypeAlias = Literal["stop", "quarantine"]
+"""What a materialized view does about a row for which its query fails: it stops, and waits for a correction; or the row
+goes to the quarantine of its target, and the view goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Materialized:
 
     datasource: str
     location: Location = field(compare=False)
+    on_error: OnError = "stop"
 
 
 @dataclass(frozen=True, slots=True)

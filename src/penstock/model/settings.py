@@ -64,6 +64,12 @@ class DeploySettings:
     """For how many hours a rollback to the previous deployment is possible."""
     max_lag_seconds: int = 30
     """The greatest lag with which a version can be promoted."""
+    candidate_inbox_bytes: int = 17_179_869_184
+    """A candidate for which more bytes of raw rows are kept fails."""
+    candidate_snapshots: int = 20_000
+    """A candidate for which more snapshots of one table are kept fails."""
+    candidate_stalled_hours: int = 72
+    """A candidate that stands still while rows wait for longer fails, also a paused one."""
     strategy: Mapping[str, str] = field(default_factory=dict)
     """The strategy to use instead of the cheapest one, by data source."""
 

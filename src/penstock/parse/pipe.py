@@ -15,7 +15,7 @@ from cronsim import CronSim, CronSimError
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Endpoint, Materialized, Node, NodeKind, Pipe, Standard
+from penstock.model.pipe import Copied, Dialect, Endpoint, Materialized, Node, NodeKind, OnError, Pipe, Standard
 from penstock.parse.datafile import Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -30,6 +30,7 @@ from penstock.parse.directive_values import (
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 ON_DEMAND = "@on-demand"
 _MODES = ("append", "replace")
+_POLICIES: tuple[str, ...] = get_args(OnError)
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 
@@ -73,7 +74,7 @@ def _strip_quotes(text: Text) -> str:
     return text.text.strip().strip("\"'").strip()
 
 
-NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", *COPY_KEYWORDS)
+NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS)
 UNSUPPORTED_KEYWORDS = (
     "EXPORT_CONNECTION_NAME",
     "EXPORT_SCHEDULE",
@@ -87,7 +88,7 @@ UNSUPPORTED_KEYWORDS = (
 
 _TYPES = ("standard", "endpoint", "materialized", "copy")
 _UNSUPPORTED_TYPES = ("sink",)
-_TYPE_OF_DIRECTIVE = {"DATASOURCE": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
+_TYPE_OF_DIRECTIVE = {"DATASOURCE": "materialized", "ON_ERROR": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
 """The one TYPE that each directive belongs to."""
 
 
@@ -132,10 +133,21 @@ def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Nod
     problems.extend(_misplaced_directives(name, directives.values()))
     if written is not None and name == "materialized":
         target = parse_target(name, "DATASOURCE", written, directives, problems)
-        return Materialized(*target) if target else Standard()
+        policy = _parse_on_error(directives.get("ON_ERROR"), problems)
+        return Materialized(*target, policy) if target else Standard()
     if written is not None and name == "copy":
         return parse_copy(written, directives, problems) or Standard()
     return Endpoint() if name == "endpoint" else Standard()
+
+
+def _parse_on_error(entry: Entry | None, problems: list[Problem]) -> OnError:
+    """What the view does about a row for which its query fails; `stop` if the file does not say."""
+    written = _strip_quotes(entry.value).lower() if entry is not None else "stop"
+    if entry is not None and written not in _POLICIES:
+        message = f"unknown ON_ERROR `{written[:60]}`"
+        hint = did_you_mean(written, _POLICIES)
+        problems.append(Problem("invalid-value", message, entry.value.location, hint))
+    return "quarantine" if written == "quarantine" else "stop"
 
 
 def _unknown_type(name: str, written: Entry) -> Problem:

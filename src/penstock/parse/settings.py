@@ -198,6 +198,9 @@ _ROOT: SettingChecks = {
     "state": {"url": _check_text},
     "deploy": {
         "rollback_window_hours": _check_range(0, 24 * 365),
+        "candidate_inbox_bytes": _check_range(1, 2**62),
+        "candidate_snapshots": _check_range(100, 2**31),
+        "candidate_stalled_hours": _check_range(1, 24 * 3650),
         "max_lag_seconds": _check_range(1, 86_400),
         "strategy": _check_strategies,
     },

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.errors import Location, Problem, did_you_mean
-from penstock.model.manifest import Manifest
-from penstock.model.pipe import Pipe
+from penstock.model.manifest import Flow, Manifest, View
+from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.compiled_project import compile_project, unsupported_columns
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_impact
@@ -90,7 +90,7 @@ def _plan_reached(
     plan = Plan(changes, resources, problems=ordered, checks=checks, hides=hides)
     if plan.errors:
         return _with_sizes(context, plan, {})
-    manifest = _build_manifest(outcomes)
+    manifest = _build_manifest(outcomes, project)
     plan = _with_sizes(context, replace(plan, steps=_build_steps(outcomes, manifest), manifest=manifest), {})
     return plan if plan.moves == NOTHING else _with_sizes(context, plan, _column_widths(before, manifest))
 
@@ -182,9 +182,10 @@ def _target_text(context: PlanningContext, pipe: Pipe) -> str:
     return f"; its rows are in `{view.target}`" if view else ""
 
 
-def _build_manifest(outcomes: list[PlannedDataSource]) -> Manifest:
+def _build_manifest(outcomes: list[PlannedDataSource], project: Project) -> Manifest:
     new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
-    flows, meets = place_barriers((flow for outcome in outcomes for flow in outcome.flows), new)
+    planned = (_with_error_policy(flow, project) for outcome in outcomes for flow in outcome.flows)
+    flows, meets = place_barriers(planned, new)
     return Manifest(
         tables=tuple(table for outcome in outcomes for table in outcome.tables),
         bindings=tuple(outcome.binding for outcome in outcomes),
@@ -192,6 +193,16 @@ def _build_manifest(outcomes: list[PlannedDataSource]) -> Manifest:
         flows=flows,
         meets=(*meets, *(each for outcome in outcomes for each in outcome.meets)),
     )
+
+
+def _with_error_policy(flow: Flow, project: Project) -> Flow:
+    """The flow with the policy of its node, which says nothing about its rows: a flow that live runs already may get
+    another one."""
+    pipe = project.pipe(flow.pipe) if isinstance(flow, View) else None
+    node = pipe.materialized if pipe is not None else None
+    if isinstance(flow, View) and node is not None and isinstance(node.kind, Materialized):
+        return replace(flow, on_error=node.kind.on_error)
+    return flow
 
 
 def _build_steps(outcomes: list[PlannedDataSource], manifest: Manifest) -> tuple[Step, ...]:

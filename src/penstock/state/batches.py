@@ -158,6 +158,14 @@ class BatchLog:
             found: int | None = connection.execute(sa.select(sa.func.min(batches.c.number)).where(kept)).scalar_one()
         return found
 
+    def first_received(self, stream: str, after: int) -> datetime | None:
+        """When the first batch after `after` was received, of those that the log still has; None if it has none."""
+        later = sa.and_(batches.c.stream == stream, batches.c.number > after)
+        query = sa.select(batches.c.received_at).where(later).order_by(batches.c.number).limit(1)
+        with self._database.read() as connection:
+            found: datetime | None = connection.execute(query).scalar_one_or_none()
+        return found
+
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
         """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a
         time, and return them; the caller removes their files. A condemned batch and the last batch of the stream, which

@@ -179,6 +179,19 @@ damaged_segments = sa.Table(
     sa.Column("found_at", UtcDateTime, nullable=False),
 )
 
+condemned_rows = sa.Table(
+    "condemned_rows",
+    METADATA,
+    sa.Column("table_id", sa.Text, primary_key=True),
+    sa.Column("flow", sa.Text, primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("mark", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("problem", sa.Text, nullable=False),
+    sa.Column("raw", sa.Text, nullable=False),
+    sa.Column("found_at", UtcDateTime, nullable=False),
+)
+
 jobs = sa.Table(
     "jobs",
     METADATA,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
+from penstock.deploy.failing_flows import FailingFlow
 from penstock.deploy.health import (
     DiskSpace,
     FlowHealth,
@@ -20,7 +22,8 @@ from penstock.deploy.health import (
 )
 from penstock.deploy.runtime.background_reading import Reading
 
-FINE = FlowHealth(0.5, 0, 0, 0)
+FAILING = FailingFlow("t__d1", "p.n", "t", (1,), True, "no number", 3, datetime(2026, 1, 1, tzinfo=timezone.utc), "")
+FINE = FlowHealth(0.5, (), 0, 0)
 
 
 def flows(value: FlowHealth) -> Reading[FlowHealth]:
@@ -46,14 +49,14 @@ def flows(value: FlowHealth) -> Reading[FlowHealth]:
         (_disk_check(Reading(None, 9, "FileNotFoundError: inbox"), 1), "a disk does not answer", True),
         (_landing_check(flows(FINE)), None, False),
         (
-            _landing_check(flows(FlowHealth(0, 2, 2, 0))),
+            _landing_check(flows(FlowHealth(0, (), 2, 0))),
             "2 landings of live fail; posted rows are kept and wait",
             False,
         ),
-        (_landing_check(flows(FlowHealth(0, 0, 0, 1))), "1 data source takes no rows: too much waits", True),
+        (_landing_check(flows(FlowHealth(0, (), 0, 1))), "1 data source takes no rows: too much waits", True),
         (_lag_check(flows(FINE), 30), None, False),
-        (_lag_check(flows(FlowHealth(45.4, 0, 0, 0)), 30), "rows of live have waited for 45 s", False),
-        (_flows_check(flows(FlowHealth(0, 1, 0, 0))), "1 flow fails", False),
+        (_lag_check(flows(FlowHealth(45.4, (), 0, 0)), 30), "rows of live have waited for 45 s", False),
+        (_flows_check(flows(FlowHealth(0, (FAILING,), 0, 0))), "1 flow fails; `penstock status` names them", False),
         (_flows_check(flows(FINE)), None, False),
     ],
 )

@@ -50,6 +50,19 @@ def test_a_copy() -> None:
     assert on_demand.kind == Copied("t", on_demand.location)
 
 
+def test_what_a_view_does_about_rows_for_which_it_fails() -> None:
+    text = "NODE a\nSQL SELECT 1\nTYPE materialized\nDATASOURCE t\n"
+    policies = [read(text + line).nodes[0].kind for line in ("", "ON_ERROR stop", "on_error 'Quarantine'")]
+    assert [kind.on_error for kind in policies if isinstance(kind, Materialized)] == ["stop", "stop", "quarantine"]
+    problems: list[Problem] = []
+    parse_pipe(text + "ON_ERROR quarantin", "x.pipe", "x", "clickhouse", problems)
+    parse_pipe("NODE a\nSQL SELECT 1\nTYPE endpoint\nON_ERROR stop", "x.pipe", "x", "clickhouse", problems)
+    assert [(each.code, each.hint) for each in problems] == [
+        ("invalid-value", "did you mean `quarantine`?"),
+        ("misplaced-directive", "write `TYPE materialized`, or remove it"),
+    ]
+
+
 def test_dialect() -> None:
     assert read("NODE a\nSQL SELECT 1").dialect == "clickhouse"
     assert read("DIALECT Spark\nNODE a\nSQL SELECT 1").dialect == "spark"

@@ -19,13 +19,12 @@ def status(session: Session) -> None:
         return
     page = console()
     page.print(f"penstock {found['version']} at {session.url}, up for {found['seconds']:,.0f} s", markup=False)
+    for failure in found["failures"]:
+        _print_failure(failure)
     for deployment in found["deployments"]:
         _print_deployment(deployment)
     if not found["deployments"]:
         page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
-    for failure in found["failures"]:
-        line = f"{failure['flow']} into {failure['table']} failed {failure['attempts']} times: {failure['message']}"
-        page.print(line, style="red", markup=False)
     for each in found["damaged"]:
         line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
         page.print(f"{line}: {each['damage']}", style="red", markup=False)
@@ -34,6 +33,14 @@ def status(session: Session) -> None:
     for each in found["maintenance"]["failing"]:
         line = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
         page.print(line, style="yellow", markup=False)
+
+
+def _print_failure(failure: Json) -> None:
+    of = "" if failure["live"] else f" of deployment {', '.join(map(str, failure['deployments']))}"
+    line = f"{failure['flow']} into `{failure['datasource']}`{of} fails since {failure['since']}"
+    page = console()
+    page.print(f"{line} ({failure['attempts']} times): {failure['message']}", style="red", markup=False)
+    page.print(f"  {failure['hint']}", markup=False)
 
 
 def _print_deployment(deployment: Json) -> None:

@@ -25,7 +25,7 @@ from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Failed, PenstockError, Problem, Unavailable
 from penstock.flow.history_copy import is_copy_complete
-from penstock.flow.lag import find_lags
+from penstock.flow.lag import FlowLag, blocked_tables, find_lags
 from penstock.flow.work_items import PRIORITY
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.tables import physical_tables
@@ -194,7 +194,7 @@ def _catch_up(core: Core, id: int) -> None:
             raise ExecutionStopped
         _raise_failure(core.flows, deployment)
         move_large_backfill(core.warehouse, core.flows, deployment, core.settings.backfill.own_process_bytes)
-        if core.flows.scheduler.wait(partial(_is_caught_up, core.warehouse, deployment.manifest, heads), timeout=1.0):
+        if core.flows.scheduler.wait(partial(_is_caught_up, core, deployment.manifest, heads), timeout=1.0):
             return _cut_quarantines(core, deployment)
         if core.flows.scheduler.stopping:
             raise ExecutionStopped
@@ -221,8 +221,23 @@ def _is_copied(at: Progress | None) -> bool:
     return at is not None and is_copy_complete(at.cursor)
 
 
-def _is_caught_up(warehouse: Warehouse, manifest: Manifest, heads: Mapping[str, int]) -> bool:
-    return not find_lags(warehouse.registry, manifest, heads)
+def _is_caught_up(core: Core, manifest: Manifest, heads: Mapping[str, int]) -> bool:
+    """Whether every flow is done with its history and with the batches `heads`. Where a flow that live runs too keeps
+    failing, nothing is waited for but the histories: the new version may be the one that corrects it."""
+    late = find_lags(core.warehouse.registry, manifest, heads)
+    if not late:
+        return True
+    live = core.board.live()
+    shared = {(flow.table, flow.id) for flow in live.manifest.flows} if live is not None else set()
+    blocked = blocked_tables(manifest, core.flows.failing(ATTEMPTS) & shared)
+    return all(
+        each.table in blocked and ((each.table, each.flow) in shared or _has_history(core.warehouse, each))
+        for each in late
+    )
+
+
+def _has_history(warehouse: Warehouse, late: FlowLag) -> bool:
+    return isinstance(warehouse.registry.cursor(late.table, late.flow), TailCursor)
 
 
 def _raise_failure(flows: RunningFlows, deployment: Deployment) -> None:

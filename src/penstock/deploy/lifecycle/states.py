@@ -13,7 +13,7 @@ MOVES: Mapping[DeploymentState, tuple[DeploymentState, ...]] = {
     "planned": ("preparing", "failed", "discarded"),
     "preparing": ("backfilling", "failed", "discarded"),
     "backfilling": ("ready", "failed", "discarded"),
-    "ready": ("live", "discarded"),
+    "ready": ("live", "failed", "discarded"),
     "live": ("previous", "ready"),
     "previous": ("live", "retired"),
     "failed": ("discarded",),

@@ -203,5 +203,5 @@ def _relation(manifest: Manifest, read: SourceRead) -> str:
     binding = manifest.binding(read.datasource)
     assert binding is not None, f"{read.datasource} was compiled, so the manifest has a binding for it"
     if binding in manifest.quarantines:
-        return rejected_relation(binding, CurrentRows())
+        return rejected_relation(binding, CurrentRows(), manifest.quarantined_table(binding))
     return merged_relation(binding) if read.final else binding_relation(binding, CurrentRows())

@@ -35,6 +35,7 @@ from penstock.model.manifest import Copy, View
 from penstock.model.settings import secret_values
 from penstock.redaction import register_secrets
 from penstock.state.batches import BatchLog
+from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.database import open_database
 from penstock.state.deployments import Deployments
 from penstock.state.made_tables import MadeTables
@@ -102,6 +103,7 @@ class _TableFiller:
             Arrivals(batches.heads()),
             throttle,
             recorded,
+            CondemnedRows(database),
         )
         self._attempts: dict[tuple[str, str], int] = {}
 

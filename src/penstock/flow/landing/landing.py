@@ -9,7 +9,7 @@ missing, and `repair_quarantine` adds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyspark import Accumulator
 
 ROWS_PER_TASK = 50_000
-_QUARANTINE_SCHEMA = StructType(
+QUARANTINE_SCHEMA = StructType(
     [
         StructField(SEQ, LongType()),
         StructField("version", StringType()),
@@ -85,6 +85,24 @@ class LandingTable:
 
 
 @dataclass(frozen=True, slots=True)
+class RawBatches:
+    """Consecutive batches of a stream, checked for damage."""
+
+    batches: Sequence[Batch]
+    inbox: Path
+    condemned: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """By `_seq`, the versions that must reject a row, with the reasons."""
+
+    @property
+    def upto(self) -> int:
+        return self.batches[-1].number
+
+    @property
+    def is_damaged(self) -> bool:
+        return any(batch.damage is not None for batch in self.batches)
+
+
+@dataclass(frozen=True, slots=True)
 class LandingResult:
     """What a landing step did."""
 
@@ -96,36 +114,36 @@ class LandingResult:
     """The last batch that was landed."""
 
 
-def land_batches(
-    lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
-) -> LandingResult:
-    """Commit the rows of `batches` (consecutive, following the table's cursor) and the quarantine
-    of those that do not fit. The caller must hold the table's lock. Raises what Spark raises; then all rows were
-    committed, or none."""
+def land_batches(lake: Lake, registry: TableRegistry, target: LandingTable, raw: RawBatches) -> LandingResult:
+    """Commit the rows of the batches that follow the table's cursor, and the quarantine of those that do not fit. The
+    caller must hold the table's lock. Raises what Spark raises; then all rows were committed, or none."""
     rejected = lake.spark.sparkContext.accumulator(0)
-    upto = batches[-1].number
-    rows = _with_defaults(_accepted_rows(lake, target, split_into_tasks(batches, inbox), rejected), target)
+    upto, tasks = raw.upto, split_into_tasks(raw)
+    rows = landing_rows(lake, target, tasks, rejected)
     at = Progress(BatchCursor(upto), {target.stream: upto})
     added = registry.commit(rows, target.table, {target.flow: at})
     crash_point("landing.committed")
     quarantined = 0
-    if rejected.value or any(batch.damage for batch in batches):
-        quarantined = _append_quarantine(lake, registry, target, split_into_tasks(batches, inbox), upto)
+    if rejected.value or raw.is_damaged:
+        quarantined = _append_quarantine(lake, registry, target, tasks, upto)
     return LandingResult(added, quarantined, upto)
 
 
-def repair_quarantine(
-    lake: Lake, registry: TableRegistry, target: LandingTable, batches: Sequence[Batch], inbox: Path
-) -> None:
+def landing_rows(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:
+    """The rows of the tasks that at least one version accepts, as the table stores them."""
+    return _with_defaults(_accepted_rows(lake, target, tasks, rejected), target)
+
+
+def repair_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable, raw: RawBatches) -> None:
     """Quarantine the rejected rows of the table's last step if the server died before it could."""
-    if not batches:
+    if not raw.batches:
         return
-    damaged = [batch for batch in batches if batch.damage is not None]
-    tasks = split_into_tasks(batches, inbox, _landed_damaged_batches(lake, target, damaged) if damaged else frozenset())
+    damaged = [batch for batch in raw.batches if batch.damage is not None]
+    tasks = split_into_tasks(raw, _landed_damaged_batches(lake, target, damaged) if damaged else frozenset())
     rejected = lake.spark.sparkContext.accumulator(0)
     _accepted_rows(lake, target, tasks, rejected).foreach(_discard_row)
     if rejected.value or damaged:
-        _append_quarantine(lake, registry, target, tasks, batches[-1].number)
+        _append_quarantine(lake, registry, target, tasks, raw.upto)
 
 
 def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
@@ -168,7 +186,7 @@ def _run_on_workers(lake: Lake, tasks: Tasks, schema: StructType, make: MakeRows
             for index in part.column(0).to_pylist():
                 yield from record_batches(make(tasks[index]), arrow)
 
-    return lake.spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(convert, schema)
+    return lake.spark.range(0, len(tasks), 1, max(1, len(tasks))).mapInArrow(convert, schema)
 
 
 def _row_schema(lake: Lake, target: LandingTable) -> StructType:
@@ -255,30 +273,38 @@ def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable
 
 
 def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:
-    return _run_on_workers(lake, tasks, _QUARANTINE_SCHEMA, RejectedRows(target.landings))
+    return _run_on_workers(lake, tasks, QUARANTINE_SCHEMA, RejectedRows(target.landings))
 
 
 def _discard_row(row: object) -> None:
     """Ignore the row; only an accumulator counts."""
 
 
-def split_into_tasks(batches: Sequence[Batch], inbox: Path, taken: Collection[int] = ()) -> Tasks:
+def split_into_tasks(raw: RawBatches, taken: Collection[int] = ()) -> Tasks:
     """Split the segments of a step into Spark tasks; each batch is in one task. The table has rows of the batches in
     `taken` already, although their segments are damaged now."""
+    condemned: dict[int, dict[int, Mapping[str, str]]] = {}
+    for seq, reasons in raw.condemned.items():
+        condemned.setdefault(seq // ROWS_PER_BATCH, {})[seq] = reasons
     splits = [
-        _damaged_split(batch, inbox) if batch.number in taken else _segment_split(batch, inbox) for batch in batches
+        replace(
+            _damaged_split(batch, raw.inbox) if batch.number in taken else segment_split(batch, raw.inbox),
+            condemned=condemned.get(batch.number, {}),
+        )
+        for batch in raw.batches
     ]
-    count = max(1, min(sum(each.rows for each in batches) // ROWS_PER_TASK, len(splits)))
+    count = max(1, min(sum(each.rows for each in raw.batches) // ROWS_PER_TASK, len(splits)))
     return tuple(tuple(splits[start::count]) for start in range(count))
 
 
-def _segment_split(batch: Batch, inbox: Path) -> SegmentSplit:
+def segment_split(batch: Batch, inbox: Path) -> SegmentSplit:
+    """The segment of a batch, read whole."""
     received = _to_micros(batch.received_at)
     return SegmentSplit(str(inbox / batch.segment), batch.bytes, batch.digest, batch.number, received, batch.damage)
 
 
 def _damaged_split(batch: Batch, inbox: Path) -> SegmentSplit:
-    split = _segment_split(batch, inbox)
+    split = segment_split(batch, inbox)
     if batch.damage is None:
         return split
     return replace(split, kept=0, damage=f"{batch.damage}; the rows that fit had been stored before it was damaged")

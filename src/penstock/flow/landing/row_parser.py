@@ -19,6 +19,7 @@ from penstock.model.types import Type, is_nullable
 ABSENT = "_absent_"
 """Prefix of flag columns; a flag says that the row had no value at the path of a Nullable column with a DEFAULT."""
 LONGEST_REASON = 500
+NOT_CONDEMNED: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ class RowParser:
             (landing.version, [_column_parser(each) for each in landing.columns if each.path]) for landing in landings
         ]
 
-    def parse(self, line: bytes) -> ParsedRow:
-        """The values for every version that accepts the line, and the reasons of every version that rejects it."""
+    def parse(self, line: bytes, condemned: Mapping[str, str] = NOT_CONDEMNED) -> ParsedRow:
+        """The values for every version that accepts the line, and the reasons of every version that rejects it.
+        `condemned` has the reasons of versions that must reject it although its values fit."""
         try:
             row = decode_row(line)
         except InvalidRow as error:
@@ -61,6 +63,8 @@ class RowParser:
         for version, columns in self._versions:
             fitted: dict[str, object] = {}
             reasons = _convert_columns(row, columns, fitted)
+            if version in condemned:
+                reasons = (*reasons, condemned[version])
             if reasons:
                 rejects.append((version, reasons))
             else:

@@ -7,15 +7,15 @@ every worker process imports it; the same segments give the same rows each time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from penstock.flow.inbox.segments import read_segment, salvage_lines
-from penstock.flow.landing.row_parser import RowParser
+from penstock.flow.landing.row_parser import NOT_CONDEMNED, RowParser
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, version_mark
 
 if TYPE_CHECKING:
@@ -42,12 +42,17 @@ class SegmentSplit:
     """Why none of its rows is used; None if it is intact."""
     kept: int = ROWS_PER_BATCH
     """The most lines of a damaged segment that are quarantined."""
+    condemned: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """By `_seq`, the versions that must reject a row, with the reasons."""
+    only: tuple[range, ...] | None = None
+    """The positions of the lines that are read, ascending; None: all."""
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its `_seq`; none of a damaged segment."""
         if self.damage is not None:
             return iter(())
-        return enumerate(read_segment(Path(self.path), self.size, self.digest), self._first)
+        lines = enumerate(read_segment(Path(self.path), self.size, self.digest), self._first)
+        return lines if self.only is None else _lines_at(lines, self.only)
 
     def remains(self) -> Iterator[tuple[int, bytes]]:
         """The readable lines of a damaged segment, each with its `_seq`; one empty line if none is readable."""
@@ -59,6 +64,13 @@ class SegmentSplit:
     @property
     def _first(self) -> int:
         return self.number * ROWS_PER_BATCH
+
+
+def _lines_at(lines: Iterator[tuple[int, bytes]], positions: Iterable[range]) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    for rows in positions:
+        yield from itertools.islice(lines, rows.start - at, rows.stop - at)
+        at = rows.stop
 
 
 RowValues: TypeAlias = Mapping[str, object]
@@ -78,7 +90,7 @@ class AcceptedRows:
         parser = RowParser(self.landings)
         for split in task:
             for seq, line in split.lines():
-                parsed = parser.parse(line)
+                parsed = parser.parse(line, split.condemned.get(seq, NOT_CONDEMNED))
                 if parsed.rejects:
                     self.rejected.add(len(parsed.rejects))
                 if parsed.values is not None:
@@ -97,7 +109,7 @@ class RejectedRows:
         parser = RowParser(self.landings)
         for split in task:
             for seq, line in split.lines():
-                for version, problems in parser.parse(line).rejects:
+                for version, problems in parser.parse(line, split.condemned.get(seq, NOT_CONDEMNED)).rejects:
                     yield _quarantine_row(split, seq, version, line, problems)
             if split.damage is not None:
                 yield from self._damaged(split, split.damage)

@@ -14,7 +14,7 @@ from typing_extensions import assert_never
 
 from penstock.lake.read.engine_merge import final_relation
 from penstock.lake.spark.names import qualified_table
-from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark
+from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark, view_rejects
 from penstock.model.types import Int
 from penstock.sql.spark_text import quote_identifier, replace_columns, string_literal
 from penstock.sql.stored_types import spark_type
@@ -81,10 +81,14 @@ def bound_column_value(column: BoundColumn) -> str:
     return _column_sql(column)
 
 
-def rejected_relation(binding: Binding, part: TablePart) -> str:
-    """Like `binding_relation` for a quarantine: the rows that were rejected by the version in force at their time."""
+def rejected_relation(binding: Binding, part: TablePart, table: str | None) -> str:
+    """Like `binding_relation` for the quarantine of a physical table: the rows that were rejected by the version in
+    force at their time, and those that views into the table rejected."""
     columns = ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
-    wheres = [*_slice_conditions(part), f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"]
+    rejected = f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"
+    if table is not None:
+        rejected = f"({rejected} OR version = {string_literal(view_rejects(table))})"
+    wheres = [*_slice_conditions(part), rejected]
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)} WHERE {' AND '.join(wheres)})"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from penstock.model.datasource import DataSource
 from penstock.model.engine import Engine
-from penstock.model.pipe import Pipe
+from penstock.model.pipe import Materialized, OnError, Pipe
 from penstock.model.project import Project
 from penstock.plan.diff.changes import (
     Change,
@@ -165,8 +165,14 @@ def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change
         "tags": (old.tags, new.tags),
         "tokens": (old.tokens, new.tokens),
         "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
+        "ON_ERROR": tuple(_error_policy(pipe) for pipe in (old, new)),
         "schedule": tuple(pipe.copies.schedule if pipe.copies is not None else None for pipe in (old, new)),
     }
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:
         yield MetadataChanged(new.name, pipe_kind(new), what)
+
+
+def _error_policy(pipe: Pipe) -> OnError | None:
+    node = pipe.materialized
+    return node.kind.on_error if node is not None and isinstance(node.kind, Materialized) else None

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Node, NodeKind, Pipe, Standard
+from penstock.model.pipe import Copied, Dialect, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
 from penstock.sql.compile import compile_copy, compile_pipe, compile_view
 from penstock.sql.query import Query
@@ -81,8 +81,15 @@ def _special_kinds(pipe: Pipe) -> tuple[object, ...]:
 
 
 def _comparable_kind(node: Node) -> NodeKind:
-    """The kind of a node without the schedule: it does not change the rows of a copy."""
-    return replace(node.kind, schedule=None) if isinstance(node.kind, Copied) else node.kind
+    """The kind of a node without what does not change its rows: the schedule of a copy, and what a view does about rows
+    for which it fails."""
+    match node.kind:
+        case Copied():
+            return replace(node.kind, schedule=None)
+        case Materialized():
+            return replace(node.kind, on_error="stop")
+        case _:
+            return node.kind
 
 
 def _compile(project: Project, pipe: Pipe) -> Query:

@@ -43,10 +43,11 @@ def test_rows_are_seen_unless_the_version_of_their_time_rejects_them() -> None:
 
 def test_a_quarantine_shows_what_the_version_of_its_time_rejected() -> None:
     chain = (Accepts("v1", 10), Accepts("v2"))
-    text = rejected_relation(
-        Binding("q", "s__quarantine", (BoundColumn("raw", String(), "raw"),), chain), CurrentRows()
-    )
-    assert text.endswith("WHERE concat(' ', version, ' ') = CASE WHEN _seq <= 10 THEN ' v1 ' ELSE ' v2 ' END)")
+    binding = Binding("q", "s__quarantine", (BoundColumn("raw", String(), "raw"),), chain)
+    of_version = "concat(' ', version, ' ') = CASE WHEN _seq <= 10 THEN ' v1 ' ELSE ' v2 ' END"
+    assert rejected_relation(binding, CurrentRows(), None).endswith(f"WHERE {of_version})")
+    with_views = rejected_relation(binding, CurrentRows(), "s__d1")
+    assert with_views.endswith(f"WHERE ({of_version} OR version = 'view:s__d1'))")
 
 
 def test_names_cannot_break_out() -> None:

@@ -1,0 +1,31 @@
+"""Decisions about rows: each row once, in order, and gone when the flow has passed it."""
+
+from __future__ import annotations
+
+from penstock.state.condemned_rows import CondemnedRow, CondemnedRows
+from penstock.state.database import Database
+
+FLOW, OTHER = ("t", "view"), ("u", "view")
+
+
+def test_numbers_grow_and_no_row_is_condemned_twice(database: Database) -> None:
+    rows = CondemnedRows(database)
+    first = rows.add(FLOW, [CondemnedRow(7, "a", "why", "{}"), CondemnedRow(7, "b", "why\0", "{}\0")])
+    assert [each.number for each in first] == [1, 2]
+    again = rows.add(FLOW, [CondemnedRow(7, "a", "other"), CondemnedRow(9, "", "why")])
+    assert [(each.seq, each.number) for each in again] == [(9, 3)]
+    rows.add(OTHER, [CondemnedRow(7, "a", "why")])
+    found = CondemnedRows(database).of_flow(FLOW)
+    assert [(each.seq, each.mark, each.problem, each.raw) for each in found] == [
+        (7, "a", "why", "{}"),
+        (7, "b", "why\ufffd", "{}\ufffd"),
+        (9, "", "why", ""),
+    ]
+
+
+def test_numbers_go_on_after_what_is_forgotten(database: Database) -> None:
+    rows = CondemnedRows(database)
+    rows.add(FLOW, [CondemnedRow(number, "", "why") for number in range(1_200)])
+    rows.forget(FLOW, range(1, 1_201))
+    assert rows.of_flow(FLOW) == ()
+    assert [each.number for each in rows.add(FLOW, [CondemnedRow(1, "", "why")], after=1_200)] == [1_201]
