@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.cli.errors import WrongUsage
+from penstock.parse.settings import parse_settings
 
 SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 
@@ -52,6 +53,18 @@ def read_server_record(project: Path) -> RecordedServer | None:
         return RecordedServer(record["server"]["id"], record["server"]["started"], record["url"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def read_settings_url(project: Path) -> str | None:
+    """The address that the project's settings say; None if they cannot be read. A server that listens everywhere is
+    called on this machine."""
+    try:
+        text = (project / SETTINGS_FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    server = parse_settings(text, SETTINGS_FILE, []).server
+    host = "127.0.0.1" if server.host in ("0.0.0.0", "::", "") else server.host
+    return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
 
 
 def read_admin_token(project: Path) -> str | None:

@@ -18,7 +18,13 @@ import typer
 
 from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
-from penstock.cli.project_folder import find_project, read_admin_token, read_server_record, require_project
+from penstock.cli.project_folder import (
+    find_project,
+    read_admin_token,
+    read_server_record,
+    read_settings_url,
+    require_project,
+)
 
 DEFAULT_URL = "http://127.0.0.1:7180"
 P = ParamSpec("P")
@@ -70,12 +76,16 @@ class Session:
 
     @property
     def url(self) -> str:
-        """The address given, else the one that the project's server recorded, else the default."""
-        known = read_server_record(self._folder) if self._folder and not self._common.url else None
-        url = self._common.url or (known.url if known else DEFAULT_URL)
+        """The address given, else the one that the project's server recorded, else that of the project's settings, else
+        the default."""
+        url = self._common.url or (self._project_url(self._folder) if self._folder else None) or DEFAULT_URL
         if not url.startswith(("http://", "https://")):
             raise WrongUsage(f"`{url}` is not an address of a server", hint=f"such as {DEFAULT_URL}")
         return url.rstrip("/")
+
+    def _project_url(self, folder: Path) -> str | None:
+        known = read_server_record(folder)
+        return known.url if known is not None else read_settings_url(folder)
 
     def client(self) -> ServerClient:
         token = self._common.token or (read_admin_token(self._folder) if self._folder else None)

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,7 +57,7 @@ POSTGRES_SETTINGS = {
 }
 # A peer that disappears (power, network) is noticed within 15 seconds. Source: libpq's connection parameters.
 POSTGRES_CONNECTION: dict[str, str | int] = {
-    "connect_timeout": 5,
+    "connect_timeout": 3,
     "keepalives_idle": 5,
     "keepalives_interval": 5,
     "keepalives_count": 2,
@@ -67,6 +68,8 @@ POSTGRES_DRIVER = "postgresql+psycopg2"
 PLAIN_DRIVERS = ("postgresql", "postgres")
 INSTALL = "install the drivers: pip install 'penstock[postgres]'"
 TRY_AGAIN = "nothing is lost: try again"
+_deadline: ContextVar[float] = ContextVar("store_deadline", default=float("inf"))
+"""Until when this thread waits for the store, in seconds of the monotonic clock."""
 # Source: SQLite's result codes, and the first two letters of Postgres' SQLSTATE ("Error codes", appendix A).
 SQLITE_FULL = "database or disk is full"
 SQLITE_BUSY = ("database is locked", "database table is locked", "database schema is locked")
@@ -138,7 +141,7 @@ class Database:
 
         Raises Unavailable if the store does not come back; then it is unknown whether it was written.
         """
-        end = time.monotonic() + 2 * RETRY_SECONDS
+        end = min(time.monotonic() + 2 * RETRY_SECONDS, _deadline.get())
         attempt = write
         while True:
             try:
@@ -147,12 +150,23 @@ class Database:
             except Unavailable as error:
                 if time.monotonic() > end:
                     raise
-                log.warning("%s; trying again", error.message)
+                log.warning("a write is tried again", exc_info=error)
             attempt = _write_unless_found(write, find)
             time.sleep(RETRY_PAUSE)
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+@contextmanager
+def answer_within(seconds: float) -> Iterator[None]:
+    """In the block, this thread waits at most so long in all for a store that does not answer, whatever it reads and
+    writes; after that its calls raise Unavailable at once."""
+    token = _deadline.set(min(_deadline.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
 
 
 def _write_unless_found(
@@ -168,7 +182,9 @@ def _write_unless_found(
 @contextmanager
 def _connect_with_retry(engine: Engine) -> Iterator[Connection]:
     """A working connection. It is safe to wait for a store that restarts, since nothing was sent to it yet."""
-    end = time.monotonic() + RETRY_SECONDS
+    if time.monotonic() > _deadline.get():
+        raise Unavailable("the state store has not answered in time", hint=TRY_AGAIN)
+    end = min(time.monotonic() + RETRY_SECONDS, _deadline.get())
     while True:
         try:
             connection = engine.connect()

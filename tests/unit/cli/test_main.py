@@ -8,6 +8,7 @@ import pytest
 
 from penstock import __version__
 from penstock.cli.main import COMMANDS
+from penstock.cli.session import CommonOptions, Session
 from penstock.errors import Conflict
 from unit.cli.conftest import Run
 
@@ -112,3 +113,18 @@ def test_brackets_of_users_are_shown(penstock: Run, project: Path, monkeypatch: 
 
     monkeypatch.setattr("penstock.cli.session.Session.client", fail)
     assert "error: Array[red] of [/] things" in penstock("status")[2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "address"),
+    [
+        ("[server]\nport = 7999\n", "http://127.0.0.1:7999"),
+        ('[server]\nhost = "0.0.0.0"\nport = 7998\n', "http://127.0.0.1:7998"),
+        ('[server]\nhost = "::1"\nport = 7997\n', "http://[::1]:7997"),
+        ("", "http://127.0.0.1:7180"),
+        ("port = = 1", "http://127.0.0.1:7180"),
+    ],
+)
+def test_a_stopped_server_is_called_where_its_project_says(project: Path, settings: str, address: str) -> None:
+    (project / "penstock.toml").write_text(settings)
+    assert Session(CommonOptions(project=project)).url == address

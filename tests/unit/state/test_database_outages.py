@@ -13,7 +13,7 @@ from penstock.errors import Unavailable
 from penstock.state import database as module
 from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import BatchLog
-from penstock.state.database import Database, open_database
+from penstock.state.database import Database, answer_within, make_engine, open_database
 from penstock.state.lease import Lease
 from penstock.state.schema import batch_keys
 from penstock.state.tokens import ApiTokens
@@ -152,3 +152,16 @@ def test_a_burst_of_appends_through_restarts_is_there_once(store: Database, post
     assert [number for _, number in logged] == list(range(1, len(logged) + 1))
     assert sorted(logged) == sorted(acknowledged)
     assert len(logged) >= 120
+
+
+def test_a_caller_that_has_little_time_waits_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it reads and writes: without the deadline this test would take an hour."""
+    monkeypatch.setattr(module, "RETRY_SECONDS", 3_600.0)
+    away = Database(make_engine("postgresql://nobody@127.0.0.1:1/none"))
+    with answer_within(0.3):
+        with pytest.raises(Unavailable):
+            away.write_once(lambda connection: 1, lambda connection: None)
+        with pytest.raises(Unavailable, match="in time"), away.read():
+            raise AssertionError("there is no store")
+        with answer_within(60.0), pytest.raises(Unavailable), away.read():
+            raise AssertionError("an inner block gets no more time")

@@ -21,8 +21,11 @@ from penstock.flow.inbox.writer import RequestBody, StreamWriter
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import Batch, BatchLog
+from penstock.state.database import answer_within
 
 DEFAULT_SETTINGS = InboxSettings()
+ADMISSION_SECONDS = 3.0
+"""How long a post waits for the store to say how much waits already, if that was never known."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -69,7 +72,8 @@ class Inbox:
         if len(lines) > ROWS_PER_BATCH:
             raise TooLarge(f"{len(lines):,} rows in one call; at most {ROWS_PER_BATCH:,} are taken")
         body = RequestBody(tuple(lines), key, Future())
-        self._admission.admit(stream, body.size)
+        with answer_within(ADMISSION_SECONDS):
+            self._admission.admit(stream, body.size)
         self._writer(stream).put(body)
         return body.batch_number.result()
 

@@ -11,9 +11,10 @@ import hashlib
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from penstock.crash_points import crash_point
@@ -22,9 +23,14 @@ from penstock.flow.inbox.segments import Segment, Segments
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchLog
+from penstock.state.database import answer_within
 
 BYTES_PER_BATCH = 32 * 2**20
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+ANSWER_SECONDS = 10.0
+"""A body waits at most so long for a store that does not answer, the time in the queue included."""
+LEAST_SECONDS = 1.0
+"""For what waited longer, because much was posted, the store gets this long to answer."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -37,6 +43,9 @@ class RequestBody:
     """The idempotency key of the call."""
     batch_number: Future[int]
     """Will hold the number of the batch, or the error."""
+
+    arrived: float = field(default_factory=time.monotonic)
+    """When it was posted, in seconds of the monotonic clock."""
 
     @property
     def size(self) -> int:
@@ -130,9 +139,11 @@ class StreamWriter:
             self._group.append(body)
 
     def _keep(self, group: Sequence[RequestBody]) -> None:
+        waited = time.monotonic() - min(body.arrived for body in group)
         try:
-            new = self._new(group)
-            number = self._commit(new).number if new else 0
+            with answer_within(max(ANSWER_SECONDS - waited, LEAST_SECONDS)):
+                new = self._new(group)
+                number = self._commit(new).number if new else 0
         except PenstockError as error:
             _fail_bodies(group, error)
         except OSError as error:

@@ -21,7 +21,7 @@ import orjson
 from penstock.deploy.ownership.folder_lock import ProcessId, ServerRecord, take_folder
 from penstock.deploy.ownership.lease_keeper import describe_server, read_heartbeat, take_lease
 from penstock.deploy.runtime_config import state_url
-from penstock.errors import Conflict, InvalidProject, PenstockError, Problem
+from penstock.errors import Conflict, Failed, InvalidProject, PenstockError, Problem, Unavailable
 from penstock.model.settings import Settings, secret_values
 from penstock.parse.project_loader import load_folder
 from penstock.parse.settings import SETTINGS_FILE
@@ -29,9 +29,14 @@ from penstock.redaction import register_secrets
 from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
-from penstock.state.database import connect_database, migrate_database
+from penstock.state.database import Database, connect_database, migrate_database
 from penstock.state.lease import Lease, LeaseRecord
 
+STORE_PATIENCE = 600.0
+"""Seconds for which a start waits for a state store that does not answer."""
+STORE_PAUSE, REPORT_PAUSE = 1.0, 60.0
+PASSING = ("starting up", "shutting down", "recovery", "too many", "connection slots", "administrator")
+"""What Postgres says fatally, and not for ever."""
 HOME, PID = ".penstock", "server.pid"
 log = logging.getLogger("penstock.serve")
 
@@ -62,7 +67,7 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
     home = project / HOME
     make_private(home)
     create_private_files(settings)
-    database = connect_database(state_url(settings, home))
+    database = connect_patiently(state_url(settings, home), 0.0 if waiting is None else STORE_PATIENCE)
     lease = Lease(database)
     owner = take_folder(home, waiting, lambda: read_heartbeat(lease))
     pid = home / PID
@@ -78,6 +83,34 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
     finally:
         pid.unlink(missing_ok=True)
         owner.release()
+
+
+def connect_patiently(url: str, seconds: float) -> Database:
+    """Connect to the state store. While it is away this tries again, and reports it each minute, for at most so long.
+    Raises Failed, with the reason, after that, and at once for what does not pass (a wrong password, a wrong name)."""
+    end, reported = time.monotonic() + seconds, float("-inf")
+    while True:
+        try:
+            return connect_database(url)
+        except Failed as error:
+            if time.monotonic() > end or not _may_pass(error):
+                raise
+            if time.monotonic() - reported > REPORT_PAUSE:
+                _report_waiting_for_store(error, end - time.monotonic())
+                reported = time.monotonic()
+        time.sleep(STORE_PAUSE)
+
+
+def _may_pass(error: Failed) -> bool:
+    """Whether the store may answer later."""
+    return isinstance(error.__cause__, Unavailable) and (
+        "FATAL" not in error.message or any(text in error.message for text in PASSING)
+    )
+
+
+def _report_waiting_for_store(error: Failed, seconds: float) -> None:
+    message = f"{error.message}; trying again for {seconds / 60:.0f} minutes"
+    _report(Unavailable(message, [Problem(error.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
 def _load_settings(project: Path) -> Settings:
