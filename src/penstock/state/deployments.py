@@ -21,8 +21,9 @@ from penstock.errors import Conflict, NotFound
 from penstock.model.deployment import RUNNING, Deployment, DeploymentRecord, DeploymentState
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
+from penstock.state.locks import take_named_lock
 from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
-from penstock.state.schema import deployments, journal
+from penstock.state.schema import deployments, forgotten_tables, journal
 
 MOST_LISTED = 1_000
 """The most deployments that a list has: the newest ones."""
@@ -217,20 +218,37 @@ class Deployments:
         with self._database.read() as connection:
             if not (numbers := connection.execute(query.limit(most)).scalars().all()):
                 return 0
+            manifests = sa.select(deployments.c.manifest).where(deployments.c.id.in_(numbers))
+            tables = {id for text in connection.execute(manifests).scalars() for id in _table_ids(text)}
+        values = [{"id": id, "forgotten_at": datetime.now(timezone.utc)} for id in sorted(tables)]
         with self._database.write() as connection:
+            take_named_lock(connection, forgotten_tables.name)
+            for row in values:
+                connection.execute(sa.delete(forgotten_tables).where(forgotten_tables.c.id == row["id"]))
+            if values:
+                connection.execute(sa.insert(forgotten_tables), values)
             connection.execute(sa.delete(journal).where(journal.c.deployment.in_(numbers)))
             connection.execute(sa.delete(deployments).where(deployments.c.id.in_(numbers)))
         return len(numbers)
 
     def table_ids(self) -> frozenset[str]:
-        """The physical tables that any deployment names, also one that has ended. Reads every manifest, one after the
-        other, but decodes none."""
-        found: set[str] = set()
+        """The physical tables that any deployment names, also one that has ended, or was forgotten lately. Reads every
+        manifest, one after the other, but decodes none."""
         query = sa.select(deployments.c.manifest).execution_options(yield_per=1)
         with self._database.read() as connection:
+            found = set(connection.execute(sa.select(forgotten_tables.c.id)).scalars())
             for text in connection.execute(query).scalars():
-                found.update(table["id"] for table in orjson.loads(text).get("tables", ()))
+                found.update(_table_ids(text))
         return frozenset(found)
+
+    def forget_tables(self, before: datetime) -> None:
+        """Forget the names of tables whose deployments were removed before a time."""
+        old = forgotten_tables.c.forgotten_at < before
+        with self._database.read() as connection:
+            if connection.execute(sa.select(forgotten_tables.c.id).where(old).limit(1)).one_or_none() is None:
+                return
+        with self._database.write() as connection:
+            connection.execute(sa.delete(forgotten_tables).where(old))
 
     def _records(self, condition: sa.ColumnElement[bool], limit: int) -> tuple[DeploymentRecord, ...]:
         query = sa.select(*_RECORD_COLUMNS).where(condition).order_by(deployments.c.id.desc()).limit(limit)
@@ -289,6 +307,11 @@ def _load_deployment(connection: Connection, number: int) -> Deployment:
     return _assemble(
         {name: value for name, value in small.items() if not name.endswith("_moved")}, _parse_contents(row)
     )
+
+
+def _table_ids(manifest: str) -> list[str]:
+    """The physical tables that a manifest names, without decoding the rest of it."""
+    return [table["id"] for table in orjson.loads(manifest).get("tables", ())]
 
 
 def _not_found(number: int) -> NotFound:

@@ -57,6 +57,14 @@ deployments = sa.Table(
     sa.Index("deployments_name", "name"),
 )
 
+forgotten_tables = sa.Table(
+    "forgotten_tables",
+    METADATA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("forgotten_at", UtcDateTime, nullable=False),
+    sa.Index("forgotten_tables_forgotten_at", "forgotten_at"),
+)
+
 pointer = sa.Table(
     "pointer",
     METADATA,

@@ -171,6 +171,7 @@ def test_swept_deployments_are_forgotten_with_their_journals(database: Database)
     # 1 is the base of one that may go on, and the next number follows 5.
     assert [each.id for each in deployments.list()] == [5, 2, 1]
     assert (journal.entries(3), len(journal.entries(2))) == ((), 1)
+    assert deployments.table_ids() == {"a"}
     assert create(deployments).id == 6
 
 
@@ -188,3 +189,17 @@ def test_numbers_have_64_bits(database: Database) -> None:
         row = {"id": large, "name": "", "state": "retired", "created_at": LATER, "updated_at": LATER}
         connection.execute(sa.insert(table).values({**row, "files": {}, "plan": {}, "manifest": "{}"}))
     assert Deployments(database).record(large).id == large
+
+
+def test_the_tables_of_forgotten_deployments_are_known_for_a_while(database: Database) -> None:
+    deployments = Deployments(database)
+    for number, name in enumerate(("old", "shared", "shared"), 1):
+        deployments.create("d", None, {}, {}, Manifest(tables=(Table(name, ()),)))
+        deployments.move(number, "discarded", of=["planned"])
+    deployments.mark_swept([1, 2])
+    assert deployments.remove_swept(LATER, 10) == 2
+    assert deployments.table_ids() == {"old", "shared"}
+    deployments.forget_tables(datetime.now(timezone.utc) - timedelta(days=1))
+    assert deployments.table_ids() == {"old", "shared"}
+    deployments.forget_tables(LATER)
+    assert deployments.table_ids() == {"shared"}

@@ -2,7 +2,8 @@
 
 In: the records, and the time for which an ended deployment is kept. Out: fewer records with their plans, manifests,
 files and journals. Invariant: only a deployment of which nothing is left in the lake is forgotten, and none that a
-needed one was planned against; the audit log is not touched.
+needed one was planned against; the names of its tables stay until their folders were searched for orphan files; the
+audit log is not touched.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ log = logging.getLogger("penstock.deploy")
 
 
 class DeploymentCleanup(PeriodicTask):
-    """Looks every ten minutes. `discard` is called with the id of a deployment that failed and that nobody discarded in
-    the time for which ended deployments are kept: until then its tables stay, for a look at what went wrong."""
+    """Looks at least every ten minutes. `discard` is called with the id of a deployment that failed and that nobody
+    discarded in the time for which ended deployments are kept: until then its tables stay, to see what went wrong."""
 
     def __init__(self, deployments: Deployments, settings: Settings, discard: Callable[[str], object]):
-        super().__init__("deployments", PAUSE)
+        self._kept = float(settings.maintenance.deployment_seconds)
+        super().__init__("deployments", min(PAUSE, self._kept / 4))
         self._deployments = deployments
-        self._kept = _seconds_kept(settings)
+        self._searched = _seconds_until_searched(settings)
         self._discard = discard
 
     def run_once(self) -> int:
         """Discard old failures and forget old deployments. Returns how many were forgotten."""
-        before = datetime.now(timezone.utc) - timedelta(seconds=self._kept)
+        now = datetime.now(timezone.utc)
+        before = now - timedelta(seconds=self._kept)
         for record in self._deployments.records_in_state("failed"):
             if record.updated_at < before and not self._stop.is_set():
                 log.info("deployment %d failed long ago: it is discarded", record.id)
@@ -41,13 +44,13 @@ class DeploymentCleanup(PeriodicTask):
         forgotten = 0
         while not self._stop.is_set() and (count := self._deployments.remove_swept(before, LOT)):
             forgotten += count
+        self._deployments.forget_tables(now - timedelta(seconds=self._searched))
         if forgotten:
             log.info("forgot %d deployments that ended long ago", forgotten)
         return forgotten
 
 
-def _seconds_kept(settings: Settings) -> float:
-    """A deployment is kept at least until orphan cleaning has looked twice into the folders of its dropped tables."""
+def _seconds_until_searched(settings: Settings) -> float:
+    """After this time orphan cleaning has looked twice into the folders of dropped tables."""
     maintenance = settings.maintenance
-    orphans = maintenance.orphan_seconds + 2 * maintenance.orphan_interval_seconds
-    return max(float(maintenance.deployment_seconds), float(orphans))
+    return float(maintenance.orphan_seconds + 2 * maintenance.orphan_interval_seconds)
