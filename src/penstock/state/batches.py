@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from penstock.errors import Conflict
 from penstock.state.batch_keys import BatchKeys, BodyKey
 from penstock.state.database import Database
+from penstock.state.group_commit import GroupCommit
 from penstock.state.locks import take_named_lock
 from penstock.state.schema import batches, damaged_segments
 
@@ -74,6 +75,7 @@ class BatchLog:
     def __init__(self, database: Database):
         self._database = database
         self.keys = BatchKeys(database)
+        self._appending: GroupCommit[Batch] = GroupCommit(database)
 
     def append(  # noqa: PLR0913 - one argument a column of the log
         self,
@@ -104,7 +106,7 @@ class BatchLog:
             return _find_by_segment(connection, stream, segment)
 
         try:
-            return self._database.write_once(write, find)
+            return self._appending.write_once(stream, write, find)
         except IntegrityError as error:
             raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
 
