@@ -14,6 +14,8 @@ from penstock.flow.stepper import StepLimits
 from penstock.flow.throttle import BackfillRate
 from penstock.model.settings import Settings
 
+MIN_LIVE_STEPS = 4
+
 
 def state_url(settings: Settings, home: Path) -> str:
     """The address of the state store."""
@@ -32,9 +34,9 @@ def step_limits(settings: Settings) -> StepLimits:
 
 
 def scheduler_limits(settings: Settings) -> SchedulerLimits:
-    """How many steps run at a time, and for how long. Steps of live wait for the disk and for Spark most of the time:
-    more of them than cores keep these busy."""
-    steps = settings.flow.live_steps or max(2, os.cpu_count() or 1)
+    """How many steps run at a time, and for how long. A step waits for the disk and for single threads of Spark most of
+    the time: three for each core keep the cores busy (bench/results/wide.md)."""
+    steps = settings.flow.live_steps or max(MIN_LIVE_STEPS, 3 * (os.cpu_count() or 1))
     return SchedulerLimits(steps, float(settings.flow.staging_step_seconds))
 
 

@@ -85,7 +85,7 @@ class FlowSettings:
     max_step_seconds: int = 600
     """A step that takes longer is cancelled and tried again with fewer rows."""
     live_steps: int | None = None
-    """How many steps of live and the previous version run at a time; None: as many as there are cores, at least 2."""
+    """How many steps of live and the previous version run at a time; None: three for each core."""
     staging_step_seconds: int = 30
     """How long a step of a deployment that is not live may run beside live flows; then it moves to a worker process."""
 
