@@ -172,6 +172,8 @@ class Unavailable(PenstockError):
     """The server is starting or stopping, or a store does not answer."""
 
     status, code = 503, "unavailable"
+    retry_after = 1
+    """Seconds after which a call may be tried again."""
 
 
 class Fenced(PenstockError):

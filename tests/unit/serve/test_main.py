@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Conflict, InvalidProject
-from penstock.serve.server.main import _load_settings, _open_listener, main
+from penstock.serve.server.main import _load_settings, main
+from penstock.serve.server.server_socket import open_listener
 
 
 def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafiles_do_not(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafile
 
 def test_it_listens_on_loopback_unless_told(tmp_path: Path) -> None:
     server = _load_settings(tmp_path).server
-    with _open_listener(server.host, 0) as listener:
+    with open_listener(server.host, 0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
     (tmp_path / "penstock.toml").write_text('[server]\nhost = "0.0.0.0"\n')
     assert _load_settings(tmp_path).server.host == "0.0.0.0"
@@ -34,7 +35,7 @@ def test_a_port_that_is_taken_is_said() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(Conflict, match="cannot listen"):
-            _open_listener("127.0.0.1", taken.getsockname()[1])
+            open_listener("127.0.0.1", taken.getsockname()[1])
 
 
 def test_what_ends_the_start_is_one_document(

@@ -16,7 +16,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
 from penstock.lake.spark.cancellation import SparkTimeout, WorkCancelled, cancellable, time_limit
-from penstock.lake.spark.errors import error_condition, explain_error
+from penstock.lake.spark.errors import (
+    error_condition,
+    explain_error,
+    has_spark_ended,
+    is_out_of_memory,
+    spark_ended,
+)
 from penstock.lake.spark.session import Lake
 from penstock.model.types import Type
 
@@ -104,9 +110,22 @@ def retry_query(ask: Callable[[], T]) -> T:
         except (PenstockError, WorkCancelled):
             raise
         except Exception as error:  # whatever Spark raises for a user's SQL becomes a problem
-            if last or not _is_transient(error):
-                raise _query_error(error) from error
+            explained = _explain_failure(error)
+            if last or explained is not None:
+                raise explained or _query_error(error) from error
     raise AssertionError("the last try returns or raises")
+
+
+def _explain_failure(error: Exception) -> PenstockError | None:
+    """The error for the caller; None if the same query will probably succeed if it runs again."""
+    if has_spark_ended(error):
+        return spark_ended()
+    try:
+        return None if _is_transient(error) else _query_error(error)
+    except Exception as fault:
+        if has_spark_ended(fault):  # the JVM was asked for the error's text, and ended meanwhile
+            return spark_ended()
+        raise
 
 
 def _is_transient(error: Exception) -> bool:
@@ -152,7 +171,9 @@ def _too_large_error(most: QueryLimits) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
-def _query_error(error: Exception) -> InvalidQuery:
+def _query_error(error: Exception) -> PenstockError:
+    if is_out_of_memory(error):
+        return TooLarge("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
     reason = explain_error(error)
     return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 

@@ -8,17 +8,57 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
+from penstock.errors import Unavailable
 from penstock.redaction import redact_start
 
 MAX_CHARACTERS = 600
 MOST_READ = 20_000
 """Only these characters of an error's text are read: a message may quote a value of any size."""
 _CONDITION = re.compile(r"\[([A-Z_.0-9]+)\]")
+_ENDED = (
+    "Answer from Java side is empty",
+    "SparkContext was shut down",
+    "SparkContext has been shutdown",
+    "stopped SparkContext",
+    "CANNOT_OPEN_SOCKET",
+)
+_NO_MEMORY = ("Java heap space", "GC overhead limit exceeded", "OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY")
 # For texts whose white space is single spaces.
 _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
+
+
+class SparkEnded(Unavailable):
+    """Spark's process has ended under a call; the server restarts it."""
+
+    retry_after = 10
+
+
+def spark_ended() -> SparkEnded:
+    """The error for a call that was cut off, or came before Spark was back."""
+    return SparkEnded("Spark's process has ended and is being restarted", hint="try again in some seconds")
+
+
+def has_spark_ended(error: BaseException) -> bool:
+    """Whether an error means that Spark's process is gone: its connections are cut or refused, or it shuts down."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, (Py4JNetworkError, ConnectionError, EOFError)):
+            return True
+        if isinstance(seen, (Py4JError, PySparkException, RuntimeError)) and any(
+            text in str(seen)[:MOST_READ] for text in _ENDED
+        ):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the JVM had no memory left for the work."""
+    text = f"{error_condition(error)} {_error_text(error)[:MOST_READ]}"
+    return any(words in text for words in _NO_MEMORY)
 
 
 def explain_error(error: BaseException) -> str:

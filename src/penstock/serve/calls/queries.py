@@ -72,6 +72,7 @@ def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Ans
     began = time.monotonic()
     code = "internal"
     try:
+        host.require_spark()
         answer = call()
         code = "ok"
         return answer

@@ -70,5 +70,5 @@ def _headers(error: PenstockError) -> Mapping[str, str]:
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, (Unavailable, Overloaded)):
-        return {"Retry-After": "1"}
+        return {"Retry-After": str(getattr(error, "retry_after", 1))}
     return {}

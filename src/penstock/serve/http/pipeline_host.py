@@ -69,6 +69,7 @@ class PipelineHost:
         self.metrics = Metrics()
         self.phase = "starting Spark"
         self.stopping = False
+        self.lacks_spark = False
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
         self._add_gauges()
@@ -89,6 +90,21 @@ class PipelineHost:
             limit = self.threads.of(kind)
             self.metrics.show_threads(kind, partial(_running, limit), partial(_waiting, limit))
 
+    def spark_ended(self) -> None:
+        """From now on queries are refused, until a new server begins; rows are still taken."""
+        self.lacks_spark = True
+        self.phase = "restarting Spark"
+
+    def require_spark(self) -> None:
+        """Raises Unavailable while Spark is being restarted."""
+        if self.lacks_spark:
+            raise Unavailable("Spark is being restarted", hint="try again in some seconds")
+
+    def running_calls(self) -> int:
+        """Calls that run in threads now, without those that wait for rows to be queryable."""
+        kinds: tuple[ThreadKind, ...] = ("appends", "queries", "control", "answers")
+        return sum(self.threads.of(kind).borrowed_tokens for kind in kinds)
+
     def stop(self) -> None:
         """Take no more calls."""
         self.stopping = True
@@ -96,7 +112,7 @@ class PipelineHost:
 
     @property
     def ready(self) -> bool:
-        return self._pipeline is not None and self._pipeline.ready and not self.stopping
+        return self._pipeline is not None and self._pipeline.ready and not (self.stopping or self.lacks_spark)
 
     def checks(self) -> tuple[HealthCheck, ...]:
         """The health checks of the pipeline, from memory; none before it is opened."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from penstock.redaction import register_secrets
 from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
+from penstock.serve.server.server_socket import ServerSocket
 from penstock.state.database import Database, connect_database, migrate_database
 from penstock.state.lease import Lease, LeaseRecord
 
@@ -45,7 +45,7 @@ def main() -> int:
     options = _parse_options()
     waiting = None if options.no_wait else _report_waiting_for_folder
     try:
-        _run(options.project.resolve(), options.port, waiting)
+        _run(options.project.resolve(), ServerSocket(options.port, options.listener), waiting)
     except PenstockError as error:
         log.error("the server ends: %s", error.message)
         _report(error)
@@ -57,11 +57,12 @@ def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m penstock.serve.server.main")
     parser.add_argument("--project", type=Path, default=Path(), help="the project's folder")
     parser.add_argument("--port", type=int, help="the port, instead of the one in the settings")
+    parser.add_argument("--listener", type=int, help="the socket that a server left open which restarts itself")
     parser.add_argument("--no-wait", action="store_true", help="end if another server owns the project")
     return parser.parse_args()
 
 
-def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None], None] | None) -> None:
+def _run(project: Path, listening: ServerSocket, waiting: Callable[[ServerRecord | None], None] | None) -> None:
     settings = _load_settings(project)
     register_secrets(secret_values(settings))
     home = project / HOME
@@ -69,15 +70,15 @@ def _run(project: Path, port: int | None, waiting: Callable[[ServerRecord | None
     create_private_files(settings)
     database = connect_patiently(state_url(settings, home), 0.0 if waiting is None else STORE_PATIENCE)
     lease = Lease(database)
-    owner = take_folder(home, waiting, lambda: read_heartbeat(lease))
+    owner = take_folder(home, listening.closing_before(waiting), lambda: read_heartbeat(lease))
     pid = home / PID
     try:
         set_up_logging(home)
         _run_in_utc()
-        me = describe_server(home, ProcessId.of(os.getpid()), f"port {settings.server.port if port is None else port}")
-        take_lease(lease, me, None if waiting is None else _report_waiting_for_lease)
+        me = describe_server(home, ProcessId.of(os.getpid()), f"port {listening.port(settings)}")
+        take_lease(lease, me, listening.closing_before(None if waiting is None else _report_waiting_for_lease))
         migrate_database(database)
-        listener = _open_listener(settings.server.host, settings.server.port if port is None else port)
+        listener = listening.open(settings)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         ServerProcess(settings, home, owner, listener, database).run()
     finally:
@@ -127,19 +128,6 @@ def _run_in_utc() -> None:
     """Set the process's time zone to UTC: Spark's Python returns times in it, and Penstock takes them as UTC."""
     os.environ["TZ"] = "UTC"
     time.tzset()
-
-
-def _open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, before Spark starts. Raises Conflict if it is in use."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(256)
-    except (OSError, OverflowError) as error:
-        listener.close()
-        raise Conflict(f"cannot listen on {host}:{port}: {error}", hint="choose another port with --port") from error
-    return listener
 
 
 def _report_waiting_for_folder(owner: ServerRecord | None) -> None:

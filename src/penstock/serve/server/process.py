@@ -118,9 +118,10 @@ class ServerProcess:
         """Count a crash for the running steps, and restart the server, since nothing runs without Spark."""
         if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
             log.critical("Spark's process has ended (out of memory?); the server restarts")
+            self._host.spark_ended()
             with suppress(PenstockError):  # without the count a flow is only tried once more beside live
                 self._pipeline.spark_ended()
-            restart_server(self._listener.getsockname()[1])
+            restart_server(self._listener, self._host.running_calls)
 
     def _fail(self, error: PenstockError) -> None:
         self._failure = error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ import psutil
 
 RESTARTS = "PENSTOCK_REBIRTHS"
 LONGEST_REST = 60.0
+CALLS_SECONDS = 3.0
 QUIET = 300.0
 """After a server ran for this many seconds, the count of crashes starts at 0 again."""
 _started = time.monotonic()
@@ -40,11 +42,23 @@ def count_restarts() -> int:
     return int(os.environ.get(RESTARTS, "0"))
 
 
-def restart_server(port: int) -> None:
-    """Replace this process by a new server on the same port; after many crashes in a row, with a pause
-    before it. Does not return."""
+def restart_server(listener: socket.socket, running_calls: Callable[[], int]) -> None:
+    """Replace this process by a new server on the same socket; after many crashes in a row, with a pause before it. The
+    socket stays open, so callers wait for the new server instead of being refused; those that this one still serves
+    have CALLS_SECONDS to get their answer. Does not return."""
     deaths = count_restarts() if time.monotonic() - _started < QUIET else 0
     time.sleep(min(2.0**deaths - 1, LONGEST_REST))
+    wait_for_calls(running_calls, CALLS_SECONDS)
     os.environ[RESTARTS] = str(deaths + 1)
     logging.shutdown()
-    os.execv(sys.executable, [sys.executable, "-m", "penstock.serve.server.main", *sys.argv[1:], "--port", str(port)])
+    listener.set_inheritable(True)
+    port, number = listener.getsockname()[1], listener.fileno()
+    arguments = [*sys.argv[1:], "--port", str(port), "--listener", str(number)]
+    os.execv(sys.executable, [sys.executable, "-m", "penstock.serve.server.main", *arguments])
+
+
+def wait_for_calls(running_calls: Callable[[], int], seconds: float) -> None:
+    """Wait until no call runs, at most so long."""
+    end = time.monotonic() + seconds
+    while running_calls() and time.monotonic() < end:
+        time.sleep(0.02)
