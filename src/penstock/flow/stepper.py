@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from typing_extensions import assert_never
@@ -23,6 +23,7 @@ from penstock.flow.history_copy import copy_slice, is_copy_complete
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segment_check import SegmentCheck
 from penstock.flow.landing.landing import (
+    ROWS_PER_TASK,
     LandingResult,
     LandingTable,
     RawBatches,
@@ -56,6 +57,8 @@ THROTTLED_SECONDS = 0.2
 """Seconds after which a history that gives way to live is looked at again."""
 FAILURES_BEFORE_SEARCH = 2
 """After so many failed steps in a row, the next one that fails because of its rows is searched for these."""
+SEARCH_SECONDS = 600.0
+"""For so long after rows of a flow were found, its next failing step is searched at once: there may be more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class Stepper:
         self._recorded = recorded
         self._condemned = condemned
         self._view_quarantine = ViewQuarantine(lake, registry, condemned)
+        self._found: dict[tuple[str, str], float] = {}
         self._left_out: dict[str, tuple[CondemnedRow, ...]] = {}
         self._segment_check = SegmentCheck(inbox, batches, operations)
         self._last_allowed: Mapping[str, int] | None = None
@@ -241,15 +245,18 @@ class Stepper:
         try:
             return self._view_quarantine.run_step(run, step, work.quarantine)
         except Exception as error:
-            if failures < FAILURES_BEFORE_SEARCH:
+            if not self._is_searched(work.key, failures):
                 raise
             self._view_quarantine.condemn_failing_rows(run, step, work.quarantine, error)
+            self._found[work.key] = time.monotonic()
         return self._view_quarantine.run_step(run, step, work.quarantine)
 
     def _land(self, work: WorkItem, run: LandingTable, failures: int) -> StepResult | None:
         if work.table not in self._repaired:
             self._repair(run)
         after, upto, most = self._landed(work), self._upto(work, run.stream), self._limits.after(failures)
+        if self._is_searched(work.key, failures):  # a step that is searched keeps what it finds in memory
+            most = replace(most, rows=min(most.rows, ROWS_PER_TASK))
         batches = self._batches.read_after(run.stream, after, most.rows, most.bytes, upto)
         if not batches:
             return None
@@ -265,14 +272,20 @@ class Stepper:
         try:
             return land_batches(self._lake, self._registry, run, raw)
         except Exception as error:
-            if failures < FAILURES_BEFORE_SEARCH or not is_row_error(error):
+            key = (run.table, run.flow)
+            if not self._is_searched(key, failures) or not is_row_error(error):
                 raise
             log.warning("landing into %s fails because of rows; they are looked for", run.table, exc_info=error)
-            key = (run.table, run.flow)
             if not find_unstorable_rows(self._lake, run, raw, lambda rows: self._condemned.add(key, rows)):
                 raise
-        self._left_out[run.table] = self._condemned.of_flow((run.table, run.flow))
+        self._found[key] = time.monotonic()
+        self._left_out[run.table] = self._condemned.of_flow(key)
         return land_batches(self._lake, self._registry, run, self._raw_batches(run, batches))
+
+    def _is_searched(self, flow: tuple[str, str], failures: int) -> bool:
+        """Whether a failing step of a flow is searched for the rows that make it fail."""
+        found = self._found.get(flow)
+        return failures >= FAILURES_BEFORE_SEARCH or (found is not None and time.monotonic() - found < SEARCH_SECONDS)
 
     def _raw_batches(self, run: LandingTable, batches: Sequence[Batch]) -> RawBatches:
         condemned: dict[int, dict[str, str]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.state.condemned_rows import CondemnedRow, CondemnedRows
 from penstock.state.database import Database
+from penstock.state.made_tables import MadeTables
 
 FLOW, OTHER = ("t", "view"), ("u", "view")
 
@@ -29,3 +30,11 @@ def test_numbers_go_on_after_what_is_forgotten(database: Database) -> None:
     rows.forget(FLOW, range(1, 1_201))
     assert rows.of_flow(FLOW) == ()
     assert [each.number for each in rows.add(FLOW, [CondemnedRow(1, "", "why")], after=1_200)] == [1_201]
+
+
+def test_they_go_with_their_table(database: Database) -> None:
+    rows = CondemnedRows(database)
+    for flow in (FLOW, OTHER):
+        rows.add(flow, [CondemnedRow(1, "", "why")])
+    MadeTables(database).forget(FLOW[0])
+    assert [len(rows.of_flow(flow)) for flow in (FLOW, OTHER)] == [0, 1]

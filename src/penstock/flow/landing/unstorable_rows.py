@@ -45,7 +45,8 @@ def find_unstorable_rows(
             for rows, problem in failing.rest
             for position in rows
         ]
-        found(rest)
+        if rest:
+            found(rest)
         condemned += len(failing.single) + len(rest)
     return condemned
 

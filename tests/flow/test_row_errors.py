@@ -1,0 +1,70 @@
+"""Which errors of Spark blame a row: those that the same rows give again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import AnalysisException
+
+from penstock.flow import materialized_view
+from penstock.flow.materialized_view import ViewStep, step_rows
+from penstock.lake.read.bindings import CurrentRows
+from penstock.lake.spark.row_errors import is_row_error
+from penstock.lake.spark.session import Lake
+from penstock.lake.tables.snapshots import Progress
+from penstock.model.cursor import TailCursor
+from penstock.model.manifest import Binding, Source, View
+from penstock.sql.analysis.query_facts import query_facts
+
+
+def error_of(lake: Lake, sql: str) -> BaseException:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
+        lake.spark.sql(sql).write.format("noop").mode("overwrite").save()
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "CAST(concat('x', id) AS INT)",
+        "CAST(id + 1 AS BIGINT) DIV 0",
+        "9223372036854775807L + id",
+        "raise_error('cannot convert')",
+        "CAST(1000 + id AS TINYINT)",
+        "to_timestamp(concat('2020-13-', id), 'yyyy-MM-dd')",
+        "array(1)[CAST(id + 5 AS INT)]",
+        "regexp_replace('a', concat('(', id), 'b')",
+    ],
+)
+def test_a_value_is_at_fault(lake: Lake, expression: str) -> None:
+    assert is_row_error(error_of(lake, f"SELECT {expression} AS v FROM range(1, 3)"))
+
+
+def test_what_is_not_a_value_is_none(lake: Lake) -> None:
+    assert not is_row_error(error_of(lake, "SELECT * FROM nowhere"))
+    assert not is_row_error(OSError("no space left on device"))
+
+    def fail(parts: Iterable[pa.RecordBatch], error: str) -> Iterator[pa.RecordBatch]:
+        for _ in parts:
+            if error == "disk":
+                raise OSError("Stale file handle")
+            yield pa.RecordBatch.from_pydict({"v": pa.array(["\ud800"], pa.string())})
+
+    for error, blamed in (("disk", False), ("text", True)):
+        made = lake.spark.range(1).mapInArrow(lambda parts, error=error: fail(parts, error), "v string")
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
+            made.collect()
+        assert is_row_error(raised.value) is blamed
+
+
+def test_a_table_that_is_away_does_not_cost_a_view_its_seq(lake: Lake) -> None:
+    sql = "SELECT `t`.`id` AS `id` FROM __new_t__ AS `t`"
+    trigger = Source("__new_t__", Binding("t", "t__d1", ()))
+    assert query_facts(sql).with_row_seq(trigger.placeholder) is not None
+    view = View("p.n", "p", "n", "u__d1", sql, trigger, ("id",))
+    step = ViewStep(CurrentRows(), Progress(TailCursor(1)), 7, 1)
+    with pytest.raises(AnalysisException):
+        step_rows(lake.spark, view, step, lambda _: "(SELECT * FROM nowhere)")
+    assert sql not in materialized_view._NO_ROW_SEQ
