@@ -134,6 +134,15 @@ class Server:
         body = answer.json()
         return str(body.get("state") or body["deployment"]["state"])
 
+    def until_caught_up(self) -> None:
+        """Wait until no flow is behind and no version is being filled."""
+
+        def is_behind() -> bool:
+            status = self.insist(lambda client: client.get("/v0/status")).json()
+            return any(each["behind"] for each in status["deployments"])
+
+        wait_until(lambda: not is_behind(), START_SECONDS)
+
     def until(self, id: int, *states: str, timeout: float = 120.0) -> str:
         """Wait until a deployment is in one of the states."""
         deadline = time.monotonic() + timeout

@@ -51,6 +51,10 @@ class ServerClient:
         """Send rows; the key makes it safe to send them again."""
         return self._call("POST", "/v0/events", params=parameters, content=body, headers={"Idempotency-Key": key})
 
+    def back_up(self, destination: str) -> Json:
+        """Make a backup on the server's machine, however long it takes."""
+        return self._call("POST", "/v0/backups", params={"destination": destination}, timeout=None)
+
     def deploy(self, files: Mapping[str, str], parameters: Parameters) -> Json:
         """Send a project."""
         parts = [("files", (path, text.encode("utf-8", "surrogatepass"))) for path, text in files.items()]

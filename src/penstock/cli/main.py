@@ -39,6 +39,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("up", "Start the server of a project."),
     Command("down", "Stop the server of a project."),
     Command("status", "Show the running deployments, their progress, and what fails."),
+    Command("backup", "Save everything of a project while its server runs, or is stopped."),
+    Command("restore", "Make a project folder of a backup."),
     Command("plan", "Show the plan from one project folder to another; needs no server."),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from penstock.deploy.backup.backup import BackupSource, make_backup
+from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
@@ -25,6 +27,7 @@ from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.deploy.maintenance.column_materialization import ColumnMaterializer
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
+from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
@@ -86,11 +89,11 @@ class Pipeline:
 
     def __init__(self, settings: Settings, home: Path, database: Database | None = None):
         """`database` is the state store, if the caller has opened it and holds its lease."""
-        folder = inbox_folder(settings, home)
+        self._settings, self._home, folder = settings, home, inbox_folder(settings, home)
         self.database = database if database is not None else open_database(state_url(settings, home))
+        claim_storage(settings, home, self.database)
         self.batches = BatchLog(self.database)
-        self.core = self._open_core(settings, home)
-        core = self.core
+        self.core = core = self._open_core(settings, home)
         self.store, self.projects = core.store, core.projects
         self.audit = core.store.audit
         landed = partial(landed_batch, core.warehouse, core.board)
@@ -140,6 +143,10 @@ class Pipeline:
     def jvm(self) -> int:
         """The process id of Spark's JVM."""
         return int(self.core.warehouse.lake.jvm)
+
+    def back_up(self, destination: Path) -> BackupInfo:
+        """Write a backup into a new folder of this machine. Raises InvalidRequest, Conflict, StorageFull, Failed."""
+        return make_backup(BackupSource(self._settings, self._home, self.database, self.maintenance.held), destination)
 
     def find_token(self, secret: str) -> ApiToken | None:
         """The token of a secret; a `declared` token has the grants of the TOKEN lines of the live version."""

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import Forbidden, PenstockError, Unavailable
-from penstock.serve.calls import catalog, deployments, events, health, jobs, openapi, queries, tokens
+from penstock.serve.calls import backups, catalog, deployments, events, health, jobs, openapi, queries, tokens
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import record_refusal, run_audited
@@ -90,6 +90,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
     ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM, action="create token"),
     ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token, action="remove token"),
+    ApiCall(("POST",), "/v0/backups", "admin", backups.create_backup, most_body=FORM, action="back up"),
     ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES, action="deploy"),
     ApiCall(("GET",), "/v1/deployments", "deploy", deployments.list_deployments),
     ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback, action="roll back"),

@@ -219,3 +219,13 @@ jobs = sa.Table(
     sa.UniqueConstraint("pipe", "due_at", name="jobs_once"),
     sa.Index("jobs_state", "state"),
 )
+
+storage = sa.Table(
+    "storage",
+    METADATA,
+    sa.Column("part", sa.String(16), primary_key=True),
+    sa.Column("uuid", sa.String(36), nullable=False),
+    sa.Column("stamp", sa.String(36), nullable=False),
+    sa.Column("next_stamp", sa.String(36)),
+    sa.Column("location", sa.Text, nullable=False),
+)

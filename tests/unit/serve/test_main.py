@@ -8,26 +8,26 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Conflict, InvalidProject
-from penstock.serve.server.main import _load_settings, main
+from penstock.serve.server.main import load_settings, main
 from penstock.serve.server.server_socket import open_listener
 
 
 def test_a_wrong_penstock_toml_keeps_the_server_from_starting_and_wrong_datafiles_do_not(tmp_path: Path) -> None:
     (tmp_path / "wrong.datasource").write_text("SCHEMA")
     (tmp_path / "penstock.toml").write_text("[server]\nport = 7000\n")
-    assert _load_settings(tmp_path).server.port == 7000
+    assert load_settings(tmp_path).server.port == 7000
     (tmp_path / "penstock.toml").write_text("[server]\nprot = 7000\n")
     with pytest.raises(InvalidProject) as caught:
-        _load_settings(tmp_path)
+        load_settings(tmp_path)
     assert [str(problem.location) for problem in caught.value.problems] == ["penstock.toml:2:1"]
 
 
 def test_it_listens_on_loopback_unless_told(tmp_path: Path) -> None:
-    server = _load_settings(tmp_path).server
+    server = load_settings(tmp_path).server
     with open_listener(server.host, 0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
     (tmp_path / "penstock.toml").write_text('[server]\nhost = "0.0.0.0"\n')
-    assert _load_settings(tmp_path).server.host == "0.0.0.0"
+    assert load_settings(tmp_path).server.host == "0.0.0.0"
 
 
 def test_a_port_that_is_taken_is_said() -> None:

@@ -37,6 +37,9 @@ def up(
     port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="The port; 0 for a free one.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when the server is ready.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="End if another server owns the project.")] = False,
+    adopt_storage: Annotated[
+        bool, typer.Option("--adopt-storage", help="Take warehouse and inbox whatever state store they belong to.")
+    ] = False,
 ) -> None:
     """Start the server of a project."""
     project = session.project
@@ -45,6 +48,7 @@ def up(
     arguments = ["--project", str(project)]
     arguments += ["--port", str(port)] if port is not None else []
     arguments += ["--no-wait"] if no_wait else []
+    arguments += ["--adopt-storage"] if adopt_storage else []
     output = project / HOME / SERVER_OUTPUT
     process = _start_server(arguments, output)
     # A detached server outlives us; one in the foreground gets the signals that we get.

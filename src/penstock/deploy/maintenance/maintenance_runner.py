@@ -8,8 +8,10 @@ maintenance longer than one commit takes.
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -51,6 +53,14 @@ class Maintenance(PeriodicTask):
         self._known: tuple[float, RetainedData | None] = (0.0, None)
         self._entered = False
         self.counts = MaintenanceCounts()
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block during which no task runs, so that no file of a table and no raw batch is removed; waits for the task
+        that runs."""
+        with self._turn:
+            yield
 
     def run_once(self) -> None:
         """Run the tasks that are due, one after the other, unless rows of live wait."""
@@ -93,6 +103,8 @@ class Maintenance(PeriodicTask):
         key, now = (kind, on.table.id if on is not None else ""), time.monotonic()
         if now < self._due.get(key, 0.0) or self._stop.is_set() or self._live_waits():
             return
+        if not self._turn.acquire(blocking=False):
+            return  # held: the next run tries again
         try:
             if run():
                 self.counts.done[kind] = self.counts.done.get(kind, 0) + 1
@@ -107,6 +119,8 @@ class Maintenance(PeriodicTask):
             self._due[key] = time.monotonic() + wait
             trace = None if isinstance(error, RewriteConflict) else error
             log.warning("%s of %s failed: %s; again in %d s", kind, key[1] or "all", error, wait, exc_info=trace)
+        finally:
+            self._turn.release()
 
     def _live_waits(self) -> bool:
         core, live = self._core, self._core.board.live()

@@ -68,13 +68,22 @@ def spark_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:
     embedded = {
         "type": "jdbc",
         "uri": f"{SQLITE}{home / 'catalog.db'}?{SQLITE_PARAMETERS}",
-        "warehouse": (home / "warehouse").as_uri(),
+        "warehouse": _embedded_warehouse(home),
     }
     if is_postgres_catalog(settings):
         given = _move_login_out_of_address(settings.catalog)
         options = {"jdbc.options": f"{POSTGRES_OPTIONS} {given.get('jdbc.options', '')}".strip()}
         return CATALOG_CONF | POSTGRES_CONF | embedded | given | options
     return CATALOG_CONF | embedded | dict(settings.catalog)
+
+
+def _embedded_warehouse(home: Path) -> str:
+    """The folder of the tables. Hadoop takes a location literally: `%20` in it is no space. Earlier releases escaped
+    it, so their tables are in a folder of that name, outside the project's."""
+    folder = home.absolute() / "warehouse"
+    escaped = folder.as_uri()
+    plain = f"file://{folder}"
+    return escaped if escaped != plain and Path(escaped.removeprefix("file://")).exists() else plain
 
 
 def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, str]:

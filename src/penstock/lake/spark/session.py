@@ -111,7 +111,7 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.memory": settings.spark.driver_memory,
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home / 'tmp'} -XX:+UseG1GC",
+        "spark.driver.extraJavaOptions": f'-Dderby.system.home="{home / "tmp"}" -XX:+UseG1GC',
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
     if settings.spark.master.startswith("local"):

@@ -56,6 +56,7 @@ ROWS = object_schema_with_optional(
     {"totals": OBJECT},
 )
 RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
+BACKUP = object_schema(destination=TEXT, made_at=TEXT, tables=COUNT, files=COUNT, bytes=COUNT, batches=COUNT)
 TOKEN = object_schema(name=TEXT, scopes=array_schema(TEXT))
 DEPLOYMENT = object_schema(
     id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=array_schema(OBJECT), files=array_schema(TEXT)
@@ -156,6 +157,11 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         answers={"201": {JSON: object_schema(name=TEXT, scopes=array_schema(TEXT), token=TEXT)}},
     ),
     ("DELETE", "/v0/tokens/{name}"): CallSchema("Remove a token"),
+    ("POST", "/v0/backups"): CallSchema(
+        "Make a backup in a new folder of the server's machine",
+        (parameter_schema("destination", needed="yes"),),
+        answers={"201": {JSON: BACKUP}},
+    ),
     ("POST", "/v1/deploy"): CallSchema(
         "Deploy a project: one part a file", DEPLOY, PROJECT, {"201": {JSON: DEPLOYMENT}, "200": {JSON: DEPLOYMENT}}
     ),

@@ -12,13 +12,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
 
 from penstock.deploy.ownership.folder_lock import ProcessId, ServerRecord, take_folder
 from penstock.deploy.ownership.lease_keeper import describe_server, read_heartbeat, take_lease
+from penstock.deploy.ownership.storage_claim import release_storage
 from penstock.deploy.runtime_config import state_url
 from penstock.errors import Conflict, Failed, InvalidProject, PenstockError, Problem, Unavailable
 from penstock.model.settings import Settings, secret_values
@@ -43,9 +43,8 @@ log = logging.getLogger("penstock.serve")
 
 def main() -> int:
     options = _parse_options()
-    waiting = None if options.no_wait else _report_waiting_for_folder
     try:
-        _run(options.project.resolve(), ServerSocket(options.port, options.listener), waiting)
+        _run(options)
     except PenstockError as error:
         log.error("the server ends: %s", error.message)
         _report(error)
@@ -59,25 +58,29 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, help="the port, instead of the one in the settings")
     parser.add_argument("--listener", type=int, help="the socket that a server left open which restarts itself")
     parser.add_argument("--no-wait", action="store_true", help="end if another server owns the project")
+    parser.add_argument("--adopt-storage", action="store_true", help="take warehouse and inbox whatever they belong to")
     return parser.parse_args()
 
 
-def _run(project: Path, listening: ServerSocket, waiting: Callable[[ServerRecord | None], None] | None) -> None:
-    settings = _load_settings(project)
+def _run(options: argparse.Namespace) -> None:
+    project: Path = options.project.resolve()
+    settings, listening = load_settings(project), ServerSocket(options.port, options.listener)
     register_secrets(secret_values(settings))
     home = project / HOME
     make_private(home)
     create_private_files(settings)
+    waiting = None if options.no_wait else _report_waiting_for_folder
     database = connect_patiently(state_url(settings, home), 0.0 if waiting is None else STORE_PATIENCE)
     lease = Lease(database)
     owner = take_folder(home, listening.closing_before(waiting), lambda: read_heartbeat(lease))
     pid = home / PID
     try:
-        set_up_logging(home)
-        _run_in_utc()
-        me = describe_server(home, ProcessId.of(os.getpid()), f"port {listening.port(settings)}")
-        take_lease(lease, me, listening.closing_before(None if waiting is None else _report_waiting_for_lease))
+        _set_up_process(home)
+        describe = describe_server(home, ProcessId.of(os.getpid()), f"port {listening.port(settings)}")
+        take_lease(lease, describe, listening.closing_before(None if waiting is None else _report_waiting_for_lease))
         migrate_database(database)
+        if options.adopt_storage:
+            release_storage(settings, home, database)
         listener = listening.open(settings)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         ServerProcess(settings, home, owner, listener, database).run()
@@ -114,7 +117,7 @@ def _report_waiting_for_store(error: Failed, seconds: float) -> None:
     _report(Unavailable(message, [Problem(error.code, message, hint="`--no-wait` does not wait", level="warning")]))
 
 
-def _load_settings(project: Path) -> Settings:
+def load_settings(project: Path) -> Settings:
     """The settings of a project. Raises InvalidProject for a wrong penstock.toml, NotFound without a folder. Wrong
     datafiles do not prevent the start: the live version is in the state store."""
     loaded = load_folder(project)
@@ -124,8 +127,10 @@ def _load_settings(project: Path) -> Settings:
     return loaded.settings
 
 
-def _run_in_utc() -> None:
-    """Set the process's time zone to UTC: Spark's Python returns times in it, and Penstock takes them as UTC."""
+def _set_up_process(home: Path) -> None:
+    """Begin the logs, and set the process's time zone to UTC: Spark's Python returns times in it, and Penstock takes
+    them as UTC."""
+    set_up_logging(home)
     os.environ["TZ"] = "UTC"
     time.tzset()
 

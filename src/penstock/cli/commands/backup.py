@@ -1,0 +1,37 @@
+"""`penstock backup DEST`: save everything of a project.
+
+In: a folder that does not exist or is empty. Out: state store, catalog, raw rows, files of the tables and the project's
+files as of one moment. Invariant: a server that runs makes the backup itself; no second process touches its files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.output import console, print_json
+from penstock.cli.session import Session, command
+from penstock.cli.storage_program import run_storage_program
+from penstock.errors import NoServer
+
+
+@command
+def backup(
+    session: Session,
+    destination: Annotated[Path, typer.Argument(metavar="DEST", help="A new folder, on the server's machine.")],
+) -> None:
+    """Save everything of a project while its server runs, or is stopped."""
+    place = str(destination.absolute())
+    try:
+        made = session.client().back_up(place)
+    except NoServer:
+        made = run_storage_program("backup", "--project", str(session.project), "--destination", place)
+    if session.as_json:
+        print_json(made)
+        return
+    size = (
+        f"{made['tables']} tables ({made['files']:,} files, {made['bytes']:,} bytes), {made['batches']:,} raw batches"
+    )
+    console().print(f"backup in {place}: {size}", markup=False)
