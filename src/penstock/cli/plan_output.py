@@ -1,7 +1,8 @@
 """A plan printed for people.
 
-In: the JSON document of a plan. Out: its changes, then one line a resource with strategy, reason and price, then its
-warnings. Invariant: a resource whose rollback would lose rows has a line that says so.
+In: the JSON document of a plan. Out: its changes, then one line a resource with strategy, reason and price, then the
+strategies that it did not get and why, then its warnings. Invariant: a resource whose rollback would lose rows has a
+line that says so.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ def print_plan(plan: Json) -> None:
     if rows:
         print_table(("resource", "strategy", "reason", "rows", "bytes"), rows)
     for each in plan["resources"]:
+        for other in each.get("rejected", ()):
+            rows_read = f"{other['strategy']} ({format_count(other['rows'])} rows)"
+            console().print(f"  {each['name']}: not {rows_read}: {other['reason']}", markup=False)
         kept = each.get("rollback")
         if kept is not None and not kept["lossless"]:
             console().print(f"  {each['name']}: a rollback is not lossless: {kept['reason']}", markup=False)

@@ -7,8 +7,8 @@ belongs to one entry, to a comment or to a problem; a value's `Text` leads back 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sqlglot.dialects.clickhouse import ClickHouse
@@ -18,6 +18,8 @@ from penstock.model.datasource import Text
 from penstock.parse.lexer import location_at
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
+_BLOCKS = ("SCHEMA", *_SQL_KEYWORDS)
+"""Directives whose value mostly is a block."""
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
 _DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>\S+)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
 _QUOTED_OR_COMMENT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?P<comment>(?:^|(?<=\s))\#.*)""", re.DOTALL)
@@ -75,6 +77,10 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
         if line.is_blank or line.is_comment:
             continue
         entry = _read_line(line, file)
+        if _lacks_sign(entry, lines[at:], line.indent):
+            message, hint = f"`{entry.keyword}` needs a `>` before the lines below", f"write `{entry.keyword} >`"
+            problems.append(Problem("empty-directive", message, entry.location, hint))
+            entry = replace(entry, is_block=True)
         if entry.is_block:
             end = _block_end(lines, at, _Block(line.indent, entry.keyword, keywords))
             entry = Entry(
@@ -86,6 +92,12 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
         else:
             problems.append(_unknown_keyword(entry, line, keywords))
     return Datafile(file, tuple(entries))
+
+
+def _lacks_sign(entry: Entry, below: Sequence[_Line], indent: int) -> bool:
+    """Whether a directive that takes a block has one below, but no `>`."""
+    following = next((line for line in below if not line.is_blank), None)
+    return entry.keyword in _BLOCKS and not entry.value.text and following is not None and following.indent > indent
 
 
 def _split_lines(text: str) -> list[str]:

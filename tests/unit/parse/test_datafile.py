@@ -123,3 +123,15 @@ def test_words_and_items_have_places() -> None:
         ("b", "x.pipe:3:9"),
         ("c", "x.pipe:4:5"),
     ]
+
+
+def test_a_block_without_its_sign_is_one_problem() -> None:
+    problems: list[Problem] = []
+    found = parse_datafile("SCHEMA\n    `a` String,\n    `b` String\nENGINE MergeTree\n", "x", KEYWORDS, problems)
+    assert [(each.keyword, each.value.text) for each in found.entries] == [
+        ("SCHEMA", "`a` String,\n`b` String"),
+        ("ENGINE", "MergeTree"),
+    ]
+    assert [str(problem) for problem in problems] == [
+        "x:1:1: `SCHEMA` needs a `>` before the lines below (write `SCHEMA >`)"
+    ]

@@ -6,6 +6,14 @@ import pytest
 from tests.unit.sql.flights import problems
 
 CASES = {
+    "SELECT carrier FROM flights GRUP BY carrier": [
+        "1:34: invalid SQL near `BY`: invalid expression / unexpected token (did you mean `GROUP BY` for `GRUP`?)"
+    ],
+    "SELECT (": ["1:8: invalid SQL near `(`: something is missing after it"],
+    "SELECT count(": ["1:13: invalid SQL near `(`: expecting )"],
+    "SELECT carrier FROM flights WHERE carrier = 'x": ["1:45: the quote that begins here is not closed"],
+    "SELECT 'it''s', \"x\" -- '\nFROM `flights": ["2:6: the backquote that begins here is not closed"],
+    "SELECT 1 /* one": ["1:10: the comment that begins here is not closed"],
     "SELECT carier FROM flights": ["1:8: unknown column `carier` (did you mean `carrier`?)"],
     "SELECT 1 FROM flihts": ["1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"],
     "SELECT toDat(time_hour) FROM flights": ["1:8: unknown function `toDat` (did you mean `toDate`?)"],

@@ -26,8 +26,8 @@ from penstock.sql.from_clause.tables import find_node, inline_node, nearest_tabl
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
 from penstock.sql.spark_text import DIALECT, PARSE_ERRORS, parse_statements, quote_identifier, replace_placeholders
 from penstock.sql.stored_types import spark_type
+from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.problems import refusal
-from penstock.sql.syntax.tree import syntax_problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
 from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import PARSE_ERRORS, Tokens
+from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.problems import Refused, place_of, refusal
 from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, tokenize_clickhouse
 
@@ -89,20 +89,6 @@ def _check_bytes(text: Text, tokens: Tokens) -> None:
             message = f"`{found.group(1)}` is a byte, and by itself no character: texts are UTF-8 here"
             place = place_of(text, found.start(1))
             raise Refused(Problem("invalid-literal", message, place, "unhex('…') gives bytes, or write the character"))
-
-
-def syntax_problem(text: Text, error: Exception) -> Refused:
-    """The problem for an error of sqlglot, at the place where it stopped."""
-    if not isinstance(error, ParseError):
-        said = str(error).splitlines()[0].removesuffix(":") if isinstance(error, TokenError) else "invalid expression"
-        return refusal(text, None, "invalid-sql", f"the SQL cannot be read: {said}")
-    first = error.errors[0] if error.errors else {}
-    context = str(first.get("start_context") or "")
-    near = str(first.get("highlight") or "").removesuffix(CALL_MARK)
-    offset = len(context) if text.text.startswith(context) else text.text.rfind(context) + len(context)
-    described = str(first.get("description") or "invalid expression").rstrip(".").lower()
-    message = f"invalid SQL near `{near}`: {described}" if near else f"invalid SQL: {described}"
-    return Refused(Problem("invalid-sql", message, place_of(text, offset)))
 
 
 def filter_as_if(node: exp.Expr) -> exp.Anonymous | None:

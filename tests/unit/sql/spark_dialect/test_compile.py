@@ -57,3 +57,30 @@ def test_problems(sql: str, problem: str) -> None:
     with pytest.raises(InvalidQuery) as caught:
         spark(sql)
     assert [str(each) for each in caught.value.problems] == [problem]
+
+
+CASED = Project(
+    (datasource("visits", {"Country": "String", "@timestamp": "DateTime", "Place": "Tuple(Lat Float64, lon Float64)"}),)
+)
+
+
+def cased(sql: str) -> Query:
+    return compile_sql(CASED, text(sql), "spark")
+
+
+def test_a_column_is_read_by_the_name_that_its_table_has() -> None:
+    found = cased("SELECT COUNTRY, country AS land, place.LAT FROM visits ORDER BY country")
+    select = "SELECT `visits`.`Country` AS `Country`, `visits`.`Country` AS `land`, `visits`.`Place`.`Lat` AS `lat`"
+    assert found.sql == f"{select} FROM __all_visits__ AS `visits` ORDER BY `Country`"
+    assert found.reads == (SourceRead("__all_visits__", "visits", ("Country", "Place")),)
+
+
+def test_a_star_gives_the_names_of_the_table() -> None:
+    assert [name for name, _ in cased("SELECT * FROM visits").columns] == ["Country", "@timestamp", "Place"]
+
+
+def test_names_that_differ_only_in_case_are_refused() -> None:
+    both = Project((datasource("t", {"Name": "String", "name": "String"}),))
+    with pytest.raises(InvalidQuery) as caught:
+        compile_sql(both, text("SELECT NAME FROM t"), "spark")
+    assert [problem.message for problem in caught.value.problems] == ["`Name` and `name` are one name in DIALECT spark"]
