@@ -97,8 +97,25 @@ def row(number: int, folder: str) -> dict[str, object]:
         "unit": "kg",
         "state": ("on", "off")[number % 2],
         "x": number % 1000,
+        "user": f"User {number % 5}",
+        "url": f"/{number % 4}",
+        "country": ("Chile", "China")[number % 2],
+        "seen": number,
     }
+    if folder[:2] in ("46", "47", "48", "53"):
+        values |= _trip(number)
     return {**values, **SPECIAL[folder](number)} if folder in SPECIAL else values
+
+
+def _trip(number: int) -> dict[str, object]:
+    """What else a row has for the base `trips`."""
+    return {
+        "day": ("2024-02-28", "2149-06-06", "1970-01-01")[number % 3],
+        "place": {"lat": number + 0.5, "lon": -number - 0.25, "alt": 0.0},
+        "stops": [{"a": number % 9, "b": number % 7}],
+        "name": f"Name {number % 3}",
+        "city": f"City {number % 4}",
+    }
 
 
 SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {

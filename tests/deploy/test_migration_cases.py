@@ -32,6 +32,16 @@ GROUPS = {
         "21_new_view_backfill_skip",
         "22_delete",
     ),
+    "names": (
+        "41_a_name_with_a_sign_computed_anew",
+        "46_tuple_field_added",
+        "46_tuple_fields_change_places",
+        "47_names_move_on",
+        "47_two_columns_exchange_their_names",
+        "48_an_alias_of_a_forward_query",
+        "48_an_alias_of_a_forward_query_copied",
+        "53_date32_below_arithmetic",
+    ),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

@@ -14,6 +14,7 @@ from typing_extensions import assert_never
 from penstock.errors import Location, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
+from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_columns import read_forward_query
@@ -25,6 +26,7 @@ from penstock.plan.equivalence.unchanged_history import (
 )
 from penstock.plan.equivalence.view_equivalence import ViewPairs, pair_equal_views
 from penstock.plan.plan import NOTHING, HiddenRows
+from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.costs import ViewsFromBeginning
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
@@ -68,6 +70,8 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         *_unmet_request(inputs, choice),
         *_forward_query_problems(inputs, choice),
         *_data_losses(context, inputs, choice),
+        *change_problems(running.source, source, inputs.placement.match, running.size),
+        *_shorter_sources(context, inputs, choice),
     )
     outcome = _build_outcome(context, inputs, choice)
     checks = build_row_checks(inputs.transition, inputs.placement, choice)
@@ -202,8 +206,12 @@ def _blocked_text(blocked: BlockedColumn, source: DataSource) -> str:
     column = f"column `{blocked.column.name}` of `{source.name}`"
     if blocked.before is None:
         return f"{column} is new, and {blocked.reason}: a FORWARD_QUERY must say what existing rows have"
-    change = f"changes from {blocked.before.type} to {blocked.column.type}, which cannot hold every value"
-    return f"{column} {change}: a FORWARD_QUERY must say how to convert the existing rows"
+    change = f"changes from {blocked.before.type} to {blocked.column.type}"
+    if isinstance(unwrap_type(blocked.column.type), String) and not is_nullable(blocked.before.type):
+        return f"{column} {change}: a FORWARD_QUERY must say how the existing values are written as text"
+    return (
+        f"{column} {change}, which cannot hold every value: a FORWARD_QUERY must say how to convert the existing rows"
+    )
 
 
 def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
@@ -243,6 +251,17 @@ def _lost_history(context: PlanningContext, inputs: StrategyInputs) -> Iterator[
         message = f"`{name}` would be recomputed from `{source}`, from which expired rows were deleted"
         hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` uses the remaining rows"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
+
+
+def _shorter_sources(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """Warnings where history is computed again from a source whose TTL may have removed a part of it."""
+    if choice.strategy != "recompute" or inputs.size == NOTHING or context.options.allow_destructive:
+        return
+    name = inputs.transition.new.name
+    for source in context.sources_with_ttl(name):
+        message = f"`{name}` would be recomputed from `{source}`: what the TTL of that has removed would be missing"
+        hint = "`FORWARD_QUERY > SELECT *` keeps the rows there are; a TTL at least as long for the source avoids it"
+        yield Problem("history-shorter", message, inputs.transition.new.location, hint, "warning")
 
 
 def destructive_problem(message: str, location: Location) -> Problem:

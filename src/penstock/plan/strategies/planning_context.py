@@ -107,10 +107,25 @@ class PlanningContext:
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return tuple(sorted(each for each in triggers if self.done[each].loses_rows))
 
+    def sources_with_ttl(self, name: str) -> tuple[str, ...]:
+        """Sources of a data source's views that have a TTL which the data source has not, and whose rows are not known
+        to be whole."""
+        target = self.project.datasource(name)
+        triggers = sorted(
+            {view.trigger.datasource for view in self.compiled.feeders(name)} - set(self.shortened_sources(name))
+        )
+        return tuple(
+            each
+            for each in triggers
+            if (running := self.running(each)) is not None
+            and running.source.engine.ttl is not None
+            and (target is None or target.engine.ttl is None)
+        )
+
     def shortened_sources(self, name: str) -> tuple[str, ...]:
         """Sources of a data source's views from whose live table expired rows were deleted."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
-        live = {each: self.live.manifest.binding(each) for each in triggers}
+        live = {each: self.live.manifest.binding(self.former.get(each, "")) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
 
     def has_failed_feeder(self, name: str) -> bool:

@@ -7,8 +7,9 @@ before is retired; the planner deletes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from penstock.errors import Problem
+from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.plan.compiled_project import compile_project
 from penstock.plan.diff.changes import join_words, rows_text
@@ -36,12 +37,35 @@ def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
 def removal_problems(context: PlanningContext) -> Iterator[Problem]:
     """Data that would be deleted, and dropped columns that a pipe still reads."""
     yield from _dropped_columns_in_use(context)
+    yield from _unknown_renames(context)
     if context.options.allow_destructive:
         return
     for source in _removed_datasources(context):
         running = find_running(context.live, source.name)
         rows = rows_text(running.size.rows if running and running.size else None)
-        yield destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
+        problem = destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
+        yield replace(problem, hint=f"{_rename_hint(context, source)}{problem.hint}")
+
+
+def _rename_hint(context: PlanningContext, removed: DataSource) -> str:
+    """A hint to use RENAMED_FROM, where a new data source has the columns of a removed one."""
+    new = [source for source in context.project.datasources if source.name not in context.former]
+    alike = [source.name for source in new if source.column_names == removed.column_names]
+    return f"if `{alike[0]}` is its new name, add RENAMED_FROM {removed.name} there; " if alike else ""
+
+
+def _unknown_renames(context: PlanningContext) -> Iterator[Problem]:
+    """Warnings for data sources whose RENAMED_FROM is new and names none of live."""
+    for source in context.project.datasources:
+        former, same = source.renamed_from, context.live.project.datasource(source.name)
+        if former is None or former == source.name or (same is not None and same.renamed_from == former):
+            continue
+        if context.live.project.datasources and context.live.project.datasource(former) is None:
+            gone = [each.name for each in _removed_datasources(context)]
+            message = (
+                f"`{source.name}` is RENAMED_FROM `{former}`, and live has no such data source: nothing is renamed"
+            )
+            yield Problem("unknown-rename", message, source.location, did_you_mean(former, gone), "warning")
 
 
 def _removed_datasources(context: PlanningContext) -> tuple[DataSource, ...]:

@@ -28,7 +28,7 @@ from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import Report, refusal
 from penstock.sql.syntax.tree import parse_select_list
 
-_NUMBER = re.compile(r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?")
 OWN_TABLE = "__own"
 """The placeholder under which `UsedSources` notes the columns that the expression reads."""
 

@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
+from penstock.model.types import unwrap_type
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.conversions.implicit import implicit_cast
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
 from penstock.sql.expr.typed import TypedSql
@@ -21,7 +23,7 @@ from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import Refused, Report, refusal
-from penstock.sql.syntax.tree import parse_select_list
+from penstock.sql.syntax.tree import call_name, parse_select_list
 
 _ALLOWED = ("expressions", "kind", "with_")
 
@@ -151,6 +153,7 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     value = found.value(tr, column)
     used = set(tr.uses.columns[OWN_TABLE])
     tr.uses.columns[OWN_TABLE].update(before)
+    _check_accurate_cast(tr, node, value, column)
     sql = convert_for_insert(value, column.type)
     if sql is None:
         message, hint = insert_refusal(value.type, column.type)
@@ -159,3 +162,15 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     renames = node.name if bare and node.name in used and node.name != column.name else None
     order = [name for name in tr.scope.relations[0].columns if name in used]
     return ForwardColumn(column.name, sql, tuple(order), renames)
+
+
+def _check_accurate_cast(tr: Translator, node: exp.Expr, value: TypedSql, column: Column) -> None:
+    """Raises Refused for an accurate cast to a wider type than the column's: storing its result would cut off what the
+    cast has let through."""
+    name = call_name(node)
+    if name is None or not name.startswith("accurateCast") or convert_for_insert(value, column.type) is None:
+        return
+    wide, narrow = unwrap_type(value.type), unwrap_type(column.type)
+    if implicit_cast(replace(value, type=wide), narrow) is None:
+        message = f"column `{column.name}`: {name} to {wide} lets values through that {narrow} does not have"
+        raise tr.refusal(node, "incompatible-type", message, f"write {name}(…, '{narrow}')")

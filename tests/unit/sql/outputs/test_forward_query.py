@@ -99,3 +99,17 @@ CASES = {
 def test_problems(sql: str, new: str) -> None:
     name, of = new.split(" ", 1)
     assert refused(sql, **{name: of}) == CASES[(sql, new)]
+
+
+def test_a_name_that_is_an_alias_renames_no_column() -> None:
+    found = forward("lower(flight) AS flight, flight AS title", flight="String", title="String")
+    assert found[0].sql == found[1].sql != "`flight`"
+    assert [each.renames for each in found] == [None, None]
+
+
+def test_an_accurate_cast_is_to_the_type_of_the_column() -> None:
+    forward("accurateCastOrDefault(flight, 'UInt16') AS id", id="UInt32")
+    assert refused("accurateCastOrDefault(flight, 'UInt32') AS id", id="UInt16") == [
+        "1:1: column `id`: accurateCastOrDefault to UInt32 lets values through that UInt16 does not have"
+        " (write accurateCastOrDefault(…, 'UInt16'))"
+    ]
