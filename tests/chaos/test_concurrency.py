@@ -165,7 +165,7 @@ def test_penstocks_maintenance_during_a_whole_walk(
 def tidy_up(walk: Walk, kinds: set[str]) -> None:
     maintenance = walk.pipeline.maintenance
     maintenance._due.clear()
-    maintenance.run_once()
+    maintenance.run_round()
     kinds.update(maintenance.counts.done)
 
 

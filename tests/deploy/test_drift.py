@@ -15,7 +15,7 @@ from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.errors import InvalidProject
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
-from penstock.lake.maintenance.rewrite import materialize_columns
+from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.plan.plan import Plan
@@ -163,7 +163,8 @@ def test_a_rollback_of_a_table_is_reported_until_it_is_undone(world: World) -> N
 
 
 def test_materialized_columns_are_no_drift(world: World) -> None:
-    materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), {"code": "upper(code)"}, -1, 2**50)
+    values = ColumnValues({"code": "upper(code)"}, -1, 2**50)
+    materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), values, ["_seq"])
     world.core.warehouse.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
     assert world.found("drift_settled") == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.conftest import Running
+from penstock.deploy.maintenance import maintenance_runner, orphan_cleanup
 from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
 from penstock.lake.maintenance.snapshot_expiry import list_snapshots
@@ -49,7 +50,7 @@ class Tidy(Running):
         """One look, at everything."""
         maintenance = self.pipeline.maintenance
         maintenance._due.clear()
-        maintenance.run_once()
+        maintenance.run_round()
         assert not maintenance.counts.failed, self.core.store.operations.recent(5)
 
     def stream(self, name: str, bodies: Sequence[Sequence[Mapping[str, object]]]) -> None:
@@ -90,6 +91,8 @@ class Tidy(Running):
 def tidy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tidy]:
     patch = pytest.MonkeyPatch()
     patch.setattr(SnapshotExpiry, "safe", 0.0)
+    patch.setattr(orphan_cleanup, "SEEN_SECONDS", 0.0)
+    patch.setattr(maintenance_runner, "TICK_SECONDS", 86_400.0)
     made = Tidy(tmp_path_factory.mktemp("home"))
     yield made
     made.pipeline.close()

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from maintenance.conftest import Tidy
+from penstock.deploy.maintenance import orphan_cleanup
+from penstock.lake.maintenance.snapshot_expiry import list_snapshots
+from penstock.lake.maintenance.squashed_snapshots import SquashLimits
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.state.batches import BatchesTrimmed
+from waiting import wait_until
 
 
 def landing(name: str, *more: str, key: str = "user") -> dict[str, str]:
@@ -144,7 +148,7 @@ def test_raw_rows_go_when_every_table_has_them(tidy: Tidy) -> None:
 
 
 @pytest.mark.slow
-def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy) -> None:
+def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy, monkeypatch: pytest.MonkeyPatch) -> None:
     tidy.deploy(landing("stray"))
     tidy.stream("stray", [rows(0, 10), rows(10, 10)])
     table = tidy.table("stray")
@@ -159,6 +163,10 @@ def test_only_files_that_no_table_refers_to_are_deleted(tidy: Tidy) -> None:
     for file in location.rglob("*"):
         if file != young:
             os.utime(file, (1, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(orphan_cleanup, "SEEN_SECONDS", 3_600.0)
+        tidy.tidy()
+    assert all(stray.exists() for stray in strays), "a clock that jumped makes nothing old"
     tidy.tidy()
     assert [stray.exists() for stray in (*strays, young)] == [False, False, True]
     assert answers(tidy, "stray")[0] == [(20, sum(range(20)), 20)]
@@ -248,3 +256,35 @@ def test_rows_are_merged_as_their_engine_says(tidy: Tidy) -> None:
     tidy.post("summed", [{"k": "k1", "v": 1}])
     assert dict(tidy.ask(asked[2]))["k1"] == dict(before[2])["k1"] + 1  # type: ignore[arg-type]
     assert ("k1", 10_000, 0) in tidy.ask(asked[0])
+
+
+def test_a_view_far_behind_reads_squashed_snapshots(tidy: Tidy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands still while its source is compacted, its snapshots go, and their files with them; then it reads each
+    row once. Meanwhile the metadata stays small, and nothing looks like a change from outside."""
+    monkeypatch.setattr(tidy.pipeline.maintenance._expiry, "squash_limits", SquashLimits(4, 2, 30))
+    tidy.deploy(landing("stuck"))
+    tidy.stream("stuck", [rows(0, 10)])
+    table, target = tidy.table("stuck"), tidy.table("stuck_per_user")
+    registry = tidy.core.warehouse.registry
+    with tidy.core.flows.exclusive([target]):
+        for number in range(1, 13):
+            tidy.keep("stuck", rows(number * 10, 10))
+            wait_until(lambda number=number: registry.snapshots(table).rows == number * 10 + 10, 60)
+            if number % 4 == 0:
+                tidy.tidy()
+        tidy.tidy()
+        squashed = [each for each in list_snapshots(tidy.core.warehouse.lake, table).detached if each.squashes]
+        assert len(squashed) >= 2
+        assert tidy.snapshots_of(table) <= 12
+        assert tidy.files_of(table) <= 8, "compacted all the same"
+        assert tidy.core.warehouse.recorded.differences(table) == ()
+    tidy.restart()
+    tidy.catch_up()
+    assert answers(tidy, "stuck")[0] == [(130, sum(range(130)), 130)]
+    assert sum(row[1] for row in answers(tidy, "stuck")[1]) == 130  # type: ignore[index]
+    tidy.post("stuck", rows(130, 10))
+    tidy.tidy()
+    tidy.tidy()
+    assert not list_snapshots(tidy.core.warehouse.lake, table).branches
+    assert tidy.snapshots_of(table) <= 4
+    assert sum(row[1] for row in answers(tidy, "stuck")[1]) == 140  # type: ignore[index]

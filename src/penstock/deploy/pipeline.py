@@ -19,6 +19,7 @@ from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
 from penstock.deploy.lifecycle.candidate_budget import CandidateBudget
+from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
 from penstock.deploy.lifecycle.deployer import Deployer
 from penstock.deploy.lifecycle.deployment_cleanup import DeploymentCleanup
 from penstock.deploy.lifecycle.drift_watch import DriftWatch, find_drift
@@ -181,6 +182,7 @@ class Pipeline:
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),
             PipelinePart("drift watch", self.drift.start, self.drift.stop),
+            PipelinePart("clones that a crash left", partial(drop_leftover_clones, core)),
             PipelinePart("flows that ended Spark before", partial(move_crashing_flows, core)),
             PipelinePart("scheduler", core.flows.scheduler.start, core.flows.scheduler.stop),
             PipelinePart("worker process", core.flows.worker.start, core.flows.worker.stop),

@@ -8,7 +8,7 @@ table's flows continue from there, so no row is missing or repeated in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
@@ -56,7 +56,8 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
 
 
 def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:
-    return {new: old[before] for before, new in copy.cursors if before in old}
+    """The progress of the old table's flows; the last step of its landing was none of the new table."""
+    return {new: replace(old[before], before=None) for before, new in copy.cursors if before in old}
 
 
 def _copy_position(cursor: Cursor | None, source: Snapshots) -> tuple[int, int]:

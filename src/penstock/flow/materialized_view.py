@@ -28,7 +28,7 @@ from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.read.row_identity import RowName, RowSelection, selected_relation
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag, tag_snapshot
-from penstock.lake.tables.snapshots import Progress, Snapshots
+from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, View, last_seq
 from penstock.model.types import String
@@ -71,8 +71,11 @@ def next_view_step(
     """The next step of a view, of about `most` at most; None if it is up to date. Raises SnapshotExpired."""
     match at.cursor if at is not None else None:
         case TailCursor(snapshot) if snapshot >= 0:
-            if source.has(snapshot):
-                return _tail_step(source, snapshot, most.rows)
+            start = source.unsquashed(snapshot)
+            if source.has(start):
+                return _tail_step(source, start, most.rows)
+            if squashed := source.squashed_after(snapshot):
+                return _squashed_step(source, snapshot, squashed, most.rows)
             return _step_after_expiry(lake, view, at.watermarks if at is not None else {}, source, most)
         case HistoryCursor(snapshot, seq):
             return _history_step(lake, view, source, (snapshot, seq), most)
@@ -232,6 +235,19 @@ def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | N
     return ViewStep(
         AppendedRows(snapshot, upto), Progress(TailCursor(upto), watermarks), _last_seq_of(watermarks), rows
     )
+
+
+def _squashed_step(source: Snapshots, snapshot: int, squashed: Sequence[Snapshot], most_rows: int) -> ViewStep:
+    """A step over squashed snapshots after `snapshot`, as many as have about `most_rows` rows. The cursor is that of
+    the last one, even if what it stands for is still in the line: that may expire while the step runs."""
+    rows, end = squashed[0].added, 1
+    while end < len(squashed) and rows + squashed[end].added <= most_rows:
+        rows += squashed[end].added
+        end += 1
+    upto = squashed[end - 1].id
+    watermarks = _watermarks_at(source, upto)
+    progress = Progress(TailCursor(upto), watermarks)
+    return ViewStep(AppendedRows(snapshot, upto), progress, _last_seq_of(watermarks), rows)
 
 
 def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:

@@ -38,7 +38,7 @@ from penstock.flow.throttle import BackfillThrottle
 from penstock.flow.view_quarantine import ViewQuarantine
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
-from penstock.lake.read.bindings import SnapshotSlice
+from penstock.lake.read.bindings import SnapshotSlice, first_snapshot
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.row_errors import is_row_error
@@ -233,8 +233,9 @@ class Stepper:
         following = next_view_step(self._lake, run, at, source, self._limits.after(failures))
         if following is None:
             return None
-        check_shared(self._lake, work.variants, following)
-        rows = self._run_view_step(work, run, following, failures)
+        with self._registry.pinned(run.trigger.binding.table, first_snapshot(following.part)):
+            check_shared(self._lake, work.variants, following)
+            rows = self._run_view_step(work, run, following, failures)
         return StepResult(rows, following.rows, following.bytes, history=isinstance(following.part, SnapshotSlice))
 
     def _run_view_step(self, work: WorkItem, run: View, step: ViewStep, failures: int) -> int:

@@ -7,7 +7,9 @@ it; after a failed step it is read again, so no step starts from a cursor that i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from pyspark.sql import DataFrame
 
@@ -27,6 +29,28 @@ class TableRegistry:
         self._known: dict[str, Snapshots] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
+        self._pins: dict[str, Counter[int]] = {}
+
+    @contextmanager
+    def pinned(self, table: str, snapshot: int | None) -> Iterator[None]:
+        """Keep a snapshot of a table, and all later ones, from expiring for the block: a step or a rewrite names it."""
+        if snapshot is None:
+            yield
+            return
+        with self._guard:
+            self._pins.setdefault(table, Counter())[snapshot] += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._pins[table] -= Counter([snapshot])
+                if not self._pins[table]:
+                    del self._pins[table]
+
+    def pins(self, table: str) -> frozenset[int]:
+        """The pinned snapshots of a table."""
+        with self._guard:
+            return frozenset(self._pins.get(table, ()))
 
     def lock(self, table: str) -> threading.RLock:
         with self._guard:
@@ -62,7 +86,8 @@ class TableRegistry:
         before = self.snapshots(table)
         progress = {**before.progress, **made}
         try:
-            append_rows(rows, table, progress, _current_id(before))
+            with self.pinned(table, _current_id(before)):
+                append_rows(rows, table, progress, _current_id(before))
         except CommitConflict:
             now = self.refresh(table)
             if now.progress != before.progress:

@@ -124,6 +124,7 @@ class MaintenanceSettings:
     compact_target_bytes: int = 134_217_728
     compact_run_bytes: int = 1_073_741_824
     snapshot_seconds: int = 600
+    max_snapshots: int = 20
     ttl_seconds: int = 3_600
     orphan_interval_seconds: int = 86_400
     orphan_seconds: int = 259_200

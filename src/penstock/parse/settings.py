@@ -228,6 +228,7 @@ _ROOT: SettingChecks = {
         "compact_target_bytes": _check_range(1, _MANY),
         "compact_run_bytes": _check_range(1, _MANY),
         "snapshot_seconds": _check_range(0, _YEARS),
+        "max_snapshots": _check_range(1, 10_000),
         "ttl_seconds": _check_range(1, _YEARS),
         "orphan_interval_seconds": _check_range(1, _YEARS),
         "orphan_seconds": _check_range(3_600, _YEARS),

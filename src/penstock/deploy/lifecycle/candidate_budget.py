@@ -112,7 +112,7 @@ class CandidateBudget(PeriodicTask):
         registry = self._core.warehouse.registry
         source, cursor = registry.snapshots(view.trigger.binding.table), registry.cursor(view.table, view.id)
         read = cursor.snapshot if isinstance(cursor, (TailCursor, HistoryCursor)) else None
-        return len(source.line) - 1 - source.index(read) if read is not None and source.has(read) else 0
+        return source.kept_after(read) if read is not None else 0
 
     def _stalled_seconds(self, candidate: Deployment, flows: tuple[Flow, ...]) -> float:
         registry, now = self._core.warehouse.registry, time.monotonic()

@@ -7,7 +7,9 @@ the row before that one, so every cursor in it, and every cursor that points to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.deploy.runtime.core import Core
@@ -15,6 +17,10 @@ from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
 from penstock.model.manifest import Manifest
 from penstock.model.manifest_updates import map_bindings
+
+_CLONE_NAME = re.compile(r"[^/]*__d[0-9]{1,19}f[0-9]{1,19}")
+"""The names that `split_tables` gives."""
+log = logging.getLogger("penstock.deploy")
 
 
 def split_tables(core: Core, id: int, table: str) -> None:
@@ -30,6 +36,33 @@ def split_tables(core: Core, id: int, table: str) -> None:
             core.warehouse.registry.forget(each)
         core.store.deployments.revise(id, lambda manifest: rename_tables(manifest, names))
         core.board.refresh()
+
+
+def drop_leftover_clones(core: Core) -> None:
+    """Drop the clones that a crash left: made for a split, and named by no deployment because it was not recorded.
+    Run before any flow of this server does."""
+    there = physical_tables.list_tables(core.warehouse.lake)
+    clones = [table for table in there if _CLONE_NAME.fullmatch(table)]
+    if not clones:
+        return
+    named = {table.id for each in core.store.deployments.unswept() for table in each.manifest.tables}
+    for table in clones:
+        if table not in named and core.warehouse.recorded.is_own(table) and _is_clone(core.warehouse, table, there):
+            log.info("dropping table %s, which a split that was not completed left", table)
+            physical_tables.drop_table(core.warehouse.lake, table)
+            core.warehouse.recorded.record_dropped(table)
+            core.warehouse.registry.forget(table)
+
+
+def _is_clone(warehouse: Warehouse, table: str, others: Iterable[str]) -> bool:
+    """Whether the table has the identity of another one: a clone keeps that of its original."""
+    found = physical_tables.load_table(warehouse.lake, table)
+    if found is None:
+        return False
+    if "penstock.clone-of" in found.properties:
+        return True
+    originals = (physical_tables.load_table(warehouse.lake, each) for each in others if each != table)
+    return any(each is not None and each.metadata.table_uuid == found.metadata.table_uuid for each in originals)
 
 
 def rename_tables(manifest: Manifest, names: Mapping[str, str]) -> Manifest:

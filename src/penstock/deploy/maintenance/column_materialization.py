@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.crash_points import crash_point
+from penstock.deploy.maintenance.maintenance_share import MaintenanceShare, waiting_tables
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.state_store import StateStore
-from penstock.flow.lag import find_lags
-from penstock.lake.maintenance.rewrite import materialize_columns
+from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns, sort_expressions
 from penstock.lake.read.bindings import accepted_conditions
 from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.tables.java_table import RewriteConflict
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
 from penstock.model.manifest_updates import mark_materialized
 from penstock.sql.analysis.expression_facts import expression_facts
@@ -28,8 +30,6 @@ from penstock.sql.stored_types import spark_type
 
 PAUSE = 5.0
 """Seconds between two searches for columns to materialize."""
-MOST_LAG = 100
-"""Batches by which a flow of live may lag while columns are materialized."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -51,6 +51,7 @@ class ColumnMaterializer:
     def __init__(self, core: Core, most: SliceLimits):
         self._core = core
         self._most = most
+        self._share = MaintenanceShare(partial(_waiting_tables, core))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="materializer", daemon=True)
 
@@ -67,40 +68,60 @@ class ColumnMaterializer:
         while not self._stop.wait(rest):
             started = time.monotonic()
             try:
-                busy = materialize_next(self._core, self._most)
+                busy = materialize_next(self._core, self._most, self._share.allows)
             except Exception:  # tried again later; nothing depends on it
                 log.exception("columns could not be materialized")
                 busy = False
+            self._share.ran(time.monotonic() - started)
             rest = max(time.monotonic() - started, 0.2) if busy else PAUSE
 
 
-def materialize_next(core: Core, most: SliceLimits) -> bool:
-    """Materialize one slice of one table of live, unless rows or a backfill wait. Returns whether it did."""
+def materialize_next(core: Core, most: SliceLimits, may: Callable[[str], bool] = lambda table: True) -> bool:
+    """Materialize one slice of one table of live on which work may begin. Returns whether it did."""
     live = core.board.live()
-    if live is None or any(each.state == "backfilling" for each in core.board.running.deployments):
+    if live is None:
         return False
-    found = next(bridged_columns(live.manifest), None)
-    late = find_lags(core.warehouse.registry, live.manifest, core.flows.arrivals.heads)
-    if found is None or any(each.head - each.at > MOST_LAG for each in late):
+    found = next((each for each in bridged_columns(live.manifest) if may(each.table)), None)
+    if found is None:
         return False
     core.warehouse.recorded.verify([found.table])
     current = core.warehouse.registry.refresh(found.table).current
     if current is None:
         _record_materialized(core.store, core.board, found, found.upto)
         return True
-    piece = next_slice(core.warehouse.lake, found.table, current.id, found.after, most)
-    upto = found.upto if piece.last else min(piece.upto, found.upto)
-    materialize_columns(
-        core.warehouse.lake,
-        found.table,
-        {each.physical: _stored_value(each, found.seen) for each in found.columns},
-        found.after,
-        upto,
-    )
+    with core.warehouse.registry.pinned(found.table, current.id):
+        upto = _materialize_slice(core, live.manifest, found, current.id, most)
+    if upto is None:
+        return False
     crash_point("settle.committed")
     core.warehouse.registry.refresh(found.table)
     _record_materialized(core.store, core.board, found, upto)
     return True
+
+
+def _waiting_tables(core: Core) -> frozenset[str]:
+    """The tables of live that give way: those whose rows wait, and all of them while a deployment fills its tables."""
+    live = core.board.live()
+    if live is not None and any(each.state == "backfilling" for each in core.board.running.deployments):
+        return frozenset(table.id for table in live.manifest.tables)
+    return waiting_tables(core)
+
+
+def _materialize_slice(
+    core: Core, manifest: Manifest, found: BridgedColumns, snapshot: int, most: SliceLimits
+) -> int | None:
+    """Materialize the next slice. Returns up to which `_seq`; None if other maintenance came first."""
+    piece = next_slice(core.warehouse.lake, found.table, snapshot, found.after, most)
+    upto = found.upto if piece.last else min(piece.upto, found.upto)
+    values = ColumnValues({each.physical: _stored_value(each, found.seen) for each in found.columns}, found.after, upto)
+    table = manifest.table(found.table)
+    try:
+        materialize_columns(
+            core.warehouse.lake, found.table, values, sort_expressions(table.sort if table is not None else ())
+        )
+    except RewriteConflict:
+        return None  # a compaction came first: the next look takes its files
+    return upto
 
 
 def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:

@@ -27,6 +27,7 @@ from penstock.lake.maintenance.shared_files import set_properties
 from penstock.lake.read.bindings import bound_column_value
 from penstock.lake.read.engine_merge import compacted_relation
 from penstock.lake.spark.cancellation import time_limit
+from penstock.lake.tables.snapshots import Snapshots
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import REJECTS, SEQ, Binding
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
@@ -42,15 +43,43 @@ MERGED = "penstock.merged"
 """The table property with the rule by which rows were merged, for people to read."""
 
 
-def compact_table(core: Core, on: MaintainedTable) -> bool:
+class CompactionResults:
+    """Remembers the tables that had nothing to compact, since to look at all files of a table costs a Spark job."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+
+    def is_worth(self, table: str, now: Snapshots, settings: MaintenanceSettings) -> bool:
+        """Whether enough files came since the last look that found nothing."""
+        then = self._files.get(table)
+        enough = now.files >= settings.compact_files
+        return enough and (then is None or not 0 <= now.files - then < max(settings.compact_files // 4, 1))
+
+    def found_nothing(self, table: str, now: Snapshots) -> None:
+        self._files[table] = now.files
+
+    def forget(self, table: str) -> None:
+        self._files.pop(table, None)
+
+
+def compact_table(core: Core, on: MaintainedTable, looks: CompactionResults) -> bool:
     """Rewrite some of the table's small files. Returns whether it did."""
     settings, table = core.settings.maintenance, on.table.id
     now = core.warehouse.registry.snapshots(table)
-    if now.current is None or now.files < settings.compact_files:
+    if now.current is None or not looks.is_worth(table, now, settings):
         return False
-    found = tuple(compaction_runs(list_data_files(core.warehouse.lake, table, now.current.id), file_tiers(settings)))
-    if not found:
-        return False
+    with core.warehouse.registry.pinned(table, now.current.id):
+        files = list_data_files(core.warehouse.lake, table, now.current.id)
+        found = tuple(compaction_runs(files, file_tiers(settings)))
+        if found:
+            looks.forget(table)
+            return _compact_runs(core, on, now.current.id, found)
+    looks.found_nothing(table, now)
+    return False
+
+
+def _compact_runs(core: Core, on: MaintainedTable, snapshot: int, found: Sequence[Sequence[DataFile]]) -> bool:
+    settings, table = core.settings.maintenance, on.table.id
     left, end = settings.compact_run_bytes, time.monotonic() + TURN
     seconds = float(core.settings.flow.max_step_seconds)
     with log_operation(core.store, "compaction", on) as done:
@@ -59,7 +88,7 @@ def compact_table(core: Core, on: MaintainedTable) -> bool:
             if done and (left < 0 or time.monotonic() > end):
                 break
             with time_limit(core.warehouse.lake.bulk, seconds):
-                done.append(_rewrite_files(core.store, core.warehouse, on, now.current.id, files))
+                done.append(_rewrite_files(core.store, core.warehouse, on, snapshot, files))
             core.warehouse.registry.refresh(table)
     return True
 

@@ -15,27 +15,31 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from penstock.deploy.maintenance.compaction import compact_table
+from penstock.deploy.maintenance.compaction import CompactionResults, compact_table
 from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_keys, trim_logs
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
-from penstock.deploy.maintenance.orphan_cleanup import clean_orphans
+from penstock.deploy.maintenance.maintenance_share import MaintenanceShare, waiting_tables
+from penstock.deploy.maintenance.orphan_cleanup import SEEN_SECONDS, OrphanCleanup
 from penstock.deploy.maintenance.retention import NOT_ENDED, RetainedData, find_retained_data
 from penstock.deploy.maintenance.row_ttl import delete_expired, expiry_condition
 from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
-from penstock.flow.lag import find_lags
 from penstock.lake.maintenance.shared_files import read_table_files, restorable_properties, set_properties
 from penstock.lake.tables.java_table import RewriteConflict
-from penstock.lake.tables.physical_tables import list_tables
+from penstock.lake.tables.physical_tables import SEQ_METRICS, list_tables
 from penstock.state.batches import BatchLog
 
-MOST_LAG = 100
-"""Batches by which a flow of live may lag while maintenance runs."""
+TICK_SECONDS = 5.0
+"""Seconds between two looks at tables with many snapshots."""
 RETENTION_REUSE_SECONDS = 5.0
 """Seconds for which the result of `find_retained_data` is reused; shorter than any snapshot is kept."""
 LONGEST = 3600.0
 """The longest wait, in seconds, before a task that keeps failing is tried again."""
+WIDE = 90
+"""Columns from which on a table may be one of which Iceberg does not keep metrics of each column."""
+GIVING_WAY = frozenset({"compaction", "ttl", "orphans"})
+"""The tasks that give way to live. The others are short, and without them every step becomes slower."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -43,11 +47,18 @@ class Maintenance(PeriodicTask):
     """Runs every kind of maintenance at a fixed interval. `counts` is for metrics."""
 
     def __init__(self, core: Core, batches: BatchLog, inbox: Path):
-        super().__init__("maintenance", float(core.settings.maintenance.interval_seconds))
+        self._interval = float(core.settings.maintenance.interval_seconds)
+        super().__init__("maintenance", min(TICK_SECONDS, self._interval))
         self._core = core
         self._batches = batches
         self._inbox = inbox
         self._expiry = SnapshotExpiry(core)
+        self._share = MaintenanceShare(partial(waiting_tables, core))
+        self._compacted = CompactionResults()
+        self._orphans = OrphanCleanup(core)
+        self._tables: tuple[MaintainedTable, ...] = ()
+        self._round_at = time.monotonic() + self._interval
+        self._tick_at = 0.0
         self._due: dict[tuple[str, str], float] = {}
         self._failures: dict[tuple[str, str], int] = {}
         self._known: tuple[float, RetainedData | None] = (0.0, None)
@@ -62,21 +73,50 @@ class Maintenance(PeriodicTask):
         with self._turn:
             yield
 
-    def run_once(self) -> None:
-        """Run the tasks that are due, one after the other, unless rows of live wait."""
-        if not self._entered:
-            self._core.flows.stepper.join_pool("background")
-            self._entered = True
+    def run_round(self) -> None:
+        """Look at all tables: run the tasks that are due, one after the other."""
+        self._join_pool()
         self._known = (0.0, None)
         settings = self._core.settings.maintenance
-        for on in maintained_tables(self._core.store, self._core.warehouse):
-            self._run_if_due("compaction", on, 0.0, partial(compact_table, self._core, on))
+        self._tables = maintained_tables(self._core.store, self._core.warehouse)
+        self._expiry.forget_except(frozenset(on.table.id for on in self._tables))
+        for on in self._tables:
+            self._run_if_due("compaction", on, 0.0, partial(compact_table, self._core, on, self._compacted))
             if expiry_condition(on) is not None:
                 self._run_if_due("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
             self._run_if_due("expiry", on, 0.0, partial(self._expire, on))
+            if len(on.table.fields) >= WIDE:
+                self._run_if_due("metrics", on, LONGEST, partial(_keep_seq_metrics, self._core, on))
+            self._expire_where_due()
         self._run_if_due("sharing", None, 60.0, self._allow_shared_deletes)
         self._run_if_due("trim", None, 60.0, self._trim_logs)
-        self._run_if_due("orphans", None, settings.orphan_interval_seconds, partial(clean_orphans, self._core))
+        self._run_if_due("orphans", None, settings.orphan_interval_seconds, self._orphans.run)
+        if self._orphans.has_seen:  # sure of them only at the second look
+            self._due["orphans", ""] = min(self._due["orphans", ""], time.monotonic() + SEEN_SECONDS)
+
+    def run_once(self) -> None:
+        """Expire snapshots of the tables that have many, and make a round over all tables if it is time for one."""
+        self._join_pool()
+        self._expire_where_due()
+        if time.monotonic() >= self._round_at:
+            try:
+                self.run_round()
+            finally:
+                self._round_at = time.monotonic() + self._interval
+
+    def _join_pool(self) -> None:
+        if not self._entered:
+            self._core.flows.stepper.join_pool("background")
+            self._entered = True
+
+    def _expire_where_due(self) -> None:
+        """Between other tasks: a busy table makes more snapshots in a round than its metadata should have."""
+        if time.monotonic() < self._tick_at:
+            return
+        for on in self._tables:
+            if self._expiry.is_due(on.table.id):
+                self._run_if_due("expiry", on, 0.0, partial(self._expire, on))
+        self._tick_at = time.monotonic() + TICK_SECONDS
 
     def _delete_expired(self, on: MaintainedTable) -> bool:
         return delete_expired(self._core, on, self._recent_retained_data())
@@ -101,7 +141,9 @@ class Maintenance(PeriodicTask):
     def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run a task if it is due. A task that fails is due again later, the wait doubling each time."""
         key, now = (kind, on.table.id if on is not None else ""), time.monotonic()
-        if now < self._due.get(key, 0.0) or self._stop.is_set() or self._live_waits():
+        if now < self._due.get(key, 0.0) or self._stop.is_set():
+            return
+        if kind in GIVING_WAY and not self._share.allows(on.table.id if on is not None else None):
             return
         if not self._turn.acquire(blocking=False):
             return  # held: the next run tries again
@@ -115,17 +157,14 @@ class Maintenance(PeriodicTask):
             self._failures[key] = failures = self._failures.get(key, 0) + 1
             self.counts.failed[kind] = self.counts.failed.get(kind, 0) + 1
             self.counts.failing[key] = str(error)[:500]
-            wait = min(self._seconds * 2.0**failures, LONGEST)
+            wait = min(self._interval * 2.0**failures, LONGEST)
             self._due[key] = time.monotonic() + wait
             trace = None if isinstance(error, RewriteConflict) else error
             log.warning("%s of %s failed: %s; again in %d s", kind, key[1] or "all", error, wait, exc_info=trace)
         finally:
             self._turn.release()
-
-    def _live_waits(self) -> bool:
-        core, live = self._core, self._core.board.live()
-        late = find_lags(core.warehouse.registry, live.manifest, core.flows.arrivals.heads) if live is not None else ()
-        return any(each.head - each.at > MOST_LAG for each in late)
+            if kind in GIVING_WAY:
+                self._share.ran(time.monotonic() - now)
 
     def _allow_shared_deletes(self) -> bool:
         """Allow tables to delete their own files again once the clone that shared these files is dropped."""
@@ -160,3 +199,9 @@ class Maintenance(PeriodicTask):
         batches = trim_inbox(self._core, self._batches, self._inbox, self._recent_retained_data())
         keys = trim_keys(self._core.settings, self._core.store, self._batches.keys)
         return bool(batches + keys + trim_logs(self._core.settings, self._core.store))
+
+
+def _keep_seq_metrics(core: Core, on: MaintainedTable) -> bool:
+    """Let Iceberg keep metrics of `_seq` in a table that was made before all tables asked for them."""
+    set_properties(core.warehouse.lake, on.table.id, SEQ_METRICS)
+    return False

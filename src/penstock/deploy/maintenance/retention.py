@@ -121,8 +121,12 @@ def _add_everything(manifest: Manifest, copy: Copy, found: RetainedData) -> None
 
 def _add_landing(registry: TableRegistry, landing: Landing, found: RetainedData) -> None:
     """After a crash the batches of the last step are read again for the quarantine: those after the last batch of the
-    step before it, which the snapshot of that step records."""
+    step before it. Each step records it; for steps of an earlier release, the snapshot of that step does."""
     now = registry.snapshots(landing.table)
+    latest = now.progress.get(landing.id)
+    if latest is not None and latest.before is not None:
+        found.keep_after_batch(landing.stream, latest.before)
+        return
     at = _landed_snapshots(now, landing.id)
     if not at:
         found.keep_after_batch(landing.stream, 0)

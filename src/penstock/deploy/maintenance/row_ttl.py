@@ -21,6 +21,7 @@ from penstock.lake.read.bindings import unexpired_condition
 from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
+from penstock.lake.tables.snapshots import sequence_read
 
 SHARE = 4
 """A file is rewritten once at least one of SHARE rows has expired."""
@@ -57,7 +58,7 @@ def delete_expired(core: Core, on: MaintainedTable, retained: RetainedData) -> b
     def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
         return f"{select_all_rows(view, columns)} WHERE NOT ({expired})"
 
-    with log_operation(core.store, "ttl", on) as done:
+    with log_operation(core.store, "ttl", on) as done, core.warehouse.registry.pinned(table, now.current.id):
         set_properties(core.warehouse.lake, table, {ROWS_DELETED: "true"})
         if whole:
             done.append(drop_files(core.warehouse.lake, table, now.current.id, whole))
@@ -87,7 +88,7 @@ def files_read_by_all(
         return ()
     readers = retained.read_snapshots.get(table, set())
     found = physical_tables.load_table(warehouse.lake, table)
-    known = {each.snapshot_id: each.sequence_number or 0 for each in found.metadata.snapshots} if found else {}
+    known = {each.snapshot_id: sequence_read(each) for each in found.metadata.snapshots} if found else {}
     if not readers <= known.keys():
         return ()
     upto = min((known[id] for id in readers), default=2**63)

@@ -1,54 +1,163 @@
-"""Expire snapshots that no flow, history, reader or tag needs.
+"""Expire snapshots that no flow, history, reader or tag needs, and later delete the files that only they had.
 
-In: a table, and what all flows still need. Out: fewer snapshots; files that only they referred to are deleted.
-Invariant: from the oldest snapshot that a flow has read up to, all stay; no snapshot goes that a running query or step
-may have begun to read.
+In: a table, and what all flows still need. Out: fewer snapshots; fewer files. Invariant: what a flow has not read yet
+stays, as snapshots of the line or as squashed ones; a file goes only when no query or step can have begun to read it
+before its snapshot went. Snapshots go early, because every commit rewrites the metadata of all; files go late.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
+from dataclasses import dataclass
 
-from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
+from penstock.deploy.maintenance.maintained_tables import MaintainedTable
 from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
-from penstock.lake.maintenance.rewrite import RewriteResult
-from penstock.lake.maintenance.snapshot_expiry import expirable_snapshots, expire_snapshots, list_snapshots
+from penstock.lake.maintenance.snapshot_expiry import (
+    ExpiryLimits,
+    RequiredSnapshots,
+    SnapshotHistory,
+    delete_removed_files,
+    expirable_snapshots,
+    expire_snapshots,
+    list_snapshots,
+    unneeded_branches,
+)
+from penstock.lake.maintenance.squashed_snapshots import SquashLimits, next_squash, squash_snapshots
+from penstock.state.operations import Operation
+
+PLANNED_WITHIN = 15.0
+"""Seconds after which every query or step that found a snapshot as the newest one has read its list of files."""
+MOST_SNAPSHOTS = 500
+"""The most snapshots that one turn expires."""
+MOST_SQUASHES = 10
+"""The most squashed snapshots that one turn makes."""
+MOST_FILES = 2_000
+"""The most files that are deleted while a table is locked."""
+LOG_SECONDS = 600.0
+"""Seconds between two entries of the operations log for one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFiles:
+    """Files that no snapshot refers to any more."""
+
+    removed: float
+    """When their snapshots were removed, by the monotonic clock."""
+    paths: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class TableExpiry:
+    """What is known of one table."""
+
+    followed: dict[int, float]
+    """Since when each snapshot has had a successor, by the monotonic clock."""
+    removed: deque[RemovedFiles]
+    """Files to delete, those that were removed first in front."""
+    files: int = 0
+    """Files deleted since the last entry of the operations log."""
+    logged: float = float("-inf")
 
 
 class SnapshotExpiry:
-    """Expires snapshots once they are superseded for long enough. Remembers since when each snapshot has had a
-    successor, by the monotonic clock, because a reader that began before may still read it."""
+    """Expires snapshots soon after they are superseded, and deletes files later: a query that began before may still
+    read them. What is not deleted when the server ends is found as orphan files."""
 
     def __init__(self, core: Core):
         self._core = core
-        self._followed: dict[str, dict[int, float]] = {}
+        self._tables: dict[str, TableExpiry] = {}
+        self._guard = threading.Lock()
+        self.squash_limits = SquashLimits()
 
     @property
     def safe(self) -> float:
-        """Seconds after which every query or step that reads a snapshot has ended."""
+        """Seconds after which every query or step that reads a snapshot has ended; copies take as long as they like."""
         settings = self._core.settings
         return float(max(settings.server.max_query_seconds, settings.flow.max_step_seconds)) + 5.0
 
-    def run(self, on: MaintainedTable, retained: RetainedData) -> bool:
-        """Expire the snapshots of a table that are not needed. Returns whether there were any."""
-        core, table = self._core, on.table.id
-        if table in retained.whole_tables or any(table in theirs for theirs in core.flows.worker.tables.values()):
-            return False
-        found = list_snapshots(core.warehouse.lake, table)
-        known = self._superseded_since(table, [each.id for each in (*found.line[:-1], *found.detached)])
-        late = time.monotonic() - self.safe
-        before = time.time() - core.settings.maintenance.snapshot_seconds
-        ids = [id for id in expirable_snapshots(found, retained.needed_snapshots(table), before) if known[id] <= late]
-        if not ids:
-            return False
-        with core.flows.exclusive([table]), log_operation(core.store, "expiry", on) as done:
-            if expire_snapshots(core.warehouse.lake, table, ids):
-                done.append(RewriteResult(0, 0, 0, 0, 0, 0))
-            core.warehouse.registry.refresh(table)
-        return bool(done)
+    def is_due(self, table: str) -> bool:
+        """Whether a table has many more snapshots than stay, as far as is known without reading anything."""
+        return len(self._core.warehouse.registry.snapshots(table).line) > self._most * 3 // 2
 
-    def _superseded_since(self, table: str, followed: list[int]) -> dict[int, float]:
-        before, now = self._followed.get(table, {}), time.monotonic()
-        self._followed[table] = {id: before.get(id, now) for id in followed}
-        return self._followed[table]
+    def run(self, on: MaintainedTable, retained: RetainedData) -> bool:
+        """Expire some snapshots of a table that are not needed, and delete files of earlier ones. Returns whether there
+        were any."""
+        with self._guard:
+            known = self._tables.setdefault(on.table.id, TableExpiry({}, deque()))
+            expired = on.table.id not in retained.whole_tables and self._expire(on.table.id, known, retained)
+            deleted = self._delete_files(on, known)
+            return expired or deleted
+
+    def forget_except(self, tables: frozenset[str]) -> None:
+        """Forget tables that are gone; their files went with them, or are found as orphan files."""
+        with self._guard:
+            self._tables = {table: known for table, known in self._tables.items() if table in tables}
+
+    @property
+    def _most(self) -> int:
+        return self._core.settings.maintenance.max_snapshots
+
+    def _expire(self, table: str, known: TableExpiry, retained: RetainedData) -> bool:
+        lake, registry = self._core.warehouse.lake, self._core.warehouse.registry
+        found = list_snapshots(lake, table)
+        needed = RequiredSnapshots(frozenset(retained.needed_snapshots(table)), registry.pins(table))
+        self._squash(table, found, needed)
+        ids, branches = self._expirable(found, needed, known), unneeded_branches(found, needed)
+        if not ids and not branches:
+            return False
+        files = expire_snapshots(lake, table, ids[:MOST_SNAPSHOTS], branches)
+        if files:
+            known.removed.append(RemovedFiles(time.monotonic(), files))
+        registry.refresh(table)
+        return files is not None
+
+    def _squash(self, table: str, found: SnapshotHistory, needed: RequiredSnapshots) -> None:
+        """Make squashed snapshots for flows that are far behind. The line goes at a later turn, when no step can have
+        begun to read it without knowing them."""
+        for _ in range(MOST_SQUASHES):
+            squash = next_squash(found, needed, self.squash_limits)
+            if squash is None:
+                return
+            squash_snapshots(self._core.warehouse.lake, table, squash)
+            self._core.warehouse.registry.refresh(table)
+            found = list_snapshots(self._core.warehouse.lake, table)
+
+    def _expirable(self, found: SnapshotHistory, needed: RequiredSnapshots, known: TableExpiry) -> tuple[int, ...]:
+        now = time.monotonic()
+        followed = [each.id for each in (*found.line[:-1], *found.detached)]
+        known.followed = {id: known.followed.get(id, now) for id in followed}
+        limits = ExpiryLimits(time.time() - self._core.settings.maintenance.snapshot_seconds, self._most)
+        late = now - min(self.safe, PLANNED_WITHIN)
+        return tuple(id for id in expirable_snapshots(found, needed, limits) if known.followed[id] <= late)
+
+    def _delete_files(self, on: MaintainedTable, known: TableExpiry) -> bool:
+        """Delete files that nobody can read any more, some at a time while no step runs and nobody clones the table."""
+        core, table = self._core, on.table.id
+        if any(table in filled for filled in core.flows.worker.tables.values()):
+            return False  # the worker process would have to stop for it
+        waits = max(self.safe, float(core.settings.maintenance.snapshot_seconds))
+        oldest = core.board.readers.oldest
+        deleted = 0
+        while known.removed and deleted < MOST_FILES:
+            first = known.removed[0]
+            if time.monotonic() < first.removed + waits or (oldest is not None and oldest <= first.removed):
+                break
+            now, rest = first.paths[:MOST_FILES], first.paths[MOST_FILES:]
+            with core.flows.exclusive([table]):
+                delete_removed_files(core.warehouse.lake, table, now)
+            known.removed.popleft()
+            if rest:
+                known.removed.appendleft(RemovedFiles(first.removed, rest))
+            deleted += len(now)
+        known.files += deleted
+        self._log(on, known)
+        return deleted > 0
+
+    def _log(self, on: MaintainedTable, known: TableExpiry) -> None:
+        if known.files and time.monotonic() - known.logged >= LOG_SECONDS:
+            entry = Operation("expiry", on.table.id, on.deployment, read_rows=known.files)
+            self._core.store.operations.log(entry)
+            known.files, known.logged = 0, time.monotonic()

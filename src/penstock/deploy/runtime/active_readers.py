@@ -7,6 +7,7 @@ began to read stay until it has ended, whatever is promoted or retired meanwhile
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ class ActiveReaders:
     def __init__(self, idle: Callable[[int], None]):
         self._idle = idle
         self._counts: Counter[int] = Counter()
+        self._began: dict[object, float] = {}
         self._guard = threading.Lock()
 
     @property
@@ -27,16 +29,25 @@ class ActiveReaders:
         with self._guard:
             return frozenset(id for id, count in self._counts.items() if count)
 
+    @property
+    def oldest(self) -> float | None:
+        """When the query that has run for longest began, by the monotonic clock; None if none runs."""
+        with self._guard:
+            return min(self._began.values(), default=None)
+
     @contextmanager
     def reading(self, deployment: int) -> Iterator[None]:
         """Count a query of the deployment for the block: from before its tables are looked up until its last row is
         read."""
+        query = object()
         with self._guard:
             self._counts[deployment] += 1
+            self._began[query] = time.monotonic()
         try:
             yield
         finally:
             with self._guard:
+                del self._began[query]
                 self._counts[deployment] -= 1
                 over = not self._counts[deployment]
                 if over:

@@ -120,7 +120,7 @@ def land_batches(lake: Lake, registry: TableRegistry, target: LandingTable, raw:
     rejected = lake.spark.sparkContext.accumulator(0)
     upto, tasks = raw.upto, split_into_tasks(raw)
     rows = landing_rows(lake, target, tasks, rejected)
-    at = Progress(BatchCursor(upto), {target.stream: upto})
+    at = Progress(BatchCursor(upto), {target.stream: upto}, raw.batches[0].number - 1)
     added = registry.commit(rows, target.table, {target.flow: at})
     crash_point("landing.committed")
     quarantined = 0
@@ -158,6 +158,7 @@ def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[
 def step_without_quarantine_commit(registry: TableRegistry, target: LandingTable) -> tuple[int, int] | None:
     """The batches (after, upto] of the table's last landing step that no quarantine commit covers;
     None if every step is covered."""
+    last = registry.progress(target.table, target.flow)
     numbers = [
         at.cursor.number
         for snapshot in registry.snapshots(target.table).line
@@ -166,7 +167,8 @@ def step_without_quarantine_commit(registry: TableRegistry, target: LandingTable
     if not numbers:
         return None
     upto = numbers[-1]
-    earlier = max((number for number in numbers if number < upto), default=0)
+    recorded = last.before if last is not None else None
+    earlier = recorded if recorded is not None else max((number for number in numbers if number < upto), default=0)
     kept = registry.cursor(target.quarantine, target.quarantine_flow)
     after = max(earlier, kept.number if isinstance(kept, BatchCursor) else 0)
     return (after, upto) if after < upto else None

@@ -13,7 +13,7 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.snapshots import Snapshot as IcebergSnapshot
 
 from penstock.lake.spark.names import MADE_BY
-from penstock.lake.tables.snapshots import CURSOR, FLOWS
+from penstock.lake.tables.snapshots import CURSOR, FLOWS, SQUASHES
 from penstock.state.made_tables import MadeColumn
 
 _CHANGES = {Operation.APPEND: "appended", Operation.DELETE: "deleted", Operation.OVERWRITE: "replaced"}
@@ -36,6 +36,8 @@ class ObservedSnapshot:
     """How many rows it added."""
     removed: int
     """How many rows it removed."""
+    squashed: bool = False
+    """Whether it only repeats, beside the line, what other snapshots appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def observe_table(found: IcebergTable) -> ObservedTable:
         mark, at = marks[at]
         line.append(mark)
     columns = tuple(MadeColumn(field.name, str(field.field_type), field.field_id) for field in found.schema().fields)
-    ours = (mark for mark, _ in marks.values() if mark.ours)
+    ours = (mark for mark, _ in marks.values() if mark.ours and not mark.squashed)
     newest = max(ours, key=lambda mark: mark.sequence, default=None)
     return ObservedTable(str(metadata.table_uuid), columns, tuple(reversed(line)), newest)
 
@@ -83,4 +85,5 @@ def _observe_snapshot(snapshot: IcebergSnapshot) -> ObservedSnapshot:
         change=_CHANGES.get(operation),
         added=int(properties.get("added-records", 0)),
         removed=int(properties.get("deleted-records", 0)),
+        squashed=SQUASHES in properties,
     )

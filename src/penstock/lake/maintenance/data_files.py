@@ -12,8 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from pyspark.sql import Row
+
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
+from penstock.lake.tables.seq_ranges import NO_SEQ, SeqRange, read_seq_ranges
 from penstock.model.manifest import SEQ
 
 
@@ -62,10 +65,21 @@ def list_data_files(lake: Lake, table: str, snapshot: int) -> tuple[DataFile, ..
         "data_file.record_count",
         "data_file.file_size_in_bytes",
         "sequence_number",
-        f"coalesce(readable_metrics.{SEQ}.lower_bound, -1)",
-        f"coalesce(readable_metrics.{SEQ}.upper_bound, -1)",
+        f"readable_metrics.{SEQ}.lower_bound",
+        f"readable_metrics.{SEQ}.upper_bound",
+        f"readable_metrics.{SEQ}.null_value_count",
     ).collect()
-    return tuple(sorted((DataFile(*row) for row in rows), key=_sort_key))
+    # Without a count of nulls Iceberg kept no metrics of the column: only the rows know.
+    unknown = {path for path, *_, high, nulls in rows if high is None and nulls is None}
+    ranges = read_seq_ranges(lake, table, snapshot, unknown)
+    found = (_describe_file(row, ranges.get(row[0], NO_SEQ)) for row in rows)
+    return tuple(sorted(found, key=_sort_key))
+
+
+def _describe_file(row: Row, read: SeqRange) -> DataFile:
+    path, spec, partition, rows, size, sequence, low, high, _ = row
+    bounds = read if low is None or high is None else SeqRange(low, high)
+    return DataFile(path, spec, partition, rows, size, sequence, bounds.low, bounds.high)
 
 
 def compaction_runs(files: Iterable[DataFile], tiers: CompactionLimits) -> Iterator[tuple[DataFile, ...]]:

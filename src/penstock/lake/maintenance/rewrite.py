@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -20,8 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from penstock.crash_points import crash_point
-from penstock.lake.maintenance.data_files import DataFile
-from penstock.lake.spark.names import qualified_table
+from penstock.lake.maintenance.data_files import DataFile, list_data_files
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.java_table import JavaTable, RewriteConflict, java_list
 from penstock.model.manifest import SEQ, Transform
@@ -190,10 +190,39 @@ def _commit_rewrite(
     )
 
 
-def materialize_columns(lake: Lake, table: str, values: Mapping[str, str], after: int, upto: int) -> None:
-    """Write into the rows with after < `_seq` <= `upto` the value of each column's expression (Spark SQL over the
-    table's physical columns). Doing it again changes nothing."""
-    sets = ", ".join(f"{quote_identifier(column)} = {expression}" for column, expression in sorted(values.items()))
-    crash_point("lake.before")
-    lake.bulk.sql(f"UPDATE {qualified_table(table)} SET {sets} WHERE {SEQ} > {after} AND {SEQ} <= {upto}")
-    crash_point("lake.after")
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Values to store in the rows with after < `_seq` <= upto."""
+
+    expressions: Mapping[str, str]
+    """By physical column, Spark SQL over the table's physical columns."""
+    after: int
+    upto: int
+
+
+def materialize_columns(lake: Lake, table: str, values: ColumnValues, order: Sequence[str]) -> RewriteResult | None:
+    """Write the values into the files that have such rows, sorted by `order`. Doing it again changes nothing. Returns
+    None if there are no such rows. Raises RewriteConflict.
+
+    This is no UPDATE statement: its commit would not carry the flows' progress, and once the snapshots before it have
+    expired the table would have lost it."""
+    current = JavaTable(lake, table).table.currentSnapshot()
+    if current is None:
+        return None
+    snapshot = int(current.snapshotId())
+    inside = [
+        file for file in list_data_files(lake, table, snapshot) if file.high > values.after and file.low <= values.upto
+    ]
+    return rewrite_files(lake, table, snapshot, inside, partial(_stored_values, values), order) if inside else None
+
+
+def _stored_values(values: ColumnValues, view: str, columns: Sequence[tuple[str, str]]) -> str:
+    """Spark SQL for the rows of `view` with the values in their columns."""
+    rows = f"{SEQ} > {values.after} AND {SEQ} <= {values.upto}"
+
+    def stored(name: str, type_: str) -> str:
+        now = quote_identifier(name)
+        new = values.expressions.get(name)
+        return now if new is None else f"CAST(CASE WHEN {rows} THEN {new} ELSE {now} END AS {type_}) AS {now}"
+
+    return f"SELECT {', '.join(stored(*each) for each in columns)} FROM {quote_identifier(view)}"

@@ -46,6 +46,19 @@ class AppendedRows:
 TablePart: TypeAlias = Union[CurrentRows, SnapshotSlice, AppendedRows]
 
 
+def first_snapshot(part: TablePart) -> int | None:
+    """The oldest snapshot that reading a part of a table names; None if it names none."""
+    match part:
+        case SnapshotSlice(snapshot):
+            return snapshot
+        case AppendedRows(after, _):
+            return after
+        case CurrentRows():
+            return None
+        case _:
+            assert_never(part)
+
+
 def binding_relation(binding: Binding, part: TablePart) -> str:
     """`(SELECT … FROM table … WHERE …)`: the binding's columns under their logical names, and its visible rows."""
     columns = (

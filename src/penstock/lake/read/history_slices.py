@@ -14,10 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile as IcebergFile
 from pyiceberg.types import LongType
 
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
+from penstock.lake.tables.seq_ranges import NO_SEQ, read_seq_ranges
 from penstock.model.manifest import SEQ
 
 
@@ -106,10 +108,21 @@ def _files_by_seq(lake: Lake, table: str, snapshot: int) -> tuple[_FileRange, ..
     if found is None:
         return ()
     seq = found.schema().find_field(SEQ).field_id
-    files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files()]
-    ends = (
-        _FileRange(int(from_bytes(LongType(), file.upper_bounds[seq])), file.record_count, file.file_size_in_bytes)
+    files = [task.file for task in found.scan(snapshot_id=snapshot).plan_files() if task.file.record_count]
+    ends = {file.file_path: _greatest_seq(file, seq) for file in files}
+    read = read_seq_ranges(lake, table, snapshot, [path for path, end in ends.items() if end is None])
+    ranges = (
+        _FileRange(end if end is not None else read[file.file_path].high, file.record_count, file.file_size_in_bytes)
         for file in files
-        if file.record_count
+        for end in (ends[file.file_path],)
     )
-    return tuple(sorted(ends))
+    # Rows from outside have no `_seq`, so they are in no slice.
+    return tuple(sorted(each for each in ranges if each.end != NO_SEQ.high))
+
+
+def _greatest_seq(file: IcebergFile, seq: int) -> int | None:
+    """The greatest `_seq` of a file by Iceberg's metrics; None if it kept none of the column."""
+    bound = (file.upper_bounds or {}).get(seq)
+    if bound is not None:
+        return int(from_bytes(LongType(), bound))
+    return None if (file.null_value_counts or {}).get(seq) is None else NO_SEQ.high

@@ -15,14 +15,14 @@ from py4j.protocol import Py4JJavaError
 from penstock.crash_points import crash_point
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.snapshots import CURSOR, FLOWS, WATERMARK
+from penstock.lake.tables.snapshots import BEFORE, CURSOR, FLOWS, WATERMARK
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 MAX_TRIES = 20
 """Enough: a commit takes about 0.1 s, and a busy stream commits about once a second."""
-_PROGRESS_KEYS = (CURSOR, WATERMARK, FLOWS)
+_PROGRESS_KEYS = (CURSOR, WATERMARK, BEFORE, FLOWS)
 
 
 class RewriteConflict(Exception):
@@ -63,6 +63,18 @@ class JavaTable:
             raise RewriteConflict(f"{self.name}: {len(wanted) - len(found)} files are not in snapshot {snapshot}")
         return found
 
+    def appended_files(self, after: int, upto: int) -> list[JavaObject]:
+        """The data files that the snapshots after one (exclusive) up to another (inclusive) appended."""
+        planned = self.table.newIncrementalAppendScan().fromSnapshotExclusive(after).toSnapshot(upto).planFiles()
+        found: list[JavaObject] = []
+        try:
+            files = planned.iterator()
+            while files.hasNext():
+                found.append(files.next().file())
+        finally:
+            planned.close()
+        return found
+
     def commit(self, make: Callable[[], JavaObject]) -> JavaObject:
         """Commit the snapshot that the update made by `make` gives, with the progress of the snapshot before it.
         Returns the new snapshot. Raises RewriteConflict."""
@@ -71,7 +83,7 @@ class JavaTable:
             self.table.refresh()
             before = self.table.currentSnapshot()
             update = make().set(MADE_BY, "penstock")
-            for key, value in self._progress(before).items():
+            for key, value in self.progress_at(before).items():
                 update = update.set(key, value)
             made = self._applied(update)
             if made.parentId() != before.snapshotId():
@@ -82,6 +94,24 @@ class JavaTable:
                 return made
         raise RewriteConflict(f"{self.name}: flows commit too fast")
 
+    def commit_to_branch(self, branch: str, head: int, make: Callable[[], JavaObject]) -> None:
+        """Commit the snapshot that the update made by `make` gives as the successor of the branch's snapshot `head`.
+        Raises RewriteConflict if the branch has another one: Iceberg itself would append after that."""
+        operations = self.table.operations()
+        for _ in range(MAX_TRIES):
+            self.table.refresh()
+            made = self._applied(make())
+            base = operations.current()
+            now = base.ref(branch)
+            if now is None or now.snapshotId() != head:
+                break
+            builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
+            if made.parentId() == head and _try_commit(
+                operations, base, builder.setBranchSnapshot(made, branch).build()
+            ):
+                return
+        raise RewriteConflict(f"{self.name}: the branch {branch} does not end with snapshot {head}")
+
     def _applied(self, update: JavaObject) -> JavaObject:
         """The snapshot that an update would commit. Raises RewriteConflict."""
         try:
@@ -91,7 +121,7 @@ class JavaTable:
                 raise RewriteConflict(f"{self.name}: {error.java_exception.getMessage()}") from error
             raise
 
-    def _progress(self, snapshot: JavaObject) -> dict[str, str]:
+    def progress_at(self, snapshot: JavaObject) -> dict[str, str]:
         """The flows' progress in the last snapshot at or before this one that has any, as summary properties."""
         while snapshot is not None:
             summary = dict(snapshot.summary())

@@ -19,7 +19,10 @@ from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
+# Iceberg keeps metrics of a table's first hundred columns, and `_seq` is the last one.
+SEQ_METRICS = {f"write.metadata.metrics.column.{SEQ}": "full"}
 PROPERTIES = {
+    **SEQ_METRICS,
     "format-version": "2",
     # Steps are small: a shuffle before the write costs more than it gives.
     "write.distribution-mode": "none",

@@ -18,8 +18,13 @@ from penstock.model.cursor import Cursor, decode_cursor, encode_cursor
 
 CURSOR = "penstock.cursor."
 WATERMARK = "penstock.through."
+BEFORE = "penstock.before."
 FLOWS = "penstock.flows"
 """Summary key: number of flows whose cursors a snapshot carries; 0 in a clone before its first step."""
+SQUASHES = "penstock.squashes"
+"""Summary key of a squashed snapshot: the id of the last snapshot whose appended rows it repeats."""
+SQUASHED_SEQUENCE = "penstock.squashes-sequence"
+"""Summary key of a squashed snapshot: the sequence number of that snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Progress:
     cursor: Cursor
     watermarks: Mapping[str, int] = field(default_factory=dict)
     """By stream, the last batch whose rows are all in the table."""
+    before: int | None = None
+    """Of a landing, the last batch before its last step; None if it is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,10 @@ class Snapshot:
     """The number of rows it added."""
     progress: Mapping[str, Progress] | None
     """The progress by flow id; None if the snapshot carries no cursors."""
+    parent: int | None = None
+    """The id of the snapshot that it follows."""
+    squashes: int | None = None
+    """The last snapshot of the line whose rows it repeats; None unless it is a squashed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,8 @@ class Snapshots:
     files: int = 0
     """Totals of the current snapshot."""
     detached: tuple[Snapshot, ...] = ()
-    """Snapshots that a tag keeps although snapshots between them and the line were expired."""
+    """Snapshots that a tag or branch keeps although snapshots between them and the line were expired, and squashed
+    ones."""
 
     @property
     def current(self) -> Snapshot | None:
@@ -76,6 +88,28 @@ class Snapshots:
     def has(self, snapshot: int) -> bool:
         """Whether the snapshot is in the line."""
         return any(each.id == snapshot for each in reversed(self.line))
+
+    def squashed_after(self, snapshot: int) -> tuple[Snapshot, ...]:
+        """The squashed snapshots, in order, that together append what the line appended after a snapshot."""
+        found: list[Snapshot] = []
+        following = {each.parent: each for each in self.detached if each.squashes is not None}
+        while (each := following.get(snapshot)) is not None:
+            found.append(each)
+            snapshot = each.id
+        return tuple(found)
+
+    def unsquashed(self, snapshot: int) -> int:
+        """The snapshot of the line that a squashed one stands for, if it is still in the line; else the given one."""
+        kept = next((each for each in self.detached if each.id == snapshot), None)
+        if kept is not None and kept.squashes is not None and self.has(kept.squashes):
+            return kept.squashes
+        return snapshot
+
+    def kept_after(self, snapshot: int) -> int:
+        """How many snapshots a reader needs that has read up to a snapshot: squashed ones, and those of the line."""
+        squashed = self.squashed_after(snapshot)
+        start = self.unsquashed(squashed[-1].id if squashed else snapshot)
+        return len(squashed) + (len(self.line) - 1 - self.index(start) if self.has(start) else 0)
 
     def index(self, snapshot: int) -> int:
         """The position of a snapshot in the line. Raises KeyError if it is not in it."""
@@ -111,12 +145,21 @@ def read_snapshots(lake: Lake, table: str, known: Snapshots | None = None) -> Sn
     return Snapshots(tuple(reversed(line)), rows, size, files, aside)
 
 
+def sequence_read(snapshot: IcebergSnapshot) -> int:
+    """The sequence number up to which a flow has read whose cursor is at a snapshot: that of the snapshot which a
+    squashed one stands for, and else its own."""
+    extra = snapshot.summary.additional_properties if snapshot.summary else {}
+    return int(extra.get(SQUASHED_SEQUENCE, snapshot.sequence_number or 0))
+
+
 def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
     """Write options that put the progress of every flow of a table into its next snapshot."""
     options = {f"snapshot-property.{FLOWS}": str(len(progress))}
     for flow, at in progress.items():
         options[f"snapshot-property.{CURSOR}{flow}"] = encode_cursor(at.cursor)
         options[f"snapshot-property.{WATERMARK}{flow}"] = orjson.dumps(dict(at.watermarks)).decode()
+        if at.before is not None:
+            options[f"snapshot-property.{BEFORE}{flow}"] = str(at.before)
     return options
 
 
@@ -124,15 +167,24 @@ def _parse_snapshot(snapshot: IcebergSnapshot) -> Snapshot:
     summary = snapshot.summary
     extra = dict(summary.additional_properties) if summary else {}
     progress = {
-        key.removeprefix(CURSOR): Progress(
-            decode_cursor(value), orjson.loads(extra.get(WATERMARK + key.removeprefix(CURSOR), "{}"))
-        )
-        for key, value in extra.items()
+        key.removeprefix(CURSOR): _parse_progress(extra, key.removeprefix(CURSOR))
+        for key in extra
         if key.startswith(CURSOR)
     }
     appends = summary is not None and summary.operation.value == "append"
     carried = progress if progress or FLOWS in extra else None
-    return Snapshot(snapshot.snapshot_id, appends, int(extra.get("added-records", 0)), carried)
+    squashes = int(extra[SQUASHES]) if SQUASHES in extra else None
+    added = int(extra.get("added-records", 0))
+    return Snapshot(snapshot.snapshot_id, appends, added, carried, snapshot.parent_snapshot_id, squashes)
+
+
+def _parse_progress(extra: Mapping[str, str], flow: str) -> Progress:
+    before = extra.get(BEFORE + flow)
+    return Progress(
+        decode_cursor(extra[CURSOR + flow]),
+        orjson.loads(extra.get(WATERMARK + flow, "{}")),
+        int(before) if before is not None else None,
+    )
 
 
 def _summary_number(snapshot: IcebergSnapshot, key: str) -> int:

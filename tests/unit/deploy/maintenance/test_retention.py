@@ -81,6 +81,17 @@ def test_the_landing_before_the_last_one_is_kept_and_the_batches_after_it() -> N
     assert (found.passed_batches, found.rebuildable_streams) == ({"s": 3}, set())
 
 
+def test_a_landing_that_records_its_last_step_needs_no_snapshot() -> None:
+    """Otherwise a landing that is idle would keep every snapshot that views add to its table."""
+    last = Progress(BatchCursor(5), {}, before=3)
+    line = tuple(Snapshot(id, True, 1, {"landing.s": last}) for id in range(1, 100))
+    known = Known()
+    known._tables["source"] = Snapshots(line)
+    found = find_retained_data(known, [deployed(landing())])  # type: ignore[arg-type]
+    assert found.needed_snapshots("source") == set()
+    assert found.passed_batches == {"s": 3}
+
+
 def test_a_landing_that_has_not_begun_needs_every_batch() -> None:
     line = [(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(5)})]
     found = find_retained_data(Known(source=line), [deployed(landing()), deployed(landing("new"))])  # type: ignore[arg-type]

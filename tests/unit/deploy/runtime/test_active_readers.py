@@ -44,3 +44,14 @@ def test_many_at_once() -> None:
         thread.join()
     assert readers.read == frozenset()
     assert idle
+
+
+def test_the_oldest_query_is_known_while_it_runs() -> None:
+    readers = ActiveReaders(lambda id: None)
+    assert readers.oldest is None
+    with readers.reading(1):
+        first = readers.oldest
+        with readers.reading(2):
+            assert readers.oldest == first
+        assert readers.oldest == first
+    assert readers.oldest is None

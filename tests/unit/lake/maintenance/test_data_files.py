@@ -1,4 +1,4 @@
-"""Which small files become one, and which snapshots may go."""
+"""Which small files become one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from penstock.lake.maintenance.data_files import CompactionLimits, DataFile, compaction_runs
 from penstock.lake.maintenance.orphan_files import normalize_path
 from penstock.lake.maintenance.shared_files import TableFiles, restorable_properties
-from penstock.lake.maintenance.snapshot_expiry import SnapshotHistory, SnapshotInfo, expirable_snapshots
 
 TIERS = CompactionLimits(files=4, small=1_000, target=3_000)
 
@@ -63,30 +62,6 @@ def test_a_stream_of_commits_ends_in_few_files_and_each_row_is_rewritten_a_few_t
             files = [each for each in files if each not in run] + [made]
     assert len(files) <= 4 * 16
     assert written <= 2_000 * 10 * 5
-
-
-def line(*made: float, held: int = -1) -> SnapshotHistory:
-    return SnapshotHistory(tuple(SnapshotInfo(number, each, number == held) for number, each in enumerate(made)))
-
-
-def test_what_is_needed_stays_with_all_that_follows() -> None:
-    assert expirable_snapshots(line(1, 2, 3, 4), set(), 100) == (0, 1, 2)
-    assert expirable_snapshots(line(1, 2, 3, 4), {2}, 100) == (0, 1)
-    assert expirable_snapshots(line(1, 2, 3, 4), {3, 1}, 100) == (0,)
-    assert expirable_snapshots(line(1, 2, 3, 4), {0}, 100) == ()
-    assert expirable_snapshots(line(1, 2, 3, 4, held=1), set(), 100) == (0, 2)
-    assert expirable_snapshots(SnapshotHistory(), set(), 100) == ()
-
-
-def test_a_snapshot_is_as_old_as_its_successor() -> None:
-    assert expirable_snapshots(line(1, 2, 30, 40), set(), 10) == (0,)
-    assert expirable_snapshots(line(1, 30, 2, 40), set(), 10) == (), "a clock that jumped"
-
-
-def test_what_is_beside_the_line() -> None:
-    aside = (SnapshotInfo(7, 1, held=False), SnapshotInfo(8, 1, held=True), SnapshotInfo(9, 50, held=False))
-    assert expirable_snapshots(SnapshotHistory((), aside), set(), 10) == (7,)
-    assert expirable_snapshots(SnapshotHistory((), aside), {7}, 10) == ()
 
 
 def test_paths_are_compared_as_one_writes_them() -> None:
