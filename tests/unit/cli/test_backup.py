@@ -1,0 +1,43 @@
+"""`penstock backup` and `penstock restore`: by the server while one runs, else by a program of their own."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from unit.cli.conftest import Run
+
+FORMER = Path(__file__).parents[2] / "former_release" / "folder.tar.gz"
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_a_server_that_runs_makes_the_backup_itself(penstock: Run, tmp_path: Path) -> None:
+    code, out, _ = penstock("backup", str(tmp_path / "backup"), "--output", "json")
+    assert (code, json.loads(out)["tables"]) == (0, 1)
+    assert not (tmp_path / "backup").exists(), "the server of this test makes none"
+
+
+def test_a_stopped_project_is_saved_and_restored(
+    penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(FORMER) as archive:
+        archive.extractall(tmp_path / "saved", filter="data")
+    monkeypatch.setenv("PENSTOCK_URL", "http://127.0.0.1:1")
+    backup, restored = str(tmp_path / "backup"), tmp_path / "restored"
+    code, out, error = penstock("backup", backup, "--project", str(tmp_path / "saved"))
+    assert (code, error) == (0, "")
+    assert "5 tables" in out
+    code, out, error = penstock("restore", backup, str(restored))
+    assert (code, error) == (0, "")
+    assert f"penstock up --project {restored}" in out.replace("\n", " ")
+    assert (restored / "penstock.toml").exists()
+    assert (restored / ".penstock" / "state.db").exists()
+
+
+def test_what_is_no_backup_is_refused_in_one_sentence(penstock: Run, tmp_path: Path) -> None:
+    code, out, _ = penstock("restore", str(tmp_path), str(tmp_path / "restored"), "--output", "json")
+    assert (code, json.loads(out)["code"]) == (1, "invalid-request")
+    assert "is no complete backup" in json.loads(out)["error"]
