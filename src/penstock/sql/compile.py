@@ -34,6 +34,7 @@ from penstock.sql.clauses.unsupported import refuse_unsupported
 from penstock.sql.clauses.with_clause import read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
 from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
+from penstock.sql.compiler.budget import STEPS_OF_SELECT
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.compiler.scope import SelectScope, UsedSources
 from penstock.sql.compiler.select_block import SelectBlock
@@ -173,6 +174,7 @@ def _compile_with_totals(environment: Environment, message: str) -> SelectOutput
 def compile_text(environment: Environment) -> SelectOutput:
     """The text of the environment, in its dialect. Raises Refused for a problem that ends the compilation."""
     environment = render_template(environment)
+    environment.uses.budget.add_text(environment.text)
     try:
         if environment.dialect == "spark":
             return compile_spark(environment)
@@ -190,6 +192,7 @@ def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
         return compile_set_operation(environment, tree)
     if not isinstance(tree, exp.Select):
         raise Refused(_refused_statement(environment, tree).problem)
+    environment.uses.budget.spend(environment.text, STEPS_OF_SELECT)
     block = SelectBlock(environment, tree, _new_translator(environment))
     for each in PASSES:
         block = each(block)

@@ -24,6 +24,15 @@ DIALECT = "spark"
 QUOTED = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.IDENTIFIER})
 """Kinds of tokens whose text is a value or a name that somebody chose, and never a keyword or a function."""
 
+DEEPEST = 300
+"""Deeper SQL of users is refused. What is compiled can be much less deep."""
+_BRACKETS = {
+    TokenType.L_PAREN: TokenType.R_PAREN,
+    TokenType.L_BRACKET: TokenType.R_BRACKET,
+    TokenType.L_BRACE: TokenType.R_BRACE,
+}
+_NESTED_TYPES = (TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT, TokenType.NULLABLE, TokenType.NESTED, TokenType.LIST)
+
 PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
 """What sqlglot raises for a text that is no SQL: its builders of nodes do not check what they get."""
 
@@ -65,6 +74,39 @@ def parse_tree(sql: str) -> exp.Expr | None:
         return sqlglot.parse_one(sql, dialect=DIALECT)
     except PARSE_ERRORS:
         return None
+
+
+def first_too_deep(tokens: Sequence[Token]) -> Token | None:
+    """The first token below more than DEEPEST brackets, or after as many in a row (`a[1][1]…`); None if there is none.
+
+    sqlglot is compiled to C, where a text that nests without limit overflows the stack, which ends the process.
+    """
+    open_, rows = [TokenType.L_PAREN], [0]
+    before = None
+    for token in tokens:
+        kind = token.token_type
+        if kind in _BRACKETS or (kind == TokenType.LT and before in _NESTED_TYPES):
+            rows[-1] = rows[-1] + 1 if before in _BRACKETS.values() else 0
+            if rows[-1] > DEEPEST or len(open_) > DEEPEST:
+                return token
+            open_.append(kind)
+            rows.append(0)
+        elif kind in _BRACKETS.values() or (kind == TokenType.GT and open_[-1] == TokenType.LT):
+            _close(open_, rows, kind)
+        else:
+            rows[-1] = 0
+        before = kind
+    return None
+
+
+def _close(open_: list[TokenType], rows: list[int], kind: TokenType) -> None:
+    """Forget the innermost bracket, and what was open in it if that was taken for the bracket of a type."""
+    while kind != TokenType.GT and len(open_) > 1 and open_[-1] == TokenType.LT:
+        open_.pop()
+        rows.pop()
+    if len(open_) > 1:
+        open_.pop()
+        rows.pop()
 
 
 def parse_statements(sql: str) -> list[exp.Expr]:

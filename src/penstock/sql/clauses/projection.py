@@ -6,6 +6,7 @@ grouped, every column outside of an aggregate is a grouping key.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -86,21 +87,23 @@ def _with_grouping_keys(block: SelectBlock, values: list[TypedSql]) -> SelectBlo
 def translate_select_list(block: SelectBlock) -> SelectBlock:
     """Pass: the columns of the select list."""
     found: list[TranslatedColumn] = []
+    by_name: dict[str, TypedSql] = {}
     aggregates = 0
     for selected in block.selected:
         with block.environment.report.collecting():
             tr = block.translator.with_new_trace()
             value = select_item_value(tr, selected)
-            _check_column(block, found, selected, value)
+            _check_column(block, by_name, selected, value)
+            by_name.setdefault(selected.name, value)
             found.append(TranslatedColumn(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
 
 
 def _check_column(
-    block: SelectBlock, before: list[TranslatedColumn], selected: SelectedColumn, value: TypedSql
+    block: SelectBlock, before: Mapping[str, TypedSql], selected: SelectedColumn, value: TypedSql
 ) -> None:
-    """Raises Refused for what cannot be a column of a result."""
+    """Raises Refused for what cannot be a column of a result. `before` has the first value of each name before it."""
     tr, node = block.translator, selected.node
     refuse_intervals(tr, node, [value])
     if value.type == NOTHING:
@@ -108,10 +111,9 @@ def _check_column(
     distinct = block.tree.args.get("distinct")
     if isinstance(distinct, exp.Distinct) and not distinct.args.get("on"):
         check_hashable(tr, node, value)
-    same = (each for each in before if each.name == selected.name)
-    other = next((each for each in same if not is_same_clickhouse_type(each.value.type, value.type)), None)
-    if other is not None:
-        message = f"two columns are called `{selected.name}`, of {other.value.type} and {value.type}"
+    other = before.get(selected.name, value)
+    if not is_same_clickhouse_type(other.type, value.type):
+        message = f"two columns are called `{selected.name}`, of {other.type} and {value.type}"
         raise tr.refusal(node, "duplicate-column", message, "give one of them another alias")
 
 

@@ -6,7 +6,7 @@ left-most table of a materialized view, which is read as the newly arrived rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -47,6 +47,7 @@ class SelectOutput:
     """Set where a filter around the SELECT may change which rows an ANY JOIN keeps."""
 
 
+CompiledPart: TypeAlias = tuple[object, SelectOutput]
 CompileSelect: TypeAlias = Callable[["Environment", exp.Query], SelectOutput]
 
 
@@ -79,6 +80,8 @@ class Environment:
     """The nodes being compiled around this SELECT, to find cycles."""
     triggers: bool = False
     """True only on the path to the table that triggers a materialized view."""
+    compiled: dict[Hashable, CompiledPart] = field(default_factory=dict)
+    """The CTEs and nodes that were compiled so far, shared by all environments of one compilation."""
     given: RenderInput = CHECK
     """The values with which templates are rendered, here and in every pipe that is read."""
 
@@ -86,6 +89,14 @@ class Environment:
         """The environment of a node's own SQL."""
         inside = (*self.inside, f"{pipe.name}.{node.name}")
         return replace(self, text=node.sql, dialect=pipe.dialect, pipe=pipe, ctes={}, constants={}, inside=inside)
+
+    def compile_once(self, key: Hashable, part: object, compile: Callable[[], SelectOutput]) -> SelectOutput:
+        """What a part compiles to; a part that is named many times is compiled once. `part` is kept alive, so that its
+        `id` may be in the key."""
+        found = self.compiled.get((key, self.triggers))
+        if found is None:
+            found = self.compiled[key, self.triggers] = (part, compile())
+        return found[1]
 
     def record_name(self, name: str) -> None:
         """Notes that the user's own text (not that of a pipe) names this data source or pipe."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from penstock.sql.compiler.budget import CompileBudget
 from penstock.sql.expr.typed import TypedSql
 
 
@@ -91,6 +92,7 @@ class UsedSources:
     """The used columns by placeholder."""
     named: set[str] = field(default_factory=set)
     """The data sources and pipes that the text itself names, not those that they read in turn."""
+    budget: CompileBudget = field(default_factory=CompileBudget)
 
     def add_datasource(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource

@@ -61,6 +61,7 @@ class Translator:
         should have found one."""
         if not isinstance(node, exp.Expr):
             raise refusal(self.text, None, "invalid-sql", "an expression is missing")
+        self.uses.budget.spend(self.text)
         handler = self.handlers.get(type(node))
         if handler is None:
             shown = node.sql(dialect="clickhouse").replace("@", "")

@@ -133,7 +133,8 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
     if cte is not None:
         refuse_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
-        rows = _table_of_output(inner.compile(inner, cte.query), alias)
+        output = environment.compile_once(id(cte), cte, lambda: inner.compile(inner, cte.query))
+        rows = _table_of_output(output, alias)
         return replace(rows, relation=replace(rows.relation, table_name=name), unique=_unique_columns(cte.query))
     environment.record_name(name)
     found = find_node(environment, name)
@@ -168,7 +169,7 @@ def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, No
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refusal(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
     inner = environment.for_node(pipe, node)
-    return inner.compile_text(inner)
+    return environment.compile_once((pipe.name, node.name), node, lambda: inner.compile_text(inner))
 
 
 def _table_of_datasource(environment: Environment, source: DataSource, alias: str) -> TableReference:

@@ -24,10 +24,18 @@ from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.tables import find_node, inline_node, nearest_table_name, register_placeholder
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
-from penstock.sql.spark_text import DIALECT, PARSE_ERRORS, parse_statements, quote_identifier, replace_placeholders
+from penstock.sql.spark_text import (
+    DIALECT,
+    PARSE_ERRORS,
+    parse_statements,
+    quote_identifier,
+    replace_placeholders,
+    tokenize_spark,
+)
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.tree import refuse_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class _SparkTable:
 def parse_spark(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
     try:
+        refuse_depth(text, tokenize_spark(text.text))
         found = parse_statements(text.text)
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error

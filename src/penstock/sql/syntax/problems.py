@@ -14,6 +14,9 @@ from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
 from penstock.sql.stored_types import UnknownState
 
+MOST_PROBLEMS = 100
+"""The compilation ends at the problem with this number: to look for near names for thousands would take minutes."""
+
 
 class Refused(Exception):
     """Carries one problem from where it is found to the `Report` that collects it."""
@@ -61,6 +64,8 @@ class ProblemCollector:
             return False
         if problem not in self.problems:
             self.problems.append(problem)
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise InvalidQuery(f"the SQL has {MOST_PROBLEMS} problems or more", sorted(self.problems, key=_sort_key))
         return True
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import sqlglot
 from sqlglot.parsers.clickhouse import ClickHouseParser
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -21,7 +20,6 @@ CALL_MARK = "@"
 PARAMETERS = "parameters"
 """`quantile(0.5)(x)` is read as `quantile(parameters(0.5), x)`."""
 
-_DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 # Words that a parenthesis may follow without a call, and calls whose arguments have a grammar.
 _WORDS = """
 cast extract trim by columns in exists not and or on as using offset settings ties apply interval interpolate like
@@ -34,9 +32,8 @@ SAMPLE_PARTS = 4
 """`SAMPLE a/b OFFSET c/d` is read as `SAMPLE ((a, b, c, d))`: its OFFSET is not that of LIMIT."""
 
 
-def tokenize_clickhouse(text: str) -> Tokens:
-    """Tokens ready to parse. Raises sqlglot's TokenError."""
-    tokens = list(_DIALECT.tokenize(text))
+def rewrite_tokens(tokens: Tokens) -> Tokens:
+    """The tokens of a text, ready to parse."""
     for rewrite in REWRITES:
         tokens = rewrite(tokens)
     return tokens

@@ -16,10 +16,10 @@ from sqlglot.tokens import TokenType
 from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
-from penstock.sql.spark_text import PARSE_ERRORS, Tokens
+from penstock.sql.spark_text import DEEPEST, PARSE_ERRORS, Tokens, first_too_deep
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.problems import Refused, place_of, refusal
-from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, tokenize_clickhouse
+from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, rewrite_tokens
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
@@ -68,7 +68,9 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     if not text.text.strip():
         raise refusal(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
-        tokens = tokenize_clickhouse(text.text)
+        raw = list(_DIALECT.tokenize(text.text))
+        refuse_depth(text, raw)
+        tokens = rewrite_tokens(raw)
         _check_bytes(text, tokens)
         found = [each for each in _DIALECT.parser().parse(prepare(tokens), text.text) if each is not None]
     except PARSE_ERRORS as error:
@@ -89,6 +91,14 @@ def _check_bytes(text: Text, tokens: Tokens) -> None:
             message = f"`{found.group(1)}` is a byte, and by itself no character: texts are UTF-8 here"
             place = place_of(text, found.start(1))
             raise Refused(Problem("invalid-literal", message, place, "unhex('…') gives bytes, or write the character"))
+
+
+def refuse_depth(text: Text, tokens: Tokens) -> None:
+    """Raises Refused if brackets nest so deeply that the parser could overflow the stack of the process."""
+    deepest = first_too_deep(tokens)
+    if deepest is not None:
+        message = f"the SQL nests more than {DEEPEST} brackets"
+        raise Refused(Problem("too-deep", message, place_of(text, deepest.start), "move parts of it into nodes"))
 
 
 def filter_as_if(node: exp.Expr) -> exp.Anonymous | None:
