@@ -2,8 +2,10 @@
 
 `recorded_life.py <folder>`, under the recorder: in the empty folder a pipeline lands rows, feeds views, fills a second
 version, promotes it, compacts, expires and trims; each answer to a post is a line of the file `acknowledged`. It ends
-without closing. `recorded_life.py <folder> --again` opens what is left and prints as JSON how many batches there are
-and, by running deployment, the answer to each query once all rows are in every table.
+without closing. `recorded_life.py <folder> after` opens what is left and prints as JSON how many batches there are
+and, by running deployment, the answer to each query once all rows are in every table. `recorded_life.py <folder>
+"beside damage"`, over a damaged table `total`, prints the drift, and the code of the error of a query of it, once
+another row is in `events`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from chaos.project_versions import QUERIES, V1, V2, row
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
+from penstock.errors import PenstockError
 from penstock.model.settings import (
     FlowSettings,
     MaintenanceSettings,
@@ -33,7 +36,7 @@ ACKNOWLEDGED = "acknowledged"
 ROWS = 20
 UNDER_WAY = {"preparing", "backfilling"}
 SETTINGS = Settings(
-    server=ServerSettings(max_query_seconds=2),
+    server=ServerSettings(max_query_seconds=5),
     spark=SparkSettings(
         master="local[2]", driver_memory="1g", conf=json.loads(os.environ.get("PENSTOCK_POWER_CUT_CONF", "{}"))
     ),
@@ -103,8 +106,24 @@ def life_after(home: Path) -> None:
     print(json.dumps({"batches": pipeline.batches.head("events"), "answers": answers}))
 
 
+def life_beside_damage(home: Path) -> None:
+    life = Life(home, replace(SETTINGS, server=ServerSettings(max_query_seconds=60)))
+    pipeline = life.pipeline
+    before = pipeline.reader.sql("SELECT count() FROM events", "live").rows[0][0]
+    pipeline.ingestion.append("events", json.dumps(row(1)).encode(), None)
+    life.until(lambda: pipeline.reader.sql("SELECT count() FROM events", "live").rows[0][0] == before + 1)
+    pipeline.drift.run_once()
+    try:
+        pipeline.reader.sql(QUERIES["total"], "live")
+    except PenstockError as error:
+        print(json.dumps({"drift": [each.difference.kind for each in pipeline.drift.found], "code": error.code}))
+
+
+LIVES = {"first": first_life, "after": life_after, "beside damage": life_beside_damage}
+
+
 def main() -> None:
-    (life_after if "--again" in sys.argv else first_life)(Path(sys.argv[1]))
+    LIVES[sys.argv[2] if len(sys.argv) > 2 else "first"](Path(sys.argv[1]))
     sys.stdout.flush()
     os._exit(0)
 

@@ -133,7 +133,7 @@ def go_on(life: RecordedLife, left: Mapping[str, bytes], told: bytes) -> None:
     """Start a server over what is left, and compare."""
     shutil.rmtree(life.home)
     write_files({path: content for path, content in left.items() if not path.startswith(SCRATCH)}, life.home)
-    after = json.loads(run_life(life.home, ("--again",), {}).splitlines()[-1])
+    after = json.loads(run_life(life.home, ("after",), {}).splitlines()[-1])
     acknowledged = [json.loads(line) for line in told.splitlines()]
     assert after["batches"] >= max(each["batch"] for each in acknowledged)
     ids = [int(str(row(number)["id"])) for number in range(after["batches"] * recorded_life.ROWS)]
@@ -142,6 +142,22 @@ def go_on(life: RecordedLife, left: Mapping[str, bytes], told: bytes) -> None:
     wanted = {"events": [rows, rows, total], "per_user": [rows, total], "total": [rows]}
     for name, answer in after["answers"].items():
         assert answer == wanted[name.split()[1]], name
+
+
+@pytest.mark.timeout(900)
+def test_a_damaged_table_stops_alone(life: RecordedLife) -> None:
+    """As if the disk had lost what it confirmed: the server starts, and the other tables go on."""
+    shutil.rmtree(life.home)
+    disk = Disk(life.home, life.inode)
+    for each in life.records:
+        disk.apply(each)
+    left = disk.remains("all", random.Random(0))
+    write_files({path: content for path, content in left.items() if not path.startswith(SCRATCH)}, life.home)
+    for damaged in life.home.glob("warehouse/penstock/total__d*/metadata/*.metadata.json"):
+        damaged.write_bytes(b"")
+    told = json.loads(run_life(life.home, ("beside damage",), {}).splitlines()[-1])
+    assert told["code"] == "damaged-table"
+    assert set(told["drift"]) == {"damaged"}
 
 
 @pytest.mark.full

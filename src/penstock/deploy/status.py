@@ -91,7 +91,7 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
         "tables": {
             bound.name: {
                 "table": bound.table,
-                "rows": registry.snapshots(bound.table).rows,
+                "rows": registry.readable(bound.table).rows,
                 "settled": materialized_share(bound),
             }
             for bound in deployment.manifest.bindings

@@ -27,16 +27,18 @@ class FlowLag:
 
 
 def find_lags(registry: TableRegistry, manifest: Manifest, heads: Mapping[str, int]) -> tuple[FlowLag, ...]:
-    """The flows of a deployment that have not processed their streams up to the batches `heads` (by stream)."""
+    """The flows of a deployment that have not processed their streams up to the batches `heads` (by stream). Those
+    into a damaged table have processed nothing."""
     carried = manifest.streams_by_table
     found: list[FlowLag] = []
     for flow in manifest.flows:
         match flow:
             case Copy(id, _, table):
-                if not is_copy_complete(registry.cursor(table, id)):
+                at = registry.readable(table).progress.get(id)
+                if not is_copy_complete(at.cursor if at is not None else None):
                     found.append(FlowLag(table, id, "", 0, 1))
             case Landing() | View():
-                progress = registry.progress(flow.table, flow.id)
+                progress = registry.readable(flow.table).progress.get(flow.id)
                 if progress is None and isinstance(flow, View) and flow.starts in ("met", "resumed"):
                     found.append(FlowLag(flow.table, flow.id, "", 0, 1))
                 watermarks = progress.watermarks if progress else {}
@@ -53,7 +55,7 @@ def has_arrived(registry: TableRegistry, manifest: Manifest, stream: str, batch:
     """Whether a batch of a stream is in every table that derives from the stream. Looks at the flows of that stream
     only: there may be many waiters and many tables."""
     for flow in manifest.flows_of_stream(stream):
-        progress = registry.progress(flow.table, flow.id)
+        progress = registry.readable(flow.table).progress.get(flow.id)
         if progress is None or progress.watermarks.get(stream, 0) < batch:
             return False
     return True

@@ -7,6 +7,7 @@ it; after a failed step it is read again, so no step starts from a cursor that i
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +16,11 @@ from pyspark.sql import DataFrame
 
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
+
+LOOK_AGAIN_SECONDS = 5.0
 
 
 class TableRegistry:
@@ -30,6 +34,8 @@ class TableRegistry:
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
         self._pins: dict[str, Counter[int]] = {}
+        self._damaged: dict[str, float] = {}
+        """When a damaged table is read again, in seconds of the monotonic clock."""
 
     @contextmanager
     def pinned(self, table: str, snapshot: int | None) -> Iterator[None]:
@@ -69,6 +75,15 @@ class TableRegistry:
             if before is None or _current_id(before) != _current_id(now):
                 self.on_change(table)
             return now
+
+    def readable(self, table: str) -> Snapshots:
+        """The table's snapshots, or none if its metadata is damaged: for what is shown of many tables, of which one may
+        be damaged. Never for what is done with a table."""
+        try:
+            return self.snapshots(table) if self._damaged.get(table, 0.0) < time.monotonic() else Snapshots()
+        except DamagedTable:
+            self._damaged[table] = time.monotonic() + LOOK_AGAIN_SECONDS
+            return Snapshots()
 
     def forget(self, table: str) -> None:
         self._known.pop(table, None)

@@ -7,7 +7,7 @@ condemned because its file is damaged stays condemned.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -44,6 +44,8 @@ class Batch:
 MOST_BATCHES = 2_000
 """The most batches that are read at once, however small they are: each is a file, and an entry in what a landing step
 sends to Spark's workers."""
+MOST_NAMES = 10_000
+"""Names of files that are read at a time."""
 TRIMMED = ""
 """`segment` of a batch whose file was removed because every table that needed it has its rows."""
 
@@ -116,12 +118,13 @@ class BatchLog:
             take_named_lock(connection, stream)
             return _find_by_segment(connection, stream, segment)
 
-    def find_logged(self, stream: str, segments: Collection[str]) -> set[str]:
-        """The subset of `segments` that the log names. Reads the log of the whole stream, row by row."""
-        query = sa.select(batches.c.segment).where(batches.c.stream == stream)
+    def logged_segments(self, stream: str) -> Iterator[str]:
+        """The files that the log names, in the order of their batches, while they are iterated over; those that were
+        removed are left out."""
+        kept = sa.and_(batches.c.stream == stream, batches.c.segment != TRIMMED)
+        query = sa.select(batches.c.segment).where(kept).order_by(batches.c.number)
         with self._database.read() as connection:
-            found = connection.execution_options(stream_results=True).execute(query).scalars()
-            return {segment for segment in found if segment in segments}
+            yield from connection.execution_options(yield_per=MOST_NAMES).execute(query).scalars()
 
     def check_ownership(self) -> None:
         """Raises Fenced if this server no longer owns the store, so that what it read of the log may be outdated."""

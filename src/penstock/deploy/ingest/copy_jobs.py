@@ -104,6 +104,7 @@ class CopyJobs(PeriodicTask):
     def start(self) -> None:
         """Start, and continue the jobs that were running when the server ended."""
         self._context.folder.mkdir(parents=True, exist_ok=True)
+        sync_folder(self._context.folder.parent)
         self._remove_old_files()
         super().start()
 

@@ -129,8 +129,8 @@ def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> i
 
 def _landed_numbers(warehouse: Warehouse, deployments: Iterable[Deployment], stream: str) -> list[int]:
     return [
-        cursor.number if isinstance(cursor, BatchCursor) else 0
+        at.cursor.number if at is not None and isinstance(at.cursor, BatchCursor) else 0
         for deployment in deployments
         for landing in deployment.manifest.landings_of(stream)
-        for cursor in [warehouse.registry.cursor(landing.table, landing.id)]
+        for at in [warehouse.registry.readable(landing.table).progress.get(landing.id)]
     ]

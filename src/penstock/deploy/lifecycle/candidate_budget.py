@@ -18,6 +18,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Failed, Problem
 from penstock.flow.lag import FlowLag, find_lags
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor, encode_cursor
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Flow, Landing, View
@@ -78,7 +79,11 @@ class CandidateBudget(PeriodicTask):
         candidates = [each for each in self._core.board.running.deployments if each.state in CANDIDATES]
         self._moved = {each.id: self._moved[each.id] for each in candidates if each.id in self._moved}
         for each in candidates:
-            why = exceeded_limit(self.usage(each), self._core.settings.deploy)
+            try:
+                why = exceeded_limit(self.usage(each), self._core.settings.deploy)
+            except DamagedTable as error:
+                log.warning("what is kept for deployment %d is not known: %s", each.id, error.message)
+                continue
             if why is not None:
                 self._fail(each, why)
 

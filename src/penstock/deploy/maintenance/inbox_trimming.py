@@ -14,6 +14,7 @@ from penstock.crash_points import crash_point
 from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
+from penstock.flow.inbox.segments import remove_segments
 from penstock.model.settings import Settings
 from penstock.state.batch_keys import BatchKeys
 from penstock.state.batches import BatchLog
@@ -35,8 +36,7 @@ def trim_inbox(core: Core, batches: BatchLog, folder: Path, retained: RetainedDa
         upto = min(retained.passed_batches.get(stream, head), head - 1)
         while lot := batches.trim(stream, upto, before, LOT):
             crash_point("trim.logged")
-            for each in lot:
-                (folder / each.segment).unlink(missing_ok=True)
+            remove_segments(folder, [each.segment for each in lot])
             trimmed += len(lot)
             size, rows = sum(each.bytes for each in lot), sum(each.rows for each in lot)
             core.store.operations.log(Operation("trim", stream, rows=rows, read_bytes=size))

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from typing_extensions import assert_never
+
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor
 from penstock.model.deployment import ALL_STATES, Deployment, DeploymentState
-from penstock.model.manifest import Copy, Landing, Manifest, View
+from penstock.model.manifest import Copy, Flow, Landing, Manifest, View
 
 ENDED: tuple[DeploymentState, ...] = ("failed", "retired", "discarded")
 """The states of a deployment whose flows will never run again."""
@@ -64,15 +67,38 @@ def find_retained_data(registry: TableRegistry, deployments: Iterable[Deployment
 def _add_manifest(registry: TableRegistry, manifest: Manifest, found: RetainedData) -> None:
     fed = {view.table for view in manifest.views}
     for flow in manifest.flows:
-        match flow:
-            case View():
-                _add_view(registry, flow, found)
-            case Copy():
-                _add_copy(registry, manifest, flow, found)
-            case Landing():
-                _add_landing(registry, flow, found)
-                if flow.table in fed:
-                    found.rebuildable_streams.add(flow.stream)
+        if isinstance(flow, Landing) and flow.table in fed:
+            found.rebuildable_streams.add(flow.stream)
+        try:
+            _add_flow(registry, manifest, flow, found)
+        except DamagedTable:
+            _keep_all_it_reads(manifest, flow, found)
+
+
+def _add_flow(registry: TableRegistry, manifest: Manifest, flow: Flow, found: RetainedData) -> None:
+    match flow:
+        case View():
+            _add_view(registry, flow, found)
+        case Copy():
+            _add_copy(registry, manifest, flow, found)
+        case Landing():
+            _add_landing(registry, flow, found)
+        case _:
+            assert_never(flow)
+
+
+def _keep_all_it_reads(manifest: Manifest, flow: Flow, found: RetainedData) -> None:
+    """What the flow of a damaged table needs once the table can be read again is not known."""
+    match flow:
+        case View():
+            found.whole_tables.add(flow.trigger.binding.table)
+        case Copy():
+            found.whole_tables.add(flow.source.table)
+            _add_everything(manifest, flow, found)
+        case Landing():
+            found.keep_after_batch(flow.stream, 0)
+        case _:
+            assert_never(flow)
 
 
 def _add_view(registry: TableRegistry, view: View, found: RetainedData) -> None:

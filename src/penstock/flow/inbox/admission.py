@@ -19,6 +19,8 @@ from penstock.state.batches import BatchLog
 
 CHECK_VALID_SECONDS = 1.0
 MIB = 2**20
+MIN_FREE_FILES = 10_000
+"""Files (inodes) that stay free on the disk of the inbox, so that tables can still commit what is waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Admission:
         self._backlog = backlog
         self._guard = threading.Lock()
         self._free = 0
+        self._free_files: int | None = None
         self._asked = float("-inf")
 
     def admit(self, stream: str, size: int) -> None:
@@ -117,9 +120,17 @@ class Admission:
             if time.monotonic() - self._asked >= CHECK_VALID_SECONDS:
                 disk = os.statvfs(self._folder)
                 self._free, self._asked = disk.f_bavail * disk.f_frsize, time.monotonic()
+                # A file system that makes room for files as they come has no number of them.
+                self._free_files = disk.f_favail if disk.f_files else None
             if self._free - size < least:
                 raise StorageFull(
                     f"less than {least // MIB:,} MiB are free on the disk of the inbox, none of the rows is kept",
                     hint="free some space there; `[inbox] min_free_bytes` in penstock.toml is the limit",
                 )
+            if self._free_files is not None and self._free_files <= MIN_FREE_FILES:
+                raise StorageFull(
+                    f"the disk of the inbox takes {self._free_files:,} more files (inodes), none of the rows is kept",
+                    hint="remove files there, or post more rows in one call: each batch is a file until it is trimmed",
+                )
             self._free -= size
+            self._free_files = self._free_files - 1 if self._free_files is not None else None

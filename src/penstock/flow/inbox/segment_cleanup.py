@@ -15,35 +15,71 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.flow.inbox.segments import SHARD_SUFFIX, remove_empty_shard
 from penstock.state.batches import BatchLog
 
 MAX_NAMES = 50_000
-"""File names held in memory at a time; for each such group the stream's log is read once."""
+"""File names held in memory at a time."""
 
-_SEGMENT_NAME = re.compile(r"[0-9a-f]{32}\.ndjson")
+_SEGMENT_NAME = re.compile(r"([0-9a-f]{16})[0-9a-f]{16}\.ndjson")
 log = logging.getLogger("penstock.flow")
+Fingerprints = NDArray[np.uint64]
+"""The first 64 bits of names, sorted: eight bytes a file, however many there are. Two random names with the same ones
+are not to be expected; if there were, a file that nobody needs would stay."""
 
 
 def remove_unlogged_segments(folder: Path, batches: BatchLog) -> int:
-    """Remove segments that were never acknowledged. Returns how many. Raises OSError, Fenced."""
+    """Remove segments that were never acknowledged. Returns how many. The log of each stream is read once. Raises
+    OSError, Fenced."""
     began = _disk_time(folder)
-    cut = sum(_clean_stream(folder, stream, began, batches) for stream in _list_streams(folder))
+    cut = sum(_clean_stream(folder / stream, stream, began, batches) for stream in _list_folders(folder))
     if cut:
         log.warning("removed %d files from the inbox: they were being written when the server died", cut)
     return cut
 
 
 def _clean_stream(folder: Path, stream: str, began: int, batches: BatchLog) -> int:
+    shards = [folder / name for name in _list_folders(folder) if name.endswith(SHARD_SUFFIX)]
+    if next(itertools.chain.from_iterable(map(_list_segments, (folder, *shards))), None) is None:
+        logged = np.empty(0, np.uint64)
+    else:
+        logged = _logged_fingerprints(batches, stream)
+    cut = sum(_clean_folder(each, logged, began, batches) for each in (folder, *shards))
+    for shard in shards:
+        remove_empty_shard(shard)
+    return cut
+
+
+def _clean_folder(folder: Path, logged: Fingerprints, began: int, batches: BatchLog) -> int:
     cut = 0
-    names = _list_segments(folder / stream)
-    while lot := set(itertools.islice(names, MAX_NAMES)):
-        logged = batches.find_logged(stream, {f"{stream}/{name}" for name in lot})
-        unlogged = [name for name in lot if f"{stream}/{name}" not in logged]
+    names = _list_segments(folder)
+    while lot := list(itertools.islice(names, MAX_NAMES)):
+        unlogged = [name for name, known in zip(lot, _are_logged(lot, logged), strict=True) if not known]
         if unlogged:
             # This server still owns the store, so no earlier owner can log these files any more.
             batches.check_ownership()
-            cut += _remove_older(folder / stream, unlogged, began)
+            cut += _remove_older(folder, unlogged, began)
     return cut
+
+
+def _logged_fingerprints(batches: BatchLog, stream: str) -> Fingerprints:
+    """Those of all files of a stream that the log names."""
+    matches = (_SEGMENT_NAME.fullmatch(name.rpartition("/")[2]) for name in batches.logged_segments(stream))
+    found = np.fromiter((int(match[1], 16) for match in matches if match is not None), np.uint64)
+    found.sort()
+    return found
+
+
+def _are_logged(names: Collection[str], logged: Fingerprints) -> Iterator[bool]:
+    """For each name, whether the log has it."""
+    if not len(logged):
+        return itertools.repeat(False, len(names))
+    asked = np.fromiter((int(name[:16], 16) for name in names), np.uint64, len(names))
+    places = np.minimum(np.searchsorted(logged, asked), len(logged) - 1)
+    return map(bool, logged[places] == asked)
 
 
 def _remove_older(folder: Path, names: Collection[str], began: int) -> int:
@@ -56,7 +92,7 @@ def _remove_older(folder: Path, names: Collection[str], began: int) -> int:
     return removed
 
 
-def _list_streams(folder: Path) -> list[str]:
+def _list_folders(folder: Path) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 

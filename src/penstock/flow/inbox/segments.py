@@ -1,6 +1,7 @@
 """Segments: the NDJSON files that hold raw rows, written once and forced to disk before they are logged.
 
-In: lines. Out: a file below the inbox folder, and its lines again. Invariant: a file that the batch log names was
+In: lines. Out: a file below the inbox folder, `<stream>/<shard>.d/<name>.ndjson`, and its lines again; earlier releases
+wrote `<stream>/<name>.ndjson`, which is read as well. Invariant: a file that the batch log names was
 complete on disk, with its folder's entry, before it was logged; a file whose bytes have changed gives no row.
 """
 
@@ -17,6 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK_BYTES = 2**20
+SHARD_FILES = 4096
+"""Files of a shard, a folder within the stream's: a folder of millions is slow in most file systems."""
+SHARD_SUFFIX = ".d"
+"""Of the name of a shard; no stream has a dot in its name."""
+MAX_TRIES = 5
 
 
 class DamagedSegment(Exception):
@@ -34,26 +40,60 @@ class Segment:
     """SHA-256 of its content, in hexadecimal."""
 
 
+@dataclass(slots=True)
+class _Shard:
+    """The shard that a stream's next files go to."""
+
+    path: str
+    """Below the inbox folder."""
+    files: int = 0
+
+
 class Segments:
     """Writes segments below one folder; one thread per stream."""
 
     def __init__(self, folder: Path):
         self._folder = folder
         self._safe: set[str] = set()
+        self._shards: dict[str, _Shard] = {}
 
     def write(self, stream: str, lines: Sequence[bytes]) -> Segment:
         """Write the lines to a new file and force it to disk. Raises OSError; then the file is removed or, if that
         fails too, stays without being logged."""
         self._open(stream)
-        name = f"{stream}/{uuid.uuid4().hex}.ndjson"
         content = b"\n".join(lines) + b"\n"
-        try:
-            _write_and_sync(self._folder / name, content)
-            sync_folder(self._folder / stream)
-        except OSError:
-            self.remove(name)
-            raise
+        name = self._write_file(stream, content)
         return Segment(name, len(content), hashlib.sha256(content).hexdigest())
+
+    def _write_file(self, stream: str, content: bytes) -> str:
+        """Write a file into the stream's shard; returns its path below the inbox folder."""
+        for attempt in range(MAX_TRIES):
+            shard = self._open_shard(stream)
+            name = f"{shard.path}/{uuid.uuid4().hex}.ndjson"
+            try:
+                _write_and_sync(self._folder / name, content)
+                sync_folder(self._folder / shard.path)
+            except FileNotFoundError:
+                del self._shards[stream]  # all its files were trimmed, and so was the shard
+                if attempt == MAX_TRIES - 1:
+                    raise
+            except OSError:
+                self.remove(name)
+                raise
+            else:
+                shard.files += 1
+                break
+        return name
+
+    def _open_shard(self, stream: str) -> _Shard:
+        """The shard that has room, whose own entry is on disk."""
+        shard = self._shards.get(stream)
+        if shard is None or shard.files >= SHARD_FILES:
+            shard = _Shard(f"{stream}/{uuid.uuid4().hex[:8]}{SHARD_SUFFIX}")
+            (self._folder / shard.path).mkdir(exist_ok=True)
+            sync_folder(self._folder / stream)
+            self._shards[stream] = shard
+        return shard
 
     def remove(self, name: str) -> None:
         """Remove a file that the log does not name; if that fails, the next start of the server does."""
@@ -71,6 +111,24 @@ class Segments:
         with suppress(PermissionError):  # the project's folder: a process that may not read it did not create it
             sync_folder(self._folder.parent.parent)
         self._safe.add(stream)
+
+
+def remove_segments(folder: Path, names: Iterable[str]) -> None:
+    """Remove files that no flow needs, and the shards that are empty then. Raises OSError."""
+    shards: set[Path] = set()
+    for name in names:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        if path.parent.name.endswith(SHARD_SUFFIX):
+            shards.add(path.parent)
+    for shard in shards:
+        remove_empty_shard(shard)
+
+
+def remove_empty_shard(shard: Path) -> None:
+    """Remove a shard if it is empty; a writer that is about to use it makes another one."""
+    with suppress(OSError):
+        shard.rmdir()
 
 
 def find_damage(path: Path, size: int, digest: str | None) -> str | None:
@@ -153,7 +211,9 @@ def _sha256(chunks: Iterable[bytes]) -> str:
 def _describe_damage(path: Path, error: OSError) -> str:
     """The damage that an error means for the file. Raises the error again if it is about the machine or the whole
     folder: then the segment is intact, and can be read later."""
-    if error.errno in _TRANSIENT_ERRNOS or not path.parent.is_dir():
+    shard = path.parent
+    stream = shard.parent if shard.name.endswith(SHARD_SUFFIX) else shard
+    if error.errno in _TRANSIENT_ERRNOS or not stream.is_dir():
         raise error
     return f"it cannot be read: {error.strerror or error}"
 

@@ -15,7 +15,7 @@ from penstock.lake.drift.observed_table import ObservedSnapshot, ObservedTable
 from penstock.lake.spark.names import CATALOG, NAMESPACE
 from penstock.state.made_tables import MadeTable
 
-DriftKind: TypeAlias = Literal["dropped", "replaced", "rolled_back", "columns", "rows"]
+DriftKind: TypeAlias = Literal["dropped", "damaged", "replaced", "rolled_back", "columns", "rows"]
 OTHER_WAYS = "or deploy its data source under another name, or without it"
 
 
@@ -38,11 +38,12 @@ def missing_table(table: str) -> TableDrift:
     return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
 
 
-def unreadable_table(table: str, why: str) -> TableDrift:
-    """The drift of a table that is in the catalog and whose metadata cannot be read."""
-    message = f"the files of the table {table} are gone: {why}"
-    hint = f"put the files back, {OTHER_WAYS}"
-    return TableDrift(table, "dropped", Problem("dropped-table", message, hint=hint), stops=True)
+def damaged_table(table: str, why: str) -> TableDrift:
+    """The drift of a table that is in the catalog and whose metadata file is missing or cannot be read. An older file
+    is not used in its place: the tables below may have rows of the newer one."""
+    message = f"the files of the table {table} are gone or damaged: {why}"
+    hint = f"put the file back from a backup, {OTHER_WAYS}; its older rows and the other tables are as they were"
+    return TableDrift(table, "damaged", Problem("damaged-table", message, hint=hint), stops=True)
 
 
 def table_differences(made: MadeTable, now: ObservedTable) -> tuple[TableDrift, ...]:

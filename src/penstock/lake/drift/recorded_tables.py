@@ -17,8 +17,9 @@ from dataclasses import replace
 from pyiceberg.table import Table as IcebergTable
 
 from penstock.errors import Conflict
-from penstock.lake.drift.differences import TableDrift, missing_table, table_differences, unreadable_table
+from penstock.lake.drift.differences import TableDrift, damaged_table, missing_table, table_differences
 from penstock.lake.drift.observed_table import ObservedTable, observe_table
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.model.manifest import REJECTS, SEQ, Field
 from penstock.sql.stored_types import spark_type
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
@@ -193,8 +194,8 @@ class RecordedTables:
     def _load(self, table: str) -> ObservedTable | TableDrift:
         try:
             found = self._load_table(table)
-        except FileNotFoundError as error:
-            return unreadable_table(table, str(error))
+        except DamagedTable as error:
+            return damaged_table(table, error.why)
         return observe_table(found) if found is not None else missing_table(table)
 
 

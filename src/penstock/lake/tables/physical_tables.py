@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError, ValidationError
 from pyiceberg.table import Table as IcebergTable
 
 from penstock.crash_points import crash_point
+from penstock.errors import Failed
 from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
@@ -38,12 +40,35 @@ PROPERTIES = {
 SHARED_FILES_PROPERTIES = {"gc.enabled": "false", "write.metadata.delete-after-commit.enabled": "false"}
 
 
+class DamagedTable(Failed):
+    """A table is in the catalog, and its metadata file is missing or cannot be read."""
+
+    code = "damaged-table"
+
+    def __init__(self, table: str, why: str):
+        super().__init__(
+            f"the metadata of the table {table} cannot be read: {why}",
+            hint="only this table and those fed from it stop: put the file back from a backup, or deploy the data"
+            " source under another name, or without it",
+        )
+        self.why = why
+
+
 def load_table(lake: Lake, table: str) -> IcebergTable | None:
-    """The table with its current metadata, by PyIceberg; None if it does not exist."""
+    """The table with its current metadata, by PyIceberg; None if it does not exist. Raises DamagedTable."""
+    return find_table(lake.catalog, table)
+
+
+def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
+    """The same of any catalog."""
     try:
-        return lake.catalog.load_table((NAMESPACE, table))
+        return catalog.load_table((NAMESPACE, table))
     except NoSuchTableError:
         return None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise DamagedTable(table, f"its file is missing: {error}") from error
+    except (ValueError, ValidationError) as error:  # no JSON, no text, or no description of a table
+        raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from error
 
 
 def create_table(lake: Lake, table: Table) -> None:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from penstock.flow.inbox.segments import sync_folder
 from penstock.serve.calls.tokens import ADMIN
 from penstock.state.tokens import ApiTokens
 
@@ -33,7 +34,10 @@ def ensure_admin_token(home: Path, tokens: ApiTokens) -> None:
     fresh.unlink(missing_ok=True)
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(tokens.create(name, (ADMIN,)) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     fresh.replace(path)
+    sync_folder(home)
 
 
 def _free_name(known: Collection[str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.deploy.lifecycle import candidate_budget as module
 from penstock.deploy.lifecycle.candidate_budget import CandidateBudget, CandidateUsage, exceeded_limit
-from penstock.lake.tables.snapshots import Progress
+from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Landing, Manifest
@@ -55,7 +55,7 @@ class Pipeline:
             Deployment(id, "", state, None, NOW, NOW, {}, {}, Manifest(flows=(landing,)), paused=id == 2)
             for id, state, landing in ((1, "live", landings[0]), (2, "ready", landings[1]))
         )
-        registry = SimpleNamespace(cursor=self._cursor, progress=self._progress)
+        registry = SimpleNamespace(cursor=self._cursor, readable=self._readable)
         board = SimpleNamespace(
             live=lambda: live, running=SimpleNamespace(deployments=(live, staging)), refresh=lambda: None
         )
@@ -76,8 +76,9 @@ class Pipeline:
     def _cursor(self, table: str, flow: str) -> BatchCursor:
         return BatchCursor(self.landed[table])
 
-    def _progress(self, table: str, flow: str) -> Progress:
-        return Progress(BatchCursor(self.landed[table]), {"s": self.landed[table]})
+    def _readable(self, table: str) -> Snapshots:
+        progress = {"landing.s": Progress(BatchCursor(self.landed[table]), {"s": self.landed[table]})}
+        return Snapshots((Snapshot(1, True, 1, progress),))
 
 
 def test_raw_rows_that_only_the_candidate_needs(database: Database) -> None:

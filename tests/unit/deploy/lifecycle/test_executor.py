@@ -42,7 +42,8 @@ def test_a_failing_flow_of_live_is_not_waited_for(own: View, cursor: Cursor, fai
         own.table: Progress(cursor, {"s": 3}),
     }
     registry = SimpleNamespace(
-        progress=lambda table, flow: progress[table], cursor=lambda table, flow: progress[table].cursor
+        readable=lambda table: SimpleNamespace(progress=SimpleNamespace(get=lambda flow: progress[table])),
+        cursor=lambda table, flow: progress[table].cursor,
     )
     failed = {("stuck__d1", STUCK.id)} if failing else set()
     core = SimpleNamespace(

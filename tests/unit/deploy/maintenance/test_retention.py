@@ -11,6 +11,7 @@ from penstock.deploy.maintenance.compaction import find_table_merge, merged_rows
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable
 from penstock.deploy.maintenance.retention import find_retained_data
 from penstock.deploy.maintenance.row_ttl import expiry_condition
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment, DeploymentState
@@ -40,6 +41,15 @@ class Known:
         return at.cursor if at else None
 
 
+class Damaged(Known):
+    """A registry in which one table cannot be read."""
+
+    def snapshots(self, table: str) -> Snapshots:
+        if table == "damaged":
+            raise DamagedTable(table, "its file is empty")
+        return super().snapshots(table)
+
+
 def bound(table: str, keeps: str | None = None, merge: Merge | None = None, name: str = "t") -> Binding:
     columns = (BoundColumn("k", String(), "k"), BoundColumn("v", Int(64), "v"))
     return Binding(name, table, columns, (), keeps, merge)
@@ -56,6 +66,19 @@ def deployed(*flows: object, state: DeploymentState = "live", bindings: tuple[Bi
 
 def landing(table: str = "source") -> Landing:
     return Landing("s", table, "v1", ())
+
+
+def test_what_a_damaged_table_was_read_from_is_kept_whole() -> None:
+    registry = Damaged(source=[(1, {"landing.s": BatchCursor(3)}), (2, {"landing.s": BatchCursor(4)})])
+    flows = (
+        Landing("s", "source", "1", ()),
+        view("damaged", "source"),
+        Landing("raw", "damaged", "1", ()),
+        Landing("raw", "source", "1", ()),
+    )
+    found = find_retained_data(registry, [deployed(*flows)])  # type: ignore[arg-type]
+    assert found.whole_tables == {"source"}
+    assert found.passed_batches == {"s": 3, "raw": 0}
 
 
 def test_what_a_view_has_read_up_to() -> None:

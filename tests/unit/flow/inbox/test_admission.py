@@ -42,6 +42,17 @@ def test_the_reserve_is_left_free(tmp_path: Path, batches: BatchLog) -> None:
     inbox.close()
 
 
+def test_a_disk_that_takes_no_more_files_refuses(
+    tmp_path: Path, batches: BatchLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "MIN_FREE_FILES", 2**62)
+    inbox = Inbox(tmp_path / "inbox", batches, lambda batch: None)
+    with pytest.raises(StorageFull, match="inodes"):
+        inbox.append("s", [b"{}"], None)
+    assert batches.heads() == {}
+    inbox.close()
+
+
 @pytest.mark.usefixtures("impatient")
 def test_too_much_pending_is_refused_until_the_tables_have_it(tmp_path: Path, batches: BatchLog) -> None:
     landed = {"s": 0}

@@ -66,6 +66,33 @@ def test_opening_cuts_what_the_log_does_not_name(tmp_path: Path, database: Datab
     assert files(folder) == kept
 
 
+def test_both_layouts_are_cleaned(tmp_path: Path, database: Database) -> None:
+    """Files of an earlier release lie in the stream's folder, ours in shards of it; an empty shard goes."""
+    folder, batches = tmp_path / "inbox", BatchLog(database)
+    kept = {keep(folder, batches, "s")}
+    shard = Path(next(iter(kept))).parent.name
+    old = f"s/{uuid.uuid4().hex}.ndjson"
+    (folder / old).write_bytes(b"{}\n")
+    batches.append("s", old, 1, 3, NOW, ())
+    tear(folder, "s")
+    tear(folder, f"s/{shard}")
+    tear(folder, "s/01234567.d")
+    assert remove_unlogged_segments(folder, batches) == 3
+    assert files(folder) == kept | {old}
+    assert [each.name for each in (folder / "s").iterdir() if each.is_dir()] == [shard]
+
+
+def test_the_log_of_a_stream_is_read_once(tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segment_cleanup, "MAX_NAMES", 2)
+    folder, batches, asked = tmp_path / "inbox", BatchLog(database), []
+    for _ in range(9):
+        keep(folder, batches, "s")
+    ask = batches.logged_segments
+    monkeypatch.setattr(batches, "logged_segments", lambda stream: asked.append(stream) or ask(stream))
+    assert remove_unlogged_segments(folder, batches) == 0
+    assert asked == ["s"]
+
+
 def test_a_segment_of_the_same_name_in_another_stream_is_not_this_one(tmp_path: Path, database: Database) -> None:
     folder, batches = tmp_path / "inbox", BatchLog(database)
     kept = keep(folder, batches, "s")

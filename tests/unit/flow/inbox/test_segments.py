@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from penstock.flow.inbox import segments as module
-from penstock.flow.inbox.segments import DamagedSegment, Segment, Segments, find_damage, read_segment, salvage_lines
+from penstock.flow.inbox.segments import (
+    DamagedSegment,
+    Segment,
+    Segments,
+    find_damage,
+    read_segment,
+    remove_segments,
+    salvage_lines,
+)
 
 LINES = [b'{"a": 1}', b'{"a": "\xff"}', b"x" * 70_000, b'{"a": 4}']
 
@@ -105,3 +114,29 @@ def test_a_folder_that_is_not_there_is_no_damage_of_each_file_in_it(tmp_path: Pa
     (tmp_path / "inbox").rename(tmp_path / "not mounted")
     with pytest.raises(FileNotFoundError):
         find_damage(tmp_path / "inbox" / written.name, written.bytes, written.digest)
+
+
+def test_a_folder_takes_so_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHARD_FILES", 3)
+    segments = Segments(tmp_path / "inbox")
+    names = [segments.write("s", LINES).name for _ in range(7)]
+    shards = {(tmp_path / "inbox" / name).parent: None for name in names}
+    assert [len(list(shard.iterdir())) for shard in shards] == [3, 3, 1]
+
+
+def test_a_shard_whose_files_were_all_trimmed_is_made_again(tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    segments = Segments(inbox)
+    remove_segments(inbox, [segments.write("s", LINES).name])
+    assert list((inbox / "s").iterdir()) == []
+    again = segments.write("s", LINES)
+    assert list(read_segment(inbox / again.name, again.bytes, again.digest)) == LINES
+
+
+def test_a_shard_that_is_gone_is_damage_and_a_stream_that_is_gone_is_not(tmp_path: Path, written: Segment) -> None:
+    path = tmp_path / "inbox" / written.name
+    shutil.rmtree(path.parent)
+    assert find_damage(path, written.bytes, written.digest) is not None
+    shutil.rmtree(path.parent.parent)
+    with pytest.raises(OSError, match="No such file"):
+        find_damage(path, written.bytes, written.digest)

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
@@ -20,6 +20,7 @@ from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.observed_table import observe_table
 from penstock.lake.drift.recorded_tables import DriftedTable, RecordedTables
 from penstock.lake.spark.names import MADE_BY
+from penstock.lake.tables.physical_tables import DamagedTable, find_table
 from penstock.lake.tables.snapshots import FLOWS
 from penstock.model.manifest import Field
 from penstock.parse.column_types import parse_type
@@ -49,10 +50,7 @@ class World:
         return RecordedTables(self.load, MadeTables(self.database))
 
     def load(self, table: str) -> IcebergTable | None:
-        try:
-            return self.catalog.load_table(("penstock", table))
-        except NoSuchTableError:
-            return None
+        return find_table(self.catalog, table)
 
     def make(self) -> None:
         self.catalog.create_table("penstock.t", SCHEMA)
@@ -149,8 +147,33 @@ def test_a_look_counts_for_a_second(world: World, monkeypatch: pytest.MonkeyPatc
 def test_files_that_are_gone(world: World) -> None:
     world.recorded.record_created("t")
     shutil.rmtree(world.folder)
-    assert world.found() == [("dropped", "dropped-table")]
+    assert world.found() == [("damaged", "damaged-table")]
     assert "gone" in world.told()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: bytes(len(content)),
+        lambda content: b"\xff\xfe" + content,
+        lambda content: b"{}",
+        lambda content: b"[1]",
+    ],
+    ids=["empty", "cut", "zeros", "no text", "no metadata", "a list"],
+)
+def test_a_damaged_metadata_file_is_drift_of_its_table(world: World, damage: Callable[[bytes], bytes]) -> None:
+    world.recorded.record_created("t")
+    file = Path(urlsplit(world.table.metadata_location).path)
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert world.found() == [("damaged", "damaged-table")]
+    assert world.another_server().is_unsound()
+    with pytest.raises(DamagedTable):
+        world.load("t")
+    file.write_bytes(whole)
+    assert world.found() == []
 
 
 def _drop_code(world: World) -> None:
