@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.conftest import Tidy
+from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
 from penstock.deploy.maintenance import orphan_cleanup
 from penstock.lake.maintenance.snapshot_expiry import list_snapshots
 from penstock.lake.maintenance.squashed_snapshots import SquashLimits
@@ -288,3 +289,35 @@ def test_a_view_far_behind_reads_squashed_snapshots(tidy: Tidy, monkeypatch: pyt
     assert not list_snapshots(tidy.core.warehouse.lake, table).branches
     assert tidy.snapshots_of(table) <= 4
     assert sum(row[1] for row in answers(tidy, "stuck")[1]) == 140  # type: ignore[index]
+
+
+def test_a_clone_that_a_crashed_split_left_is_dropped(tidy: Tidy) -> None:
+    tidy.deploy(landing("forked"))
+    tidy.stream("forked", [rows(0, 10)])
+    table, lake = tidy.table("forked"), tidy.core.warehouse.lake
+    left, foreign = "forked__d1f1", "forked__d1f1x"
+    physical_tables.clone_table(lake, table, left)
+    physical_tables.clone_table(lake, table, foreign)
+    drop_leftover_clones(tidy.core)
+    there = physical_tables.list_tables(lake)
+    assert (left in there, foreign in there, table in there) == (False, True, True)
+    physical_tables.drop_table(lake, foreign)
+    assert answers(tidy, "forked")[0] == [(10, 45, 10)]
+
+
+def test_files_stay_for_a_copy_that_takes_long(tidy: Tidy) -> None:
+    """It began before they were replaced, and still reads them."""
+    tidy.deploy(landing("long"))
+    tidy.stream("long", [rows(number * 10, 10) for number in range(6)])
+    table = tidy.table("long")
+    folder = Path(_table(tidy, table).location().removeprefix("file://")) / "data"
+    live = tidy.core.board.live()
+    assert live is not None
+    with tidy.core.board.readers.reading(live.id):
+        tidy.tidy()
+        tidy.tidy()
+        assert tidy.files_of(table) == 1
+        assert tidy.snapshots_of(table) <= 4
+        assert len(list(folder.rglob("*.parquet"))) >= 7
+    tidy.tidy()
+    assert len(list(folder.rglob("*.parquet"))) == 1

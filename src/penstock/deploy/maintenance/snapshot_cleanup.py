@@ -36,6 +36,8 @@ MOST_SQUASHES = 10
 """The most squashed snapshots that one turn makes."""
 MOST_FILES = 2_000
 """The most files that are deleted while a table is locked."""
+DELETE_SECONDS = 60.0
+"""Seconds between two deletions of files of one table, for each of which its steps wait."""
 LOG_SECONDS = 600.0
 """Seconds between two entries of the operations log for one table."""
 
@@ -59,7 +61,9 @@ class TableExpiry:
     """Files to delete, those that were removed first in front."""
     files: int = 0
     """Files deleted since the last entry of the operations log."""
+    deleted: float = float("-inf")
     logged: float = float("-inf")
+    """When files were deleted, and when that was logged last, by the monotonic clock."""
 
 
 class SnapshotExpiry:
@@ -87,6 +91,8 @@ class SnapshotExpiry:
         were any."""
         with self._guard:
             known = self._tables.setdefault(on.table.id, TableExpiry({}, deque()))
+            if any(on.table.id in filled for filled in self._core.flows.worker.tables.values()):
+                return False  # what the steps of the worker process name is not known here
             expired = on.table.id not in retained.whole_tables and self._expire(on.table.id, known, retained)
             deleted = self._delete_files(on, known)
             return expired or deleted
@@ -136,28 +142,36 @@ class SnapshotExpiry:
     def _delete_files(self, on: MaintainedTable, known: TableExpiry) -> bool:
         """Delete files that nobody can read any more, some at a time while no step runs and nobody clones the table."""
         core, table = self._core, on.table.id
-        if any(table in filled for filled in core.flows.worker.tables.values()):
-            return False  # the worker process would have to stop for it
         waits = max(self.safe, float(core.settings.maintenance.snapshot_seconds))
-        oldest = core.board.readers.oldest
-        deleted = 0
-        while known.removed and deleted < MOST_FILES:
-            first = known.removed[0]
-            if time.monotonic() < first.removed + waits or (oldest is not None and oldest <= first.removed):
-                break
-            now, rest = first.paths[:MOST_FILES], first.paths[MOST_FILES:]
-            with core.flows.exclusive([table]):
-                delete_removed_files(core.warehouse.lake, table, now)
-            known.removed.popleft()
-            if rest:
-                known.removed.appendleft(RemovedFiles(first.removed, rest))
-            deleted += len(now)
-        known.files += deleted
+        if time.monotonic() < known.deleted + min(waits, DELETE_SECONDS):
+            return False
+        due = _take_due(known, time.monotonic() - waits, core.board.readers.oldest)
+        if not due:
+            return False
+        with core.flows.exclusive([table]):
+            delete_removed_files(core.warehouse.lake, table, due)
+        known.files, known.deleted = known.files + len(due), time.monotonic()
         self._log(on, known)
-        return deleted > 0
+        return True
 
     def _log(self, on: MaintainedTable, known: TableExpiry) -> None:
         if known.files and time.monotonic() - known.logged >= LOG_SECONDS:
             entry = Operation("expiry", on.table.id, on.deployment, read_rows=known.files)
             self._core.store.operations.log(entry)
             known.files, known.logged = 0, time.monotonic()
+
+
+def _take_due(known: TableExpiry, before: float, oldest_reader: float | None) -> tuple[str, ...]:
+    """Up to MOST_FILES of the files that were removed before a time, and before the query began that has run for
+    longest. They are no longer known afterwards: if their deletion fails, they are found as orphan files."""
+    due: list[str] = []
+    while known.removed and len(due) < MOST_FILES:
+        first = known.removed[0]
+        if first.removed > before or (oldest_reader is not None and oldest_reader <= first.removed):
+            break
+        known.removed.popleft()
+        room = MOST_FILES - len(due)
+        due += first.paths[:room]
+        if first.paths[room:]:
+            known.removed.appendleft(RemovedFiles(first.removed, first.paths[room:]))
+    return tuple(due)
