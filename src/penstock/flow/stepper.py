@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,6 +154,17 @@ class Stepper:
         self._registry.refresh(work.table)
         if isinstance(work.run, LandingTable):
             self._repaired.discard(work.table)
+
+    def forget_except(self, work: Collection[WorkItem]) -> None:
+        """Forget the tables of other flows; what is forgotten too much is looked up again."""
+        tables = {each.table for each in work}
+        barriers = {each.barrier for each in work} | {each.source_barrier for each in work}
+        # In place, since steps change them at the same time.
+        self._repaired &= tables
+        for table in self._ended.keys() - tables:
+            self._ended.pop(table, None)
+        for barrier in self._barrier_snapshots.keys() - barriers:
+            self._barrier_snapshots.pop(barrier, None)
 
     def has_more(self, work: WorkItem) -> bool:
         """Whether a step of the flow has something to do now."""

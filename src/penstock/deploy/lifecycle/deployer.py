@@ -240,8 +240,9 @@ class Deployer:
 
     def _start_thread(self, id: int) -> None:
         thread = threading.Thread(target=self._run_deployment, args=(id,), name=f"deployment {id}", daemon=True)
-        self._threads[id] = thread
         thread.start()
+        running = {other: each for other, each in self._threads.copy().items() if each.is_alive()}
+        self._threads = running | {id: thread}
 
     def _join_thread(self, id: int) -> None:
         thread = self._threads.pop(id, None)

@@ -56,9 +56,9 @@ class DeploymentBoard:
         worker = self._flows.worker
         for id in worker.tables.keys() - {each.id for each in running if not each.paused}:
             worker.end(id)
-        self._flows.scheduler.assign(
-            [work for work in collect_work(running) if not paused.issuperset(work.deployments)]
-        )
+        work = [each for each in collect_work(running) if not paused.issuperset(each.deployments)]
+        self._flows.stepper.forget_except(work)
+        self._flows.scheduler.assign(work)
 
     def readable(self, ref: str) -> Deployment:
         """The deployment of a reference (see `StateStore.find`). Raises NotFound, and Conflict if its tables
