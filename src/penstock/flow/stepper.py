@@ -161,10 +161,12 @@ class Stepper:
         barriers = {each.barrier for each in work} | {each.source_barrier for each in work}
         # In place, since steps change them at the same time.
         self._repaired &= tables
-        for table in self._ended.keys() - tables:
-            self._ended.pop(table, None)
-        for barrier in self._barrier_snapshots.keys() - barriers:
-            self._barrier_snapshots.pop(barrier, None)
+        for table in list(self._ended):
+            if table not in tables:
+                self._ended.pop(table, None)
+        for barrier in list(self._barrier_snapshots):
+            if barrier not in barriers:
+                self._barrier_snapshots.pop(barrier, None)
 
     def has_more(self, work: WorkItem) -> bool:
         """Whether a step of the flow has something to do now."""
