@@ -75,3 +75,16 @@ def test_sql_reads_what_the_token_may_read(host: PipelineHost, pipeline: Pipelin
     ]:
         answer = client.post("/v0/sql", content=sql)
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), sql
+
+
+def test_the_servers_own_records_are_read_by_sql(host: PipelineHost, pipeline: Pipeline) -> None:
+    admin, narrow = token(host, pipeline, "admin"), token(host, pipeline, "read:flights")
+    admin.post("/v1/deployments/nothing/set-live", headers={"X-Request-Id": "seen-by-sql"})
+    query = "SELECT action, target, outcome FROM penstock.audit_log WHERE request_id = 'seen-by-sql'"
+    answer = admin.post("/v0/sql", content=query)
+    assert answer.json()["data"] == [{"action": "promote", "target": "nothing", "outcome": "not-found"}], answer.text
+    operations = "SELECT event_type, sum(written_rows) AS n FROM tinybird.datasources_ops_log GROUP BY event_type"
+    assert {each["event_type"] for each in admin.post("/v0/sql", content=operations).json()["data"]} >= {"append"}
+    assert admin.post("/v0/sql", content="SELECT count() AS n FROM penstock.jobs_log").json()["data"] == [{"n": 0}]
+    assert narrow.post("/v0/sql", content=query).status_code == 403
+    assert pipeline.core.warehouse.lake.spark.catalog.listTables("global_temp") == []

@@ -50,6 +50,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
     Command("token", "List, create and remove tokens."),
+    Command("audit", "Show who deployed, promoted, rolled back or changed tokens."),
 )
 
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import Forbidden, PenstockError, Unavailable
-from penstock.serve.calls import backups, catalog, deployments, events, health, jobs, openapi, queries, tokens
+from penstock.serve.calls import audit, backups, catalog, deployments, events, health, jobs, openapi, queries, tokens
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import record_refusal, run_audited
@@ -87,6 +87,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),
     ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM),
+    ApiCall(("GET",), "/v0/audit", "admin", audit.list_audit_log),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
     ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM, action="create token"),
     ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token, action="remove token"),

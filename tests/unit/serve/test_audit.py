@@ -102,3 +102,15 @@ def test_calls_and_refused_posts_are_counted(client: TestClient) -> None:
     assert 'penstock_refused_posts_total{reason="not-found"} 1.0' in lines
     assert 'penstock_http_seconds_count{call="/v0/events",status="202"} 1.0' in lines
     assert 'penstock_http_seconds_count{call="none",status="404"} 1.0' in lines
+
+
+def test_the_latest_entries_are_listed(client: TestClient, secrets: dict[str, str]) -> None:
+    client.delete("/v0/tokens/nobody")
+    entries = client.get("/v0/audit?limit=1").json()["entries"]
+    assert [(each["action"], each["target"], each["outcome"]) for each in entries] == [
+        ("remove token", "nobody", "not-found")
+    ]
+    for limit in ("0", "x", "10001", "-1"):
+        assert client.get(f"/v0/audit?limit={limit}").status_code == 400
+    reads = {"Authorization": f"Bearer {secrets['read']}"}
+    assert client.get("/v0/audit", headers=reads).status_code == 403

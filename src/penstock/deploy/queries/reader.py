@@ -7,14 +7,16 @@ Invariant: the deployment is looked up once, before anything is read, so an answ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
+from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
+from penstock.lake.read.memory_table import memory_table
 from penstock.lake.read.query_execution import (
     QueryLimits,
     QueryResult,
@@ -40,6 +42,7 @@ MOST_COMPILED = 64
 MOST_ASKED = 512
 """The most calls of endpoints whose compiled SQL is cached for each deployment."""
 NO_PARAMETERS: Mapping[str, Parameter] = {}
+NO_TABLES: Mapping[str, str] = {}
 
 
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
@@ -168,21 +171,37 @@ class QueryReader:
         return found
 
     def _run_query(self, query: Query, manifest: Manifest) -> QueryResult:
-        rows, sql = self._fill_in_tables(query, manifest)
-        answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, self._most)
+        with ExitStack() as tables:
+            rows, sql = self._fill_in_tables(query, manifest, self._service_tables(query, tables))
+            answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, self._most)
         return split_totals(answer) if query.with_totals else answer
 
-    def _fill_in_tables(self, query: Query, manifest: Manifest) -> tuple[int, str]:
-        """How many rows a query may read, and its SQL over the tables of the manifest."""
-        relations = {read.placeholder: _relation(manifest, read) for read in query.reads}
+    def _service_tables(self, query: Query, tables: ExitStack) -> Mapping[str, str]:
+        """The service data sources that a query reads, by placeholder, as tables that are there while the stack is."""
+        lake, store = self._core.warehouse.lake, self._core.store
+        found = {read.placeholder: SERVICE_SOURCES.get(read.datasource) for read in query.reads}
+        return {
+            placeholder: tables.enter_context(memory_table(lake, source.columns, source.read(store)))
+            for placeholder, source in found.items()
+            if source is not None
+        }
+
+    def _fill_in_tables(
+        self, query: Query, manifest: Manifest, services: Mapping[str, str] = NO_TABLES
+    ) -> tuple[int, str]:
+        """How many rows a query may read, and its SQL over the tables of the manifest and the service data sources."""
+        own = (read for read in query.reads if read.placeholder not in services)
+        relations = {**{read.placeholder: _relation(manifest, read) for read in own}, **services}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.warehouse.registry.snapshots(table).rows for table in read)
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
 
 
 def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> QueryableProject:
-    """The project of a deployment, with its quarantines as data sources."""
-    readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
+    """The project of a deployment, with its quarantines and the server's own records as data sources."""
+    quarantines = map(_as_datasource, deployment.manifest.quarantines)
+    services = (source.as_datasource(name) for name, source in SERVICE_SOURCES.items())
+    readable = (*loaded.project.datasources, *quarantines, *services)
     return QueryableProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 

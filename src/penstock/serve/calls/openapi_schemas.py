@@ -148,6 +148,12 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("POST", "/v0/jobs/{id}/cancel"): CallSchema("Cancel a job", answers={"200": {JSON: JOB}}),
     ("GET", "/v0/sql"): CallSchema("Run a query", (parameter_schema("q", needed="yes"), *WHICH), None, {"200": RESULT}),
     ("POST", "/v0/sql"): CallSchema("Run a query", WHICH, QUERY, {"200": RESULT}),
+    ("GET", "/v0/audit"): CallSchema(
+        "Who changed what",
+        (parameter_schema("limit"),),
+        None,
+        {"200": {JSON: object_schema(entries=array_schema(OBJECT))}},
+    ),
     ("GET", "/v0/tokens"): CallSchema(
         "List the tokens", answers={"200": {JSON: object_schema(tokens=array_schema(TOKEN))}}
     ),

@@ -32,6 +32,10 @@ from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
+SERVICE_NAMESPACES = ("penstock", "tinybird")
+SERVICE_PREFIX = "penstock__"
+"""The data source `penstock__NAME` is read as `penstock.NAME`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
@@ -76,6 +80,11 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     if node.db == "system" and node.name == "one":
         refuse_sample(environment, node, "system.one")
         return system_one(node.alias or "one")
+    service = find_service_source(environment, node)
+    if service is not None:
+        refuse_sample(environment, node, "a service data source")
+        environment.record_name(service.name)
+        return _table_of_datasource(environment, service, node.alias or node.name)
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
         raise refusal(
@@ -86,6 +95,13 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
             nearest_table_name(environment, node.name),
         )
     return _table_by_name(environment, node, node.alias or node.name)
+
+
+def find_service_source(environment: Environment, node: exp.Table) -> DataSource | None:
+    """What `penstock.NAME` or `tinybird.NAME` means where SQL may read the server's own records; None elsewhere."""
+    if node.db not in SERVICE_NAMESPACES or node.args.get("catalog") is not None:
+        return None
+    return environment.project.datasource(f"{SERVICE_PREFIX}{node.name}")
 
 
 def _check_alias(environment: Environment, node: exp.Expr) -> None:

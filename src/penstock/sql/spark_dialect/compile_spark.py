@@ -22,7 +22,13 @@ from penstock.model.datasource import Text
 from penstock.model.types import Type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.from_clause.tables import find_node, inline_node, nearest_table_name, register_placeholder
+from penstock.sql.from_clause.tables import (
+    find_node,
+    find_service_source,
+    inline_node,
+    nearest_table_name,
+    register_placeholder,
+)
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
 from penstock.sql.spark_text import (
     DIALECT,
@@ -90,6 +96,7 @@ def _replace_tables(environment: Environment, tree: exp.Query) -> dict[str, _Spa
         alias = node.alias or node.name
         node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
         node.set("this", exp.to_identifier(source.name, quoted=True))
+        node.set("db", None)
     return sources
 
 
@@ -134,13 +141,13 @@ def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
 
 
 def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkTable:
-    own = not node.args.get("db")
-    environment.record_name(node.name)
+    own, service = not node.args.get("db"), find_service_source(environment, node)
+    environment.record_name(service.name if service is not None else node.name)
     found = find_node(environment, node.name) if own else None
     if found is not None:
         output = inline_node(environment, node, found)
         return _SparkTable(name, dict(output.columns), sql=output.sql)
-    source = environment.project.datasource(node.name) if own else None
+    source = environment.project.datasource(node.name) if own else service
     if source is None:
         hint = nearest_table_name(environment, node.name)
         raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
