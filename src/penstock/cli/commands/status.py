@@ -19,6 +19,13 @@ def status(session: Session) -> None:
         return
     page = console()
     page.print(f"penstock {found['version']} at {session.url}, up for {found['seconds']:,.0f} s", markup=False)
+    if found.get("stale_seconds"):
+        line = (
+            f"this is how it was {found['stale_seconds']:,.0f} s ago, except for what fails: {found['stale_because']}"
+        )
+        page.print(line, style="yellow", markup=False)
+    for check in found.get("checks", ()):
+        _print_check(check)
     for failure in found["failures"]:
         _print_failure(failure)
     for deployment in found["deployments"]:
@@ -33,6 +40,12 @@ def status(session: Session) -> None:
     for each in found["maintenance"]["failing"]:
         line = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
         page.print(line, style="yellow", markup=False)
+
+
+def _print_check(check: Json) -> None:
+    if not check["ok"] and check["check"] != "flows":  # the flows that fail have lines of their own
+        details = f" ({check['details']})" if check["details"] else ""
+        console().print(f"{check['check']}: {check['reason']}{details}", style="red", markup=False)
 
 
 def _print_failure(failure: Json) -> None:
