@@ -92,6 +92,19 @@ def test_what_there_is(penstock: Run, penstock_json: Json, pipeline: MemoryPipel
     assert "The top" in penstock("endpoint", "ls")[1]
     code, out, _ = penstock("status")
     assert (code, "deployment 1: live" in out, "2 batches behind `flights`" in out) == (0, True, True)
+    assert "deploy" in penstock("audit")[1]
+    assert penstock_json("audit", "--limit", "1")[1]["entries"][0]["action"] == "deploy"
+
+
+def test_status_in_an_outage(penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = pipeline.status()
+    check = {"check": "store", "ok": False, "reason": "the state store has not answered for 12 s", "details": "refused"}
+    found |= {"checks": [check], "stale_seconds": 12.0, "stale_because": "no answer for 2 s"}
+    monkeypatch.setattr(pipeline, "status", lambda: found)
+    code, out, _ = penstock("status")
+    assert code == 0
+    assert "12 s ago, except for what fails: no answer for 2 s" in out
+    assert "store: the state store has not answered for 12 s (refused)" in out
 
 
 @pytest.mark.parametrize(
