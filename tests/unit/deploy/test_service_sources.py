@@ -59,6 +59,12 @@ def test_a_pipe_cannot_read_them(dialect: Dialect) -> None:
         compile_sql(project, asked("SELECT * FROM penstock.audit_log"), dialect)
 
 
+def test_hints_do_not_name_them() -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        compile_sql(READABLE, asked("SELECT * FROM nothing"), "clickhouse")
+    assert "penstock__" not in str(refused.value.as_json())
+
+
 def test_the_latest_rows(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'state.db'}")
     audit = AuditLog(database)

@@ -115,7 +115,8 @@ def _check_alias(environment: Environment, node: exp.Expr) -> None:
 def nearest_table_name(environment: Environment, name: str) -> str | None:
     """A hint with the nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
-    return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
+    known = [each for each in environment.project.names if not each.startswith(SERVICE_PREFIX)]
+    return did_you_mean(name, [*environment.ctes, *nodes, *known])
 
 
 def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int) -> TableReference:
