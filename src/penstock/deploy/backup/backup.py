@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -110,19 +111,27 @@ class _TableCopies:
 
 def make_backup(source: BackupSource, destination: Path) -> BackupInfo:
     """Write a backup into a new or empty folder. Raises InvalidRequest, Conflict if deployments change all the time,
-    StorageFull, Failed; then the folder holds no backup."""
+    StorageFull, Failed; then the folder is removed."""
     began = time.monotonic()
     root = _open_destination(source, destination)
-    with source.held():
-        info = _copy_all(source, BackupFolder(root))
+    try:
+        with source.held():
+            info = _copy_all(source, BackupFolder(root))
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise
     took = time.monotonic() - began
     log.info("backup in %s: %d tables, %d bytes, %.1f s", root, info.tables, info.bytes, took)
     return info
 
 
 def _open_destination(source: BackupSource, destination: Path) -> Path:
-    if not destination.is_absolute():
-        raise InvalidRequest("the folder of a backup is an absolute path", hint="such as /var/backups/penstock/monday")
+    if not destination.is_absolute() or not str(destination).isprintable():
+        raise InvalidRequest(
+            "the folder of a backup is an absolute path of printable characters",
+            hint="such as /var/backups/penstock/monday",
+        )
+    destination = destination.resolve()
     inside = [source.home, *filter(None, [_warehouse_folder(source.settings, source.home)])]
     if any(destination.is_relative_to(each) for each in (*inside, inbox_folder(source.settings, source.home))):
         raise InvalidRequest(f"{destination} is inside what is to be saved", hint="choose a folder elsewhere")

@@ -163,8 +163,10 @@ def test_a_deployment_that_changes_its_tables_meanwhile_makes_it_begin_anew(
     monkeypatch.setattr(module, "copy_state_to_file", lambda store, path: (_change(database), real(store, path)))
     with pytest.raises(Conflict, match="no moment was found"):
         make_backup(source, tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+    (tmp_path / "backup" / "backup.json").unlink()
     with pytest.raises(InvalidRequest, match="no complete backup"):
-        restore_backup(tmp_path / "second", tmp_path / "restored", ".penstock")
+        restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
 
 
 def _change(database: Database) -> None:
@@ -178,9 +180,11 @@ def test_nothing_is_overwritten(source: BackupSource, home: Path, tmp_path: Path
     with pytest.raises(InvalidRequest, match="is not empty"):
         make_backup(source, tmp_path / "backup")
     with pytest.raises(InvalidRequest, match="inside what is to be saved"):
-        make_backup(source, home / "backup")
+        make_backup(source, tmp_path / "elsewhere" / ".." / "project" / ".penstock" / "backup")
     with pytest.raises(InvalidRequest, match="absolute path"):
         make_backup(source, Path("backup"))
+    with pytest.raises(InvalidRequest, match="printable"):
+        make_backup(source, tmp_path / "a\0b")
     with pytest.raises(Conflict, match="is not empty"):
         restore_backup(tmp_path / "backup", home.parent, ".penstock")
 
