@@ -7,7 +7,6 @@ server that counts the rows of a POST and Spark's Python workers, whose stacks d
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 MAX_DEPTH = 100
 """The most objects and arrays within each other. Python gives up somewhere below 500, depending on the stack of the
@@ -44,9 +43,13 @@ def decode_row(line: bytes) -> dict[str, object]:
 def decode_json(line: bytes) -> object:
     """The JSON value on a line. Raises InvalidRow if there is none, or one that is nested too deeply."""
     try:
-        value = _decode_text(line.decode(), _decode)
+        value = _decode(line.decode())
     except UnicodeDecodeError:
         raise InvalidRow("not UTF-8 text") from None
+    except (json.JSONDecodeError, InvalidRow) as error:
+        raise InvalidRow(f"not JSON: {error}") from None
+    except ValueError:  # an integer of thousands of digits
+        value = _decode_long_numbers(line.decode())
     except RecursionError:
         raise _too_deep() from None
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_too_deep(value):
@@ -54,15 +57,13 @@ def decode_json(line: bytes) -> object:
     return value
 
 
-def _decode_text(text: str, decode: Callable[[str], object]) -> object:
+def _decode_long_numbers(text: str) -> object:
     try:
-        return decode(text)
-    except json.JSONDecodeError as error:
+        return _decode_long(text)
+    except ValueError as error:
         raise InvalidRow(f"not JSON: {error}") from None
-    except InvalidRow as error:
-        raise InvalidRow(f"not JSON: {error}") from None
-    except ValueError:  # an integer of thousands of digits
-        return _decode_text(text, _decode_long)
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def _is_too_deep(value: object) -> bool:

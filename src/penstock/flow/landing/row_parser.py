@@ -79,7 +79,15 @@ def _convert_columns(
     reasons: list[str] = []
     for column in columns:
         try:
-            _convert_column(row, column, values)
+            value = column.look_up(row)
+            if value is not None and value is not _MISSING:
+                values[column.physical] = column.convert(value)
+            elif column.required:
+                reasons.append(_reason(column, "is absent and has no default"))
+            else:
+                values[column.physical] = None
+                if column.flag is not None and value is _MISSING:
+                    values[column.flag] = True
         except InvalidValue as error:
             reasons.append(_reason(column, str(error)))
         except (MemoryError, OSError):  # the machine's fault, and over when the step is run again
@@ -87,19 +95,6 @@ def _convert_columns(
         except Exception as error:
             reasons.append(_reason(column, f"the value cannot be read as {column.type}: {error!r}"))
     return tuple(reasons)
-
-
-def _convert_column(row: Mapping[str, object], column: _ColumnParser, values: dict[str, object]) -> None:
-    """Put the column's value into `values`. Raises InvalidValue, and whatever a converter was not written for."""
-    value = column.look_up(row)
-    if column.flag is not None and value is _MISSING:
-        values[column.flag] = True
-    if value is None or value is _MISSING:
-        if column.required:
-            raise InvalidValue("is absent and has no default")
-        values[column.physical] = None
-    else:
-        values[column.physical] = column.convert(value)
 
 
 def _reason(column: _ColumnParser, text: str) -> str:

@@ -26,9 +26,6 @@ from penstock.model import types as t
 ValueConverter = Callable[[object], object]
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
-"""A number in a JSON string as ClickHouse reads it; Python's float and Decimal also take `1_000` and other digits."""
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _EXACT_CONTEXT = Context(prec=76)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
@@ -155,25 +152,35 @@ def _whole_number(value: object, of: t.Int) -> int:
 
 def _exact_number(value: int | str) -> Decimal:
     """The number, exactly. Raises InvalidValue, also for an exponent that no Decimal can have."""
-    if isinstance(value, (int, JsonNumber)) or _NUMBER.fullmatch(value):
-        try:
-            return Decimal(value)
-        except InvalidOperation:
-            pass
+    try:
+        exact = Decimal(value)
+    except InvalidOperation:
+        raise InvalidValue(f"{format_value(value)} is not a number") from None
+    if exact.is_finite() and (not isinstance(value, str) or _is_plain_number(value)):
+        return exact
     raise InvalidValue(f"{format_value(value)} is not a number")
 
 
 def _float64(value: object) -> object:
+    if isinstance(value, JsonNumber):
+        return float(value)
     if isinstance(value, int):  # true is 1, as ClickHouse has it
         try:
             return float(value)
         except OverflowError:  # infinite, like 1e400
             return math.inf if value > 0 else -math.inf
-    if isinstance(value, JsonNumber):
-        return float(value)
-    if isinstance(value, str) and (_NUMBER.fullmatch(value) or _NOT_FINITE.fullmatch(value)):
-        return float(value)
+    if isinstance(value, str) and _is_plain_number(value):
+        try:
+            return float(value)
+        except ValueError:
+            pass
     raise InvalidValue(f"{format_value(value)} is not a number")
+
+
+def _is_plain_number(text: str) -> bool:
+    """Whether a text that Python reads as a number is one for ClickHouse too. Python also takes `1_000`, the digits of
+    other scripts, and spaces around."""
+    return text.isascii() and "_" not in text and text == text.strip()
 
 
 def _decimal(value: object, precision: int, scale: int) -> object:
