@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from penstock.flow import materialized_view
 from penstock.flow.materialized_view import ViewStep, step_rows
 from penstock.lake.read.bindings import CurrentRows
-from penstock.lake.spark.row_errors import is_row_error
+from penstock.lake.spark.row_errors import _causes, is_row_error
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import TailCursor
@@ -56,7 +56,7 @@ def test_what_is_not_a_value_is_none(lake: Lake) -> None:
         made = lake.spark.range(1).mapInArrow(lambda parts, error=error: fail(parts, error), "v string")
         with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
             made.collect()
-        assert is_row_error(raised.value) is blamed
+        assert is_row_error(raised.value) is blamed, [*_causes(raised.value)]
 
 
 def test_a_table_that_is_away_does_not_cost_a_view_its_seq(lake: Lake) -> None:

@@ -40,11 +40,18 @@ def is_row_error(error: BaseException) -> bool:
     causes = list(_causes(error))
     if not causes or any("OutOfMemoryError" in name for name, _ in causes):
         return False
+    traces = [message for name, message in causes if name == _PYTHON_WORKER]
+    if traces:
+        return _raised_by_python(traces[-1]).startswith(_PYTHON_ERRORS)
     name, message = causes[-1]
-    if name == _PYTHON_WORKER:
-        return message.strip().rsplit("\n", 1)[-1].startswith(_PYTHON_ERRORS)
     state = _SQL_STATE.findall(message)
     return name in _JAVA_ERRORS or bool(state and state[-1].startswith(_DATA_STATES))
+
+
+def _raised_by_python(trace: str) -> str:
+    """The last line of a Python stack trace, which names the exception; its other lines are indented."""
+    lines = [line for line in trace.splitlines() if line[:1].strip()]
+    return lines[-1] if lines else ""
 
 
 def _causes(error: BaseException) -> Iterator[tuple[str, str]]:
