@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, Union
@@ -57,6 +57,20 @@ def read_records(log: Path) -> Iterator[Record]:
         path, data = content[at : at + first].decode(), content[at + first : at + first + second]
         at += first + second
         yield Record(kind.decode(), inode, offset, path, data)
+
+
+def leave_out(records: Iterable[Record], root: Path, prefixes: tuple[str, ...]) -> Iterator[Record]:
+    """The records without those of files and folders whose path below the root begins with a prefix."""
+    left_out: set[int] = set()
+    for each in records:
+        if each.path.removeprefix(f"{root}/").startswith(prefixes):
+            if each.kind in "CD":
+                left_out.add(each.inode)
+            continue
+        if each.kind in "CD":
+            left_out.discard(each.inode)
+        if each.inode not in left_out:
+            yield each
 
 
 @dataclass(eq=False)

@@ -21,13 +21,13 @@ import pytest
 
 from chaos import recorded_life
 from chaos.project_versions import row
-from chaos.recorded_disk import Disk, Left, Record, build_recorder, read_records, write_files
+from chaos.recorded_disk import Disk, Left, Record, build_recorder, leave_out, read_records, write_files
 from chaos.recorded_life import ACKNOWLEDGED
 from chaos.results import FULL, record
 from chaos.survivors import Survivors
 
 ROOT = Path(__file__).parents[2]
-SCRATCH = ("tmp/", "spark-warehouse/", "spark.log")
+SCRATCH = ("tmp", "spark-warehouse", "spark.log")
 """What Spark writes for one run only."""
 WAYS: tuple[Left, ...] = ("synced", "named", "some")
 HADOOPS_OWN = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
@@ -63,12 +63,17 @@ def live(folder: Path, conf: Mapping[str, str]) -> RecordedLife:
         "PENSTOCK_POWER_CUT_CONF": json.dumps(conf),
     }
     run_life(home, (), recorder)
-    inode, records = home.stat().st_ino, tuple(read_records(log))
+    return recorded(folder, home, log)
+
+
+def recorded(folder: Path, home: Path, log: Path) -> RecordedLife:
+    """The life that a log tells."""
+    inode, records = home.stat().st_ino, tuple(leave_out(read_records(log), home, SCRATCH))
     disk = Disk(home, inode)
     for each in records:
         disk.apply(each)
     check_recording(disk, home)
-    every = {path: bytes(file.content) for path, file in disk.every.items() if not path.startswith(SCRATCH)}
+    every = {path: bytes(file.content) for path, file in disk.every.items()}
     return RecordedLife(home, inode, records, Survivors(every, home, folder / "archive"))
 
 
@@ -85,9 +90,7 @@ def run_life(home: Path, arguments: Sequence[str], environment: Mapping[str, str
 def check_recording(disk: Disk, home: Path) -> None:
     """The record gives the very files that are on the disk now."""
     told = {
-        path: content
-        for path, content in disk.remains("all", random.Random(0)).items()
-        if not path.startswith(SCRATCH) and not path.endswith("-shm")
+        path: content for path, content in disk.remains("all", random.Random(0)).items() if not path.endswith("-shm")
     }
     for path, content in told.items():
         assert (home / path).read_bytes() == content, path
@@ -132,7 +135,7 @@ def test_a_server_goes_on_from_what_is_left(life: RecordedLife) -> None:
 def go_on(life: RecordedLife, left: Mapping[str, bytes], told: bytes) -> None:
     """Start a server over what is left, and compare."""
     shutil.rmtree(life.home)
-    write_files({path: content for path, content in left.items() if not path.startswith(SCRATCH)}, life.home)
+    write_files(left, life.home)
     after = json.loads(run_life(life.home, ("after",), {}).splitlines()[-1])
     acknowledged = [json.loads(line) for line in told.splitlines()]
     assert after["batches"] >= max(each["batch"] for each in acknowledged)
@@ -151,8 +154,7 @@ def test_a_damaged_table_stops_alone(life: RecordedLife) -> None:
     disk = Disk(life.home, life.inode)
     for each in life.records:
         disk.apply(each)
-    left = disk.remains("all", random.Random(0))
-    write_files({path: content for path, content in left.items() if not path.startswith(SCRATCH)}, life.home)
+    write_files(disk.remains("all", random.Random(0)), life.home)
     for damaged in life.home.glob("warehouse/penstock/total__d*/metadata/*.metadata.json"):
         damaged.write_bytes(b"")
     told = json.loads(run_life(life.home, ("beside damage",), {}).splitlines()[-1])
