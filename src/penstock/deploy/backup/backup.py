@@ -235,6 +235,7 @@ def _copy_inbox(source: BackupSource, folder: BackupFolder) -> int:
 
 
 def _copy_project(source: BackupSource, folder: BackupFolder) -> None:
+    folder.project.mkdir(exist_ok=True)
     for path, content in read_folder(source.home.parent, []):
         place = folder.project / path
         place.parent.mkdir(parents=True, exist_ok=True)
