@@ -8,9 +8,11 @@ is never compacted makes every step slower. A flow that fails holds up nothing: 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from penstock.deploy.runtime.core import Core
+from penstock.flow.lag import FlowLag
+from penstock.model.manifest import Manifest
 
 MOST_LAG = 100
 """Batches by which a flow of live may lag before maintenance of its tables gives way."""
@@ -54,5 +56,10 @@ def waiting_tables(core: Core) -> frozenset[str]:
     if live is None:
         return frozenset()
     late = core.flows.late(live.manifest, core.flows.arrivals.heads, core.flows.failing())
+    return lagging_tables(live.manifest, late)
+
+
+def lagging_tables(manifest: Manifest, late: Iterable[FlowLag]) -> frozenset[str]:
+    """The tables of flows that lag by more than MOST_LAG batches, and those that they derive from."""
     tables = {each.table for each in late if each.head - each.at > MOST_LAG}
-    return frozenset({*tables, *live.manifest.table_graph.upstream(*tables)}) if tables else frozenset()
+    return frozenset({*tables, *manifest.table_graph.upstream(*tables)}) if tables else frozenset()

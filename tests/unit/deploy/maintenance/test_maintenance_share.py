@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.deploy.maintenance.compaction import CompactionResults
-from penstock.deploy.maintenance.maintenance_share import PARTS, MaintenanceShare
+from penstock.deploy.maintenance.maintenance_share import MOST_LAG, PARTS, MaintenanceShare, lagging_tables
+from penstock.flow.lag import FlowLag
 from penstock.lake.tables.snapshots import Snapshots
+from penstock.model.manifest import Binding, Landing, Manifest, Source, Table, View
 from penstock.model.settings import MaintenanceSettings
 
 
@@ -22,6 +26,24 @@ def test_only_tables_whose_rows_wait_give_way() -> None:
     assert share.allows("idle")
     assert not share.allows("late")
     assert not share.allows(None)
+
+
+def test_a_table_that_lags_and_what_it_reads_wait_and_no_other() -> None:
+    def view(id: str, source: str, table: str) -> View:
+        return View(id, "pipe", "node", table, "", Source("p", Binding(source, source, ())), ())
+
+    chain = Manifest(
+        (Table("events", ()), Table("by_user", ()), Table("total", ()), Table("by_day", ())),
+        flows=(
+            Landing("s", "events", "v", ()),
+            view("one", "events", "by_user"),
+            view("two", "by_user", "total"),
+            view("three", "events", "by_day"),
+        ),
+    )
+    lag = FlowLag("by_user", "one", "s", 0, MOST_LAG)
+    assert lagging_tables(chain, [lag]) == frozenset()
+    assert lagging_tables(chain, [replace(lag, head=MOST_LAG + 1)]) == {"by_user", "events"}
 
 
 def test_a_table_under_a_load_that_never_ends_gets_its_part() -> None:
