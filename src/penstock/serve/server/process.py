@@ -28,6 +28,7 @@ from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server.admin_token import ensure_admin_token
+from penstock.serve.server.connection_limits import limited_connection
 from penstock.serve.server.restart import call_when_ended, count_restarts, restart_server
 from penstock.state.database import Database
 from penstock.state.lease import Lease
@@ -42,11 +43,12 @@ log = logging.getLogger("penstock.serve")
 class WebServer(uvicorn.Server):
     """Uvicorn; at a signal the host immediately accepts no more calls."""
 
-    def __init__(self, host: PipelineHost):
+    def __init__(self, host: PipelineHost, most_connections: int = 1_000):
         self._host = host
         super().__init__(
             uvicorn.Config(
                 create_app(host),
+                http=limited_connection(most_connections),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -70,7 +72,7 @@ class ServerProcess:
         self._listener = listener
         self._database = database
         self._host = PipelineHost(BodyBudget(settings.server.max_body_bytes, float(settings.server.max_body_seconds)))
-        self._web = WebServer(self._host)
+        self._web = WebServer(self._host, settings.server.max_connections)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
 

@@ -1,0 +1,167 @@
+"""Slow, many, large and nasty requests over real connections: meanwhile the server answers /health."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from penstock.errors import Location
+from penstock.model.datasource import Text
+from penstock.parse.project_loader import load_files
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.request_body import BodyBudget
+from penstock.serve.server import connection_limits
+from penstock.sql.compile import compile_pipe, compile_sql
+from penstock.state.tokens import ApiTokens
+from penstock.template.render_frame import Parameter, RenderInput
+from unit.serve.memory import MemoryPipeline, Result
+from unit.serve.web_server import web_server
+from waiting import wait_until
+
+PATIENCE = 30.0
+"""How long /health may take on a busy machine; what is tested here would take it minutes, or for ever."""
+PROJECT = load_files(
+    {
+        "flights.datasource": "SCHEMA >\n    carrier String `json:$.carrier`\n",
+        "top.pipe": "NODE n\nSQL >\n    %SELECT {{ String(s, '') }} AS s, {{ Int32(i, 1) }} AS i,"
+        " {{ Float64(f, 1) }} AS f, {{ DateTime(d, '2026-01-01 00:00:00') }} AS d FROM flights\nTYPE endpoint\n",
+    }
+).project
+
+
+class CompilingPipeline(MemoryPipeline):
+    """Compiles SQL and renders templates as the server does."""
+
+    def sql(self, text: str, *given: object) -> Result:  # type: ignore[override]
+        compile_sql(PROJECT, Text(text, Location("query")), "clickhouse")
+        return Result((), [])
+
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> Result:
+        pipe = PROJECT.pipe("top")
+        assert pipe is not None
+        compile_pipe(PROJECT, pipe, RenderInput("call", parameters, {}))
+        return Result((), [])
+
+
+def made_host(tokens: ApiTokens, bodies: BodyBudget) -> PipelineHost:
+    host = PipelineHost(bodies=bodies)
+    host.opened(CompilingPipeline(tokens))  # type: ignore[arg-type]
+    return host
+
+
+def sent(address: tuple[str, int], data: bytes) -> socket.socket:
+    connection = socket.create_connection(address, PATIENCE)
+    connection.sendall(data)
+    return connection
+
+
+def is_healthy(address: tuple[str, int]) -> bool:
+    return httpx.get(f"http://{address[0]}:{address[1]}/health", timeout=PATIENCE).status_code == 200
+
+
+def post_of(secrets: Mapping[str, str], length: int) -> bytes:
+    target = f"/v0/events?name=flights&token={secrets['append']}"
+    return f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("head", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nX: "])
+def test_a_head_that_does_not_end_closes_its_connection(
+    tokens: ApiTokens, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    monkeypatch.setattr(connection_limits, "IDLE_SECONDS", 0.2)
+    with web_server(made_host(tokens, BodyBudget())) as address, sent(address, head) as connection:
+        assert connection.recv(100) == b""
+
+
+def test_a_body_that_does_not_end_is_refused(tokens: ApiTokens, secrets: dict[str, str]) -> None:
+    host = made_host(tokens, BodyBudget(seconds=0.2))
+    with web_server(host) as address, sent(address, post_of(secrets, 1000) + b"{") as connection:
+        assert b" 408 " in connection.recv(4096)
+        assert host.bodies.held == 0
+
+
+def test_bodies_share_one_budget(tokens: ApiTokens, secrets: dict[str, str]) -> None:
+    host = made_host(tokens, BodyBudget(most_bytes=2**20))
+    packed = gzip.compress(b"\n" * 2**24)
+    with web_server(host) as address:
+        url = f"http://{address[0]}:{address[1]}/v0/events?name=flights&token={secrets['append']}"
+        for body, headers in ((b" " * (2**20 + 1), {}), (packed, {"Content-Encoding": "gzip"})):
+            answer = httpx.post(url, content=body, headers=headers, timeout=PATIENCE)
+            assert (answer.status_code, answer.json()["code"]) == (429, "overloaded")
+            assert answer.headers["Retry-After"] == "1"
+        with sent(address, post_of(secrets, 2**20) + b"{" * (2**20 - 1)):
+            wait_until(lambda: host.bodies.held == 2**20 - 1)
+            assert httpx.post(url, content=b"{}", timeout=PATIENCE).status_code == 429
+        wait_until(lambda: host.bodies.held == 0)
+        assert httpx.post(url, content=b"{}", timeout=PATIENCE).status_code == 202
+
+
+def test_idle_connections_make_room_and_busy_ones_do_not(tokens: ApiTokens, secrets: dict[str, str]) -> None:
+    host = made_host(tokens, BodyBudget())
+    with web_server(host, most_connections=3) as address, ExitStack() as open_:
+        for _ in range(12):
+            open_.enter_context(sent(address, b"GET /"))
+        assert is_healthy(address)
+        for count in range(1, 4):
+            open_.enter_context(sent(address, post_of(secrets, 10) + b"{"))
+            wait_until(lambda count=count: host.bodies.held == count)  # type: ignore[misc]
+        with sent(address, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n") as refused:
+            assert b" 503 " in refused.recv(4096)
+
+
+def worst_texts(size: int) -> Iterator[str]:
+    """Texts that parsers, patterns and messages are slow on."""
+    units = ("a.", "a-", "password.", " ", "'\\'", "/*", "(", "[", "Array(", "f(", "{{", "9", "1e", "$a$", "é")
+    for unit in units:
+        yield (unit * (size // len(unit)))[:size]
+    yield "SELECT 1" + " " * size + "x"
+    yield "SELECT CAST(1 AS " + "Array(" * (size // 6)
+    yield "SELECT " + ", ".join(f"q{at}" for at in range(size // 8)) + " FROM flights"
+    names = ", ".join(f"c{at} AS (SELECT a.x AS x FROM c{at - 1} AS a, c{at - 1} AS b)" for at in range(1, 40))
+    yield f"WITH c0 AS (SELECT 1 AS x), {names} SELECT * FROM c39"
+
+
+def deploy(client: httpx.Client, text: str) -> httpx.Response:
+    files = [
+        ("files", ("a.pipe", f"NODE n\nSQL >\n    {text}\nTYPE endpoint\n".encode())),
+        ("files", ("b.datasource", f"SCHEMA >\n    {text}\n".encode())),
+        ("files", ("penstock.toml", text.encode())),
+    ]
+    return client.post("/v1/deploy?check=true", files=files)
+
+
+PLACES: Mapping[str, Callable[[httpx.Client, str], httpx.Response]] = {
+    "path": lambda client, text: client.get(f"/{text}"[:60_000]),
+    "query string": lambda client, text: client.get("/v0/sql", params={"q": text[:20_000]}),
+    "header": lambda client, text: client.get("/v0/sql", headers={"Authorization": f"Bearer {text}".encode()}),
+    "key": lambda client, text: client.post("/v0/events?name=flights", headers={"Idempotency-Key": text.encode()}),
+    "SQL": lambda client, text: client.post("/v0/sql", content=text.encode()),
+    "parameter": lambda client, text: client.post("/v0/pipes/top.json", json=dict.fromkeys("sifd", text)),
+    "form": lambda client, text: client.post("/v0/tokens", data={"name": text, "scopes": text}),
+    "rows": lambda client, text: client.post("/v0/events?name=flights&format=json", content=text.encode()),
+    "files": deploy,
+}
+HEADS = ("path", "query string", "header", "key")
+"""Places whose texts may be refused by the HTTP library of either side."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_health_answers_under_the_worst_texts(tokens: ApiTokens, secrets: dict[str, str], place: str) -> None:
+    host = made_host(tokens, BodyBudget())
+    with web_server(host) as address, ThreadPoolExecutor(2) as threads:
+        headers = {"Authorization": f"Bearer {secrets['admin']}"}
+        with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", headers=headers, timeout=120) as client:
+            calls = [threads.submit(PLACES[place], client, text) for text in worst_texts(100_000)]
+            while wait(calls, 0.2).not_done:
+                assert client.get("/health", timeout=PATIENCE).status_code == 200
+            codes = {call.result().status_code for call in calls if call.exception() is None}
+    assert codes <= {200, 201, 202, 400, 401, 404, 413, 429, 431}
+    lost = [error for call in calls if (error := call.exception()) is not None]
+    assert not lost or place in HEADS
+    assert all(isinstance(each, (httpx.TransportError, httpx.InvalidURL)) for each in lost)
