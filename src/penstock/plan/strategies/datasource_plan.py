@@ -196,7 +196,8 @@ def _forward_query_problems(inputs: StrategyInputs, choice: StrategyChoice) -> I
     yield from broken
     if not choice.refused or broken:
         return
-    hint = suggest_forward_query(transition)
+    grows = any(each.grows for each in inputs.placement.blocked)  # a query of these DEFAULTs would grow as well
+    hint = suggest_forward_query(transition) if not grows else None
     for each in inputs.placement.blocked:
         yield Problem("needs-forward-query", _blocked_text(each, transition.new), each.column.location, hint)
 

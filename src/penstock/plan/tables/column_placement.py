@@ -39,6 +39,8 @@ class BlockedColumn:
     lossy: bool
     """The new type cannot hold all values, and nothing says how to convert them; otherwise a forward query computes the
     column."""
+    grows: bool = False
+    """Its DEFAULT is too long when all that it reads is written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +198,8 @@ def _place_added_column(
         return _PlacedColumn(column, bound, own=True)
     value = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
     if value is None:
-        return BlockedColumn(
-            column, None, f"the DEFAULT of `{column.name}` grows too long for existing rows", lossy=True
-        )
+        reason = f"the DEFAULT of `{column.name}` grows too long for existing rows"
+        return BlockedColumn(column, None, reason, lossy=True, grows=True)
     if not expression_facts(value).is_repeatable:
         reason = f"the DEFAULT of `{column.name}` is another value each time it is asked for"
         return BlockedColumn(column, None, reason, lossy=True)
