@@ -119,7 +119,12 @@ def test_names_of_tokens_can_stand_in_an_address(client: TestClient, name: str) 
 
 
 def test_which_calls_need_no_token_and_which_ask_for_each_name() -> None:
-    assert {call.path for call in CALLS if call.scope is None} == {"/health", "/openapi.json"}
+    assert {call.path for call in CALLS if call.scope is None} == {
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/openapi.json",
+    }
     assert [call.path for call in CALLS if call.name is None] == [
         "/v0/datasources",
         "/v0/pipes",

@@ -49,7 +49,8 @@ def test_posts_are_answered_though_the_store_never_does(
 ) -> None:
     """Also those that wait behind others; without the limit this test would take hours."""
     batches = BatchLog(store)
-    batches._database = batches.keys._database = Database(make_engine("postgresql://nobody@127.0.0.1:1/none"))
+    store._engine = make_engine("postgresql://nobody@127.0.0.1:1/none")  # from now on the store is away
+    store._writing = store._engine.execution_options(penstock_writes=True)
     monkeypatch.setattr(module, "RETRY_SECONDS", 3_600.0)
     for place, name in ((writer, "ANSWER_SECONDS"), (writer, "LEAST_SECONDS"), (inbox, "ADMISSION_SECONDS")):
         monkeypatch.setattr(place, name, 0.3)
