@@ -14,19 +14,17 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from chaos.project_versions import QUERIES, V1, V2, row
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
 from penstock.errors import PenstockError
 from penstock.model.settings import (
-    FlowSettings,
     MaintenanceSettings,
-    ServerSettings,
     Settings,
     SparkSettings,
 )
@@ -36,11 +34,9 @@ ACKNOWLEDGED = "acknowledged"
 ROWS = 20
 UNDER_WAY = {"preparing", "backfilling"}
 SETTINGS = Settings(
-    server=ServerSettings(max_query_seconds=5),
     spark=SparkSettings(
         master="local[2]", driver_memory="1g", conf=json.loads(os.environ.get("PENSTOCK_POWER_CUT_CONF", "{}"))
     ),
-    flow=FlowSettings(max_step_seconds=5),
     maintenance=MaintenanceSettings(interval_seconds=1, compact_files=4, snapshot_seconds=1, inbox_seconds=1),
 )
 
@@ -48,8 +44,8 @@ SETTINGS = Settings(
 class Life:
     """A pipeline, and the rows posted to it."""
 
-    def __init__(self, home: Path, settings: Settings = SETTINGS):
-        self.pipeline = Pipeline(settings, home)
+    def __init__(self, home: Path):
+        self.pipeline = Pipeline(SETTINGS, home)
         self._told = os.open(home / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._posted = 0
 
@@ -69,10 +65,10 @@ class Life:
             receipt = self.pipeline.ingestion.append("events", body, f"from {first}")
             told = {"batch": receipt.batch, "first": first, "end": self._posted}
             os.write(self._told, json.dumps(told).encode() + b"\n")
-            self.pipeline.ingestion.wait(receipt, 60)
+            self.pipeline.ingestion.wait(receipt, 180)
 
     def until(self, done: Callable[[], bool]) -> None:
-        wait_until(done, 120, self.pipeline.status)
+        wait_until(done, 240, self.pipeline.status)
 
     def until_cleaned(self) -> None:
         """Wait for a compaction, an expiry and a trim."""
@@ -81,6 +77,8 @@ class Life:
 
 
 def first_life(home: Path) -> None:
+    # No reader is older than that here, and steps may take long on a busy machine.
+    SnapshotExpiry.safe = property(lambda self: 3.0)  # type: ignore[method-assign, assignment]
     life = Life(home)
     life.deploy(V1, True, lambda: None)
     life.post(8)
@@ -93,7 +91,7 @@ def first_life(home: Path) -> None:
 
 
 def life_after(home: Path) -> None:
-    life = Life(home, replace(SETTINGS, server=ServerSettings(max_query_seconds=60)))
+    life = Life(home)
     pipeline = life.pipeline
     life.until(lambda: not {each.state for each in pipeline.store.deployments.list()} & UNDER_WAY)
     life.until(lambda: not any(each["behind"] for each in pipeline.status()["deployments"]))  # type: ignore[attr-defined, index]
@@ -107,7 +105,7 @@ def life_after(home: Path) -> None:
 
 
 def life_beside_damage(home: Path) -> None:
-    life = Life(home, replace(SETTINGS, server=ServerSettings(max_query_seconds=60)))
+    life = Life(home)
     pipeline = life.pipeline
     before = pipeline.reader.sql("SELECT count() FROM events", "live").rows[0][0]
     pipeline.ingestion.append("events", json.dumps(row(1)).encode(), None)

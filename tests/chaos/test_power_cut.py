@@ -82,7 +82,7 @@ def run_life(home: Path, arguments: Sequence[str], environment: Mapping[str, str
     known = os.pathsep.join(filter(None, sys.path))
     command = [sys.executable, recorded_life.__file__, str(home), *arguments]
     variables = {**os.environ, "PYTHONPATH": known, **environment}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
