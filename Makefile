@@ -41,7 +41,8 @@ chaos: ## Every crash point, 50 runs of random kills, two servers (hours); CHAOS
 
 fuzz: ## The server under made-up calls and bodies, at length (PENSTOCK_FUZZ_EXAMPLES a call, 300 unless set)
 	@scripts/bootstrap test
-	@PENSTOCK_FUZZ_EXAMPLES=$${PENSTOCK_FUZZ_EXAMPLES:-300} $(VENV)/python -m pytest -q --timeout=3600 tests/fuzz tests/unit/serve/test_schema.py
+	@PENSTOCK_FUZZ_EXAMPLES=$${PENSTOCK_FUZZ_EXAMPLES:-300} PENSTOCK_FUZZ_INPUTS=$${PENSTOCK_FUZZ_INPUTS:-20000} \
+		$(VENV)/python -m pytest -q --timeout=3600 tests/fuzz tests/unit/serve/test_schema.py tests/properties/test_any_input.py
 
 fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL_QUERIES a round, 2000 unless set)
 	@scripts/bootstrap test

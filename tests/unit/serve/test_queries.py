@@ -106,3 +106,22 @@ def test_a_query_has_a_longest_length(client: TestClient) -> None:
 def test_no_body_is_ever_a_500(client: TestClient, body: bytes, kind: str, path: str) -> None:
     answer = client.post(path, content=body, headers={"Content-Type": kind})
     assert answer.status_code < 500, answer.text
+
+
+def test_a_large_answer_is_sent_in_pieces_and_whole(client: TestClient, pipeline: MemoryPipeline) -> None:
+    """Its rows and the parts around them are those of one document."""
+    columns = (("n", Int(64)), ("s", String()))
+    rows: list[tuple[object, ...]] = [(at, f"é{at}") for at in range(20_000)]
+    answer = Result(columns, rows, totals=(7, ""))
+    pieces = list(answer_format("JSON").write(answer))
+    assert len(pieces) > 20
+    document = json.loads(b"".join(pieces))
+    assert [(each["n"], each["s"]) for each in document["data"]] == rows
+    assert (document["rows"], document["totals"]) == (20_000, {"n": 7, "s": ""})
+    count = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 20000) SELECT n FROM c"
+    for form in ("JSON", "JSONEachRow", "CSVWithNames"):
+        sent = client.get("/v0/sql", params={"q": f"{count} FORMAT {form}"})
+        assert sent.status_code == 200
+        assert "content-length" not in sent.headers
+        assert sent.text.count("20000") >= 1
+    assert "content-length" in client.get("/v0/sql", params={"q": "SELECT 1"}).headers
