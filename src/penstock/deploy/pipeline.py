@@ -32,6 +32,7 @@ from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.own_actions import record_own_action
 from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
@@ -110,8 +111,14 @@ class Pipeline:
         self.materializer = ColumnMaterializer(
             core, SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
         )
-        self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, self.deployer.retire)
-        self.deployment_cleanup = DeploymentCleanup(core.store.deployments, settings, self.deployer.discard)
+        self.rollback_window = RollbackWindow(
+            core.store,
+            settings.deploy.rollback_window_hours,
+            record_own_action(self.audit, "retire", self.deployer.retire),
+        )
+        self.deployment_cleanup = DeploymentCleanup(
+            core.store.deployments, settings, record_own_action(self.audit, "discard", self.deployer.discard)
+        )
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(
             CopyContext(
