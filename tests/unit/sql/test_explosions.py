@@ -120,3 +120,10 @@ def test_such_a_text_does_not_end_the_process() -> None:
 def test_brackets_that_are_closed_do_not_count() -> None:
     assert compiled("SELECT " + " + ".join(["(x)"] * DEEPEST) + " AS n FROM t")
     assert compiled("SELECT " + ", ".join(f"[x, {each}][1] AS a{each}" for each in range(DEEPEST + 9)) + " FROM t")
+
+
+def test_a_chain_of_operators_keeps_no_thread_waiting() -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        compiled("SELECT " + "x = " * 100_000 + "1 AS n FROM t", "spark")
+    assert caught.value.problems[0].code == "too-deep"
+    assert compiled("SELECT " + "x + " * 100 + "1 AS n FROM t", "spark")

@@ -63,7 +63,24 @@ def parse_spark(text: Text) -> exp.Query:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+    _refuse_tree_depth(text, found[0])
     return found[0]
+
+
+DEEPEST_TREE = 1_000
+"""sqlglot's time to resolve names grows with the square of the depth, and it keeps every other thread waiting."""
+
+
+def _refuse_tree_depth(text: Text, tree: exp.Expr) -> None:
+    """Raises Refused for a chain of thousands of operators, such as `a = b = c …`."""
+    level: list[exp.Expr] = [tree]
+    depth = 0
+    while level:
+        depth += 1
+        if depth > DEEPEST_TREE:
+            message = f"the SQL nests more than {DEEPEST_TREE:,} operators"
+            raise refusal(text, level[0], "too-deep", message, "write a list with IN, or move parts of it into nodes")
+        level = [child for node in level for child in node.iter_expressions()]
 
 
 def compile_spark(environment: Environment) -> SelectOutput:
