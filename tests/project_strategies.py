@@ -6,6 +6,7 @@ changes. Every drawn draft parses and compiles, so laws of the planner can be te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -23,21 +24,32 @@ TYPES = {
     "Date": "Date32",
 }
 """Types of columns, and a wider one of each."""
+COPIED = ("UInt8", "UInt16", "UInt32", "Int32", "Int64", "String")
+"""Types whose values are the same text in every type that an edit can make of them."""
+NAMES = ("c{}", "c-{}", "@c{}", "C{}", "ç{}")
+"""Forms of names: plain ones, and some that a text search does not see whole or that have another case."""
 
 
 @dataclass(frozen=True)
 class DraftColumn:
-    """`path` is the JSON path below `$.`; `former` a name that RENAMED_FROM gives."""
+    """`path` is the JSON path below `$.`; `former` a name that RENAMED_FROM gives; `copied` the path of another column
+    whose value, as text, is the DEFAULT."""
 
     name: str
     type: str
     path: str
     default: str | None = None
     former: str | None = None
+    copied: str | None = None
 
     @property
-    def text(self) -> str:
-        default = f" DEFAULT {self.default}" if self.default else ""
+    def quoted(self) -> str:
+        return f"`{self.name}`"
+
+    def text(self, columns: Sequence[DraftColumn]) -> str:
+        other = next((each for each in columns if each.path == self.copied), None)
+        given = f"toString({other.quoted})" if other is not None else self.default
+        default = f" DEFAULT {given}" if given else ""
         former = f" RENAMED_FROM `{self.former}`" if self.former else ""
         return f"`{self.name}` {self.type} `json:$.{self.path}`{default}{former}"
 
@@ -81,14 +93,14 @@ class Draft:
         return loaded.project
 
     def _events(self) -> str:
-        columns = ",\n    ".join(column.text for column in self.columns)
+        columns = ",\n    ".join(column.text(self.columns) for column in self.columns)
         forward = f"\nFORWARD_QUERY >\n    {self.forward}\n" if self.forward else ""
         described = f"DESCRIPTION {self.description}\n" if self.description else ""
-        return f"{described}SCHEMA >\n    {columns}\n\nENGINE MergeTree\nENGINE_SORTING_KEY {self.sorting}\n{forward}"
+        return f"{described}SCHEMA >\n    {columns}\n\nENGINE MergeTree\nENGINE_SORTING_KEY `{self.sorting}`\n{forward}"
 
     def _view(self, number: int, view: DraftView) -> dict[str, str]:
         of, condition = self.column(view.column).type, f" WHERE {view.condition}" if view.condition else ""
-        select = f"SELECT {view.column} AS key, countState() AS n FROM events{condition} GROUP BY key"
+        select = f"SELECT `{view.column}` AS key, countState() AS n FROM events{condition} GROUP BY key"
         found = _target(f"by_{number}", of, select)
         if view.rolled:
             found |= _target(f"over_{number}", of, f"SELECT key, countMergeState(n) AS n FROM by_{number} GROUP BY key")
@@ -107,7 +119,9 @@ def _target(name: str, of: str, select: str) -> dict[str, str]:
 def drafts(draw: st.DrawFn) -> Draft:
     """A project of one to four columns and up to three views."""
     types = draw(st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=4))
-    columns = tuple(DraftColumn(f"c{number}", of, f"p{number}") for number, of in enumerate(types))
+    forms = draw(st.lists(st.sampled_from(NAMES), min_size=len(types), max_size=len(types)))
+    names_and_types = enumerate(zip(forms, types, strict=True))
+    columns = tuple(DraftColumn(form.format(number), of, f"p{number}") for number, (form, of) in names_and_types)
     names = st.sampled_from([column.name for column in columns])
     views = draw(st.lists(st.builds(DraftView, names, st.none(), st.booleans()), max_size=3))
     return Draft(columns, draw(names), tuple(views))
@@ -131,12 +145,16 @@ def _add(draw: st.DrawFn, draft: Draft) -> Draft:
     name = _free(draft)
     of = draw(st.sampled_from(["Nullable(Int32)", "UInt8", "String"]))
     default = draw(st.sampled_from([None, "7"])) if of == "UInt8" else None
-    return replace(draft, columns=(*draft.columns, DraftColumn(name, of, name, default)))
+    others = [each.path for each in draft.columns if each.type in COPIED and each.copied is None]
+    copied = draw(st.sampled_from([None, *others])) if of == "String" else None
+    return replace(draft, columns=(*draft.columns, DraftColumn(name, of, name, default, None, copied)))
 
 
 @st.composite
 def _drop(draw: st.DrawFn, draft: Draft) -> Draft:
+    copied = {column.copied for column in draft.columns}
     read = {view.column for view in draft.views} | {draft.sorting}
+    read |= {column.name for column in draft.columns if column.path in copied}
     droppable = [column for column in draft.columns if column.name not in read]
     gone = draw(st.sampled_from(droppable)) if droppable else None
     return replace(draft, columns=tuple(column for column in draft.columns if column != gone))
@@ -162,7 +180,7 @@ def _retype(draw: st.DrawFn, draft: Draft) -> Draft:
         return draft
     draft = _with(draft, old, replace(old, type="String" if old.type != "String" else "UInt32", default=None))
     convert = "toString" if old.type != "String" else "toUInt32OrZero"
-    return replace(draft, forward=f"SELECT * REPLACE ({convert}({old.name}) AS {old.name})")
+    return replace(draft, forward=f"SELECT * REPLACE ({convert}({old.quoted}) AS {old.quoted})")
 
 
 @st.composite
@@ -176,7 +194,7 @@ def _view(draw: st.DrawFn, draft: Draft) -> Draft:
     if draft.views and draw(st.booleans()):
         changed = draw(st.integers(0, len(draft.views) - 1))
         views = list(draft.views)
-        views[changed] = replace(views[changed], condition=f"{views[changed].column} = {views[changed].column}")
+        views[changed] = replace(views[changed], condition=f"`{views[changed].column}` = `{views[changed].column}`")
         return replace(draft, views=tuple(views))
     keys = [column.name for column in draft.columns if not column.type.startswith("Nullable")]
     return replace(draft, views=(*draft.views, DraftView(draw(st.sampled_from(keys)), None, draw(st.booleans()))))
@@ -200,8 +218,10 @@ def _column(draft: Draft) -> st.SearchStrategy[DraftColumn]:
 
 
 def _free(draft: Draft) -> str:
+    """A name, and a path, that no column has or had, in any form."""
     used = draft.taken | {name for column in draft.columns for name in (column.name, column.path, column.former)}
-    return next(f"c{number}" for number in range(100) if f"c{number}" not in used)
+    free = (n for n in range(100) if not used & {f"p{n}", *(form.format(n) for form in NAMES)})
+    return f"c{next(free)}"
 
 
 def _with(draft: Draft, old: DraftColumn, new: DraftColumn) -> Draft:

@@ -66,8 +66,11 @@ def named(draft: Draft, prefix: str) -> dict[str, str | None]:
     }
 
 
-def value(column: DraftColumn, row: Row) -> str:
+def value(draft: Draft, column: DraftColumn, row: Row) -> str:
     """What a row has in a column: its field, else the DEFAULT, else the type's zero or NULL."""
+    copied = next((each for each in draft.columns if each.path == column.copied), None)
+    if column.path not in row and copied is not None:
+        return value(draft, copied, row)
     return str(row.get(column.path, column.default or zero(column.type)))
 
 
@@ -81,9 +84,9 @@ def zero(of: str) -> str:
 def truth(draft: Draft, rows: Sequence[Row], columns: Sequence[str] | None = None) -> dict[str, object]:
     """Every table of a project over the rows, computed here."""
     shown = [column for column in draft.columns if columns is None or column.name in columns]
-    found: dict[str, object] = {"events": Counter(tuple(value(column, row) for column in shown) for row in rows)}
+    found: dict[str, object] = {"events": Counter(tuple(value(draft, column, row) for column in shown) for row in rows)}
     for number, view in enumerate(draft.views):
-        of = Counter(value(draft.column(view.column), row) for row in rows)
+        of = Counter(value(draft, draft.column(view.column), row) for row in rows)
         found |= {f"by_{number}": of} | ({f"over_{number}": of} if view.rolled else {})
     return found
 
@@ -92,7 +95,7 @@ def tables(
     running: Running, draft: Draft, prefix: str, version: str, columns: Sequence[str] | None = None
 ) -> dict[str, object]:
     """The same as the pipeline has it, aggregate states finalized."""
-    shown = [column.name for column in draft.columns if columns is None or column.name in columns]
+    shown = [column.quoted for column in draft.columns if columns is None or column.name in columns]
     rows = running.ask(f"SELECT {', '.join(shown)} FROM {prefix}_events", version)
     found: dict[str, object] = {"events": Counter(tuple(map(str, row)) for row in rows)}
     for number, view in enumerate(draft.views):
