@@ -278,8 +278,16 @@ def _result_column(
 def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
     """Whether the column's table, in the SELECT that it stands in, is this one."""
     select = column.find_ancestor(exp.Select)
-    tables = select.find_all(exp.Table) if select is not None else ()
-    return any(table.alias_or_name == column.table and table.name == source.name for table in tables)
+    if select is None:
+        return False
+    named = select.meta.get(_TABLES)
+    if named is None:  # a walk through all of the SELECT, which is not to be repeated for each of its columns
+        named = select.meta[_TABLES] = {(each.alias_or_name, each.name) for each in select.find_all(exp.Table)}
+    return (column.table, source.name) in named
+
+
+_TABLES = "tables"
+"""Key in a SELECT's meta: the tables in it, by alias and name."""
 
 
 _SCALARS: dict[exp.DType, Type] = {
