@@ -127,3 +127,10 @@ def test_a_chain_of_operators_keeps_no_thread_waiting() -> None:
         compiled("SELECT " + "x = " * 100_000 + "1 AS n FROM t", "spark")
     assert caught.value.problems[0].code == "too-deep"
     assert compiled("SELECT " + "x + " * 100 + "1 AS n FROM t", "spark")
+
+
+def test_aliases_that_double_are_refused_in_spark_sql_too() -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        compiled(aliases(40, "{before} + {before}"), "spark")
+    assert caught.value.problems[0].code == "too-complex"
+    assert compiled(aliases(5, "{before} + {before}"), "spark")

@@ -64,7 +64,27 @@ def parse_spark(text: Text) -> exp.Query:
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
     _refuse_tree_depth(text, found[0])
+    _refuse_alias_growth(text, found[0])
     return found[0]
+
+
+MOST_EXPANDED = 20_000
+"""The most nodes of an expression after sqlglot has put its aliases' expressions in their place."""
+
+
+def _refuse_alias_growth(text: Text, tree: exp.Expr) -> None:
+    """Raises Refused for aliases that each name the one before twice: with 30 of them, the text would have a billion
+    nodes."""
+    for select in tree.find_all(exp.Select):
+        sizes: dict[str, int] = {}
+        for each in select.expressions:
+            nodes = list(each.walk())
+            names = [node.name.lower() for node in nodes if isinstance(node, exp.Column) and not node.table]
+            size = len(nodes) + sum(sizes.get(name, 0) for name in names)
+            if size > MOST_EXPANDED + len(nodes):
+                message = "the aliases of this SELECT stand for each other again and again"
+                raise refusal(text, each, "too-complex", message, "compute them in a node that this one reads")
+            sizes[each.alias_or_name.lower()] = size
 
 
 DEEPEST_TREE = 1_000
