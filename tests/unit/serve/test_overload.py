@@ -61,6 +61,11 @@ def sent(address: tuple[str, int], data: bytes) -> socket.socket:
     return connection
 
 
+def send_without_end(connection: socket.socket, data: bytes) -> None:
+    while True:
+        connection.sendall(data)
+
+
 def is_healthy(address: tuple[str, int]) -> bool:
     return httpx.get(f"http://{address[0]}:{address[1]}/health", timeout=PATIENCE).status_code == 200
 
@@ -77,6 +82,19 @@ def test_a_head_that_does_not_end_closes_its_connection(
     monkeypatch.setattr(connection_limits, "IDLE_SECONDS", 0.2)
     with web_server(made_host(tokens, BodyBudget())) as address, sent(address, head) as connection:
         assert connection.recv(100) == b""
+
+
+def test_a_client_that_takes_no_answers_loses_its_connection(
+    tokens: ApiTokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_limits, "STALLED_SECONDS", 0.2)
+    with web_server(made_host(tokens, BodyBudget())) as address, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(address)
+        connection.settimeout(PATIENCE)
+        with pytest.raises(ConnectionError):  # it is cut, also if its own calls are not taken any more
+            send_without_end(connection, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+        assert is_healthy(address)
 
 
 def test_a_body_that_does_not_end_is_refused(tokens: ApiTokens, secrets: dict[str, str]) -> None:
