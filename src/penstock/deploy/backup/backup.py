@@ -132,9 +132,13 @@ def _open_destination(source: BackupSource, destination: Path) -> Path:
             hint="such as /var/backups/penstock/monday",
         )
     destination = destination.resolve()
-    inside = [source.home, *filter(None, [_warehouse_folder(source.settings, source.home)])]
-    if any(destination.is_relative_to(each) for each in (*inside, inbox_folder(source.settings, source.home))):
-        raise InvalidRequest(f"{destination} is inside what is to be saved", hint="choose a folder elsewhere")
+    # The saved datafiles would be a part of a project that they are inside of.
+    saved = [source.home.parent, source.home, inbox_folder(source.settings, source.home)]
+    saved += filter(None, [_warehouse_folder(source.settings, source.home)])
+    if any(destination.is_relative_to(each.resolve()) for each in saved):
+        raise InvalidRequest(
+            f"{destination} is inside what is to be saved", hint="choose a folder outside the project's folder"
+        )
     try:
         destination.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(destination.iterdir()):

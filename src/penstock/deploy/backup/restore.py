@@ -44,6 +44,7 @@ def restore_backup(backup: Path, project: Path, home_name: str) -> BackupInfo:
     inbox = inbox_folder(settings, home)
     for place in (home, warehouse, inbox):
         _require_empty(place)
+    _require_own_files(folder, project)
     try:
         _copy_files(folder, project, home, warehouse, inbox)
     except OSError as error:
@@ -83,6 +84,17 @@ def _require_empty(place: Path) -> None:
         raise Conflict(f"{place} is not empty", hint="restore into a new folder, or move what is there away")
 
 
+def _require_own_files(folder: BackupFolder, project: Path) -> None:
+    """Raises Conflict if the project's files are to be restored and others have their names."""
+    if (project / SETTINGS_FILE).exists():
+        return
+    for saved in sorted(path for path in folder.project.rglob("*") if path.is_file()):
+        place = project / saved.relative_to(folder.project)
+        if os.path.lexists(place) and not (place.is_file() and place.read_bytes() == saved.read_bytes()):
+            hint = f"restore into a new folder; with a {SETTINGS_FILE} of its own a folder keeps its own files"
+            raise Conflict(f"{place} is another file than the one in the backup", hint=hint)
+
+
 def _copy_files(folder: BackupFolder, project: Path, home: Path, warehouse: Path, inbox: Path) -> None:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     copied = CopiedFiles()
@@ -113,9 +125,13 @@ def _fill_catalog(folder: BackupFolder, settings: Settings, home: Path, move: Fo
 
 
 def _fill_state(folder: BackupFolder, settings: Settings, home: Path) -> None:
-    """Fill the state store; last, since a start needs it."""
+    """Fill the state store; last, since a start needs it. The file in the backup is not opened: it may be read-only,
+    and that of an earlier release would be migrated."""
+    scratch = home / "restored-state.db"
+    shutil.copyfile(folder.state, scratch)
     database = open_database(state_url(settings, home))
     try:
-        copy_file_to_state(folder.state, database)
+        copy_file_to_state(scratch, database)
     finally:
         database.close()
+    scratch.unlink()

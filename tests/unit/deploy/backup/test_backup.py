@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 from pyiceberg.catalog import load_catalog
 
 from penstock.deploy.backup import backup as module
@@ -25,7 +27,7 @@ from penstock.lake.spark.catalog import pyiceberg_catalog_properties
 from penstock.lake.storage.sql_catalog import open_sql_catalog
 from penstock.model.settings import Settings, StateSettings
 from penstock.state.batches import BatchLog
-from penstock.state.database import Database, open_database
+from penstock.state.database import MIGRATIONS, Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.lease import Lease
 from penstock.state.live_pointer import LivePointer
@@ -104,8 +106,22 @@ def test_a_restored_project_is_the_saved_one_in_another_place(
     assert rows_of(restored / ".penstock") == ROWS
 
 
-def test_the_backup_stays_as_it_is_and_restores_many_times(source: BackupSource, tmp_path: Path) -> None:
+def migrate_file(path: Path, revision: str) -> None:
+    """Make a state store one of an earlier revision."""
+    opened = open_database(f"sqlite:///{path}")
+    with opened.write() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+    opened.close()
+
+
+@pytest.mark.parametrize("revision", ["head", "0005"])
+def test_the_backup_stays_as_it_is_and_restores_many_times(source: BackupSource, tmp_path: Path, revision: str) -> None:
     make_backup(source, tmp_path / "backup")
+    if revision != "head":  # an earlier release made it
+        migrate_file(tmp_path / "backup" / "state.db", revision)
     before = {path: path.read_bytes() for path in (tmp_path / "backup").rglob("*") if path.is_file()}
     for name in ("one", "two"):
         restore_backup(tmp_path / "backup", tmp_path / name, ".penstock")
@@ -181,12 +197,34 @@ def test_nothing_is_overwritten(source: BackupSource, home: Path, tmp_path: Path
         make_backup(source, tmp_path / "backup")
     with pytest.raises(InvalidRequest, match="inside what is to be saved"):
         make_backup(source, tmp_path / "elsewhere" / ".." / "project" / ".penstock" / "backup")
+    with pytest.raises(InvalidRequest, match="inside what is to be saved"):
+        make_backup(source, home.parent / "backups" / "monday")  # its datafiles would be deployed
+    (tmp_path / "link").symlink_to(home.parent)
+    with pytest.raises(InvalidRequest, match="inside what is to be saved"):
+        make_backup(replace(source, home=tmp_path / "link" / home.name), home / "backup")
     with pytest.raises(InvalidRequest, match="absolute path"):
         make_backup(source, Path("backup"))
     with pytest.raises(InvalidRequest, match="printable"):
         make_backup(source, tmp_path / "a\0b")
     with pytest.raises(Conflict, match="is not empty"):
         restore_backup(tmp_path / "backup", home.parent, ".penstock")
+
+
+def test_files_of_a_folder_without_settings_are_not_overwritten(
+    source: BackupSource, home: Path, tmp_path: Path
+) -> None:
+    make_backup(source, tmp_path / "backup")
+    datafiles = [path.relative_to(home.parent) for path in home.parent.rglob("*.datasource")]
+    own = tmp_path / "own" / datafiles[0]
+    own.parent.mkdir(parents=True)
+    own.write_text("SCHEMA >\n    mine String\n")
+    with pytest.raises(Conflict, match="is another file"):
+        restore_backup(tmp_path / "backup", tmp_path / "own", ".penstock")
+    assert own.read_text() == "SCHEMA >\n    mine String\n"
+    assert not (tmp_path / "own" / ".penstock").exists()
+    shutil.copyfile(home.parent / datafiles[0], own)  # the same file is in nobody's way
+    restore_backup(tmp_path / "backup", tmp_path / "own", ".penstock")
+    assert rows_of(tmp_path / "own" / ".penstock") == ROWS
 
 
 def test_settings_that_name_the_storage_of_the_saved_project_are_not_used(
