@@ -126,7 +126,8 @@ class Maintenance(PeriodicTask):
 
     def _recent_retained_data(self) -> RetainedData:
         """What the flows need, at most RETENTION_REUSE_SECONDS old. A flow that began since then reads a snapshot that
-        was current at that time, and expiry keeps such a snapshot longer."""
+        was current at that time, and expiry keeps such a snapshot longer. Of a flow whose first step began before and
+        has ended since, its source is known."""
         at, known = self._known
         if known is None or time.monotonic() - at > RETENTION_REUSE_SECONDS:
             at, known = time.monotonic(), self._find_retained_data()
@@ -134,9 +135,13 @@ class Maintenance(PeriodicTask):
         return known
 
     def _find_retained_data(self) -> RetainedData:
-        for table in frozenset().union(*self._core.flows.worker.tables.values()):
-            self._core.warehouse.registry.refresh(table)  # another process writes it
-        return find_retained_data(self._core.warehouse.registry, self._core.store.deployments.in_state(*NOT_ENDED))
+        core = self._core
+        filled = frozenset().union(*core.flows.worker.tables.values())
+        # Before the cursors are read: a step that ends in between is in one of the two.
+        stepped = filled | {work.table for work in core.flows.scheduler.under_way}
+        for table in filled:
+            core.warehouse.registry.refresh(table)  # another process writes it
+        return find_retained_data(core.warehouse.registry, core.store.deployments.in_state(*NOT_ENDED), stepped)
 
     def _run_if_due(self, kind: str, on: MaintainedTable | None, every: float, run: Callable[[], object]) -> None:
         """Run a task if it is due. A task that fails is due again later, the wait doubling each time."""

@@ -7,7 +7,7 @@ table, keep everything they might read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from typing_extensions import assert_never
@@ -35,6 +35,8 @@ class RetainedData:
     """By table, the snapshot that is needed for the progress that it records; no flow reads its rows."""
     whole_tables: set[str] = field(default_factory=set)
     """Tables whose snapshots are all needed."""
+    being_begun: set[str] = field(default_factory=set)
+    """Tables that a flow may be reading now, in its first step, which names a snapshot that nothing records yet."""
     passed_batches: dict[str, int] = field(default_factory=dict)
     """By stream, the last raw batch that no flow needs any more; a stream without an entry has no such flow."""
     rebuildable_streams: set[str] = field(default_factory=set)
@@ -55,24 +57,42 @@ class RetainedData:
         self.passed_batches[stream] = min(batch, self.passed_batches.get(stream, batch))
 
 
-def find_retained_data(registry: TableRegistry, deployments: Iterable[Deployment]) -> RetainedData:
-    """What the flows of all deployments that have not ended need."""
+def find_retained_data(
+    registry: TableRegistry, deployments: Iterable[Deployment], stepped: Collection[str] = ()
+) -> RetainedData:
+    """What the flows of all deployments that have not ended need. `stepped` are the tables into which steps ran just
+    before this call: what a flow without a cursor begins with is known to its step only."""
     found = RetainedData()
     for deployment in deployments:
         if deployment.state not in ENDED:
-            _add_manifest(registry, deployment.manifest, found)
+            _add_manifest(registry, deployment.manifest, found, stepped)
     return found
 
 
-def _add_manifest(registry: TableRegistry, manifest: Manifest, found: RetainedData) -> None:
+def _add_manifest(registry: TableRegistry, manifest: Manifest, found: RetainedData, stepped: Collection[str]) -> None:
     fed = {view.table for view in manifest.views}
     for flow in manifest.flows:
         if isinstance(flow, Landing) and flow.table in fed:
             found.rebuildable_streams.add(flow.stream)
         try:
             _add_flow(registry, manifest, flow, found)
+            if flow.table in stepped and registry.cursor(flow.table, flow.id) is None:
+                found.being_begun.update(_sources_of_first_step(manifest, flow))
         except DamagedTable:
             _keep_all_it_reads(manifest, flow, found)
+
+
+def _sources_of_first_step(manifest: Manifest, flow: Flow) -> set[str]:
+    match flow:
+        case View():
+            return {flow.trigger.binding.table}
+        case Copy():  # at its end the views into its table get the cursors of the old ones, which go on meanwhile
+            views = (each for each in manifest.flows_into(flow.table) if isinstance(each, View))
+            return {flow.source.table, *(each.trigger.binding.table for each in views)}
+        case Landing():
+            return set()
+        case _:
+            assert_never(flow)
 
 
 def _add_flow(registry: TableRegistry, manifest: Manifest, flow: Flow, found: RetainedData) -> None:

@@ -111,7 +111,9 @@ class SnapshotExpiry:
         found = list_snapshots(lake, table)
         needed = RequiredSnapshots(frozenset(retained.needed_snapshots(table)), registry.pins(table))
         self._squash(table, found, needed)
-        ids, branches = self._expirable(found, needed, known), unneeded_branches(found, needed)
+        # A first step needs the snapshot that was current when it began for as long as the step takes.
+        wait = self.safe + PLANNED_WITHIN if table in retained.being_begun else min(self.safe, PLANNED_WITHIN)
+        ids, branches = self._expirable(found, needed, known, wait), unneeded_branches(found, needed)
         if not ids and not branches:
             return False
         files = expire_snapshots(lake, table, ids[:MOST_SNAPSHOTS], branches)
@@ -131,13 +133,15 @@ class SnapshotExpiry:
             self._core.warehouse.registry.refresh(table)
             found = list_snapshots(self._core.warehouse.lake, table)
 
-    def _expirable(self, found: SnapshotHistory, needed: RequiredSnapshots, known: TableExpiry) -> tuple[int, ...]:
+    def _expirable(
+        self, found: SnapshotHistory, needed: RequiredSnapshots, known: TableExpiry, wait: float
+    ) -> tuple[int, ...]:
+        """The snapshots that may expire and were superseded at least `wait` seconds ago."""
         now = time.monotonic()
         followed = [each.id for each in (*found.line[:-1], *found.detached)]
         known.followed = {id: known.followed.get(id, now) for id in followed}
         limits = ExpiryLimits(time.time() - self._core.settings.maintenance.snapshot_seconds, self._most)
-        late = now - min(self.safe, PLANNED_WITHIN)
-        return tuple(id for id in expirable_snapshots(found, needed, limits) if known.followed[id] <= late)
+        return tuple(id for id in expirable_snapshots(found, needed, limits) if known.followed[id] <= now - wait)
 
     def _delete_files(self, on: MaintainedTable, known: TableExpiry) -> bool:
         """Delete files that nobody can read any more, some at a time while no step runs and nobody clones the table."""

@@ -86,6 +86,21 @@ def test_what_a_view_has_read_up_to() -> None:
     assert find_retained_data(known, [deployed(view("target", "source"))]).read_snapshots == {"source": {1}}  # type: ignore[arg-type]
 
 
+def test_the_source_of_a_first_step_is_known_while_it_may_run() -> None:
+    """Nothing records with which snapshot it began; it may end between two looks at what flows need."""
+    fresh, begun = Known(source=[(1, {})]), Known(source=[(1, {})], target=[(9, {"v": TailCursor(1)})])
+    running = [deployed(view("target", "source"))]
+    assert find_retained_data(fresh, running, {"target"}).being_begun == {"source"}  # type: ignore[arg-type]
+    assert find_retained_data(fresh, running).being_begun == set(), "one that is stuck, or paused, holds up nothing"  # type: ignore[arg-type]
+    assert find_retained_data(begun, running, {"target"}).being_begun == set()  # type: ignore[arg-type]
+
+
+def test_a_first_step_of_a_copy_may_hand_over_cursors_of_any_view() -> None:
+    copy = Copy("copy", bound("old"), "new", (), (("v", "v2"),))
+    made = deployed(copy, view("new", "above", "placed", "v2"))
+    assert find_retained_data(Known(), [made], {"new"}).being_begun == {"old", "above"}  # type: ignore[arg-type]
+
+
 def test_what_has_ended_needs_nothing() -> None:
     known = Known(source=[(1, {}), (2, {})], target=[(9, {"v": TailCursor(1)})])
     for state in ("failed", "retired", "discarded"):
