@@ -270,7 +270,10 @@ class Scheduler:
         self._stepper.join_pool(thread.pool)
         while (work := self._take(thread)) is not None:
             with log_context(deployment=",".join(map(str, work.deployments))):
-                self._look(work)
+                try:
+                    self._look(work)
+                except Exception:  # a thread that ends would stop flows for ever; all are looked at again soon
+                    log.exception("the outcome of a step of %s into %s is not known", work.flow, work.table)
 
     def _take(self, thread: PoolThread) -> WorkItem | None:
         """The next flow to look at, with its table; None if the scheduler stops."""
@@ -297,6 +300,7 @@ class Scheduler:
             if again is not None and again <= 0:
                 with self._changed:
                     self._under_way[work.table] = work
+                again = None  # should the step's outcome not be known, with the next look at all flows
                 self._step(work)
                 again = 0.0
         finally:

@@ -214,3 +214,29 @@ def test_work_of_staging_never_takes_the_last_thread_of_live() -> None:
         for number in range(1, 20):
             post(flows, scheduler, "s")
             assert scheduler.wait(lambda number=number: flows.tables["s"] == number, 30, ["s"])  # type: ignore[misc]
+
+
+def test_no_thread_ends_when_what_follows_a_step_fails_too() -> None:
+    """Each thread that ended would be missing until the restart: in the end live stops."""
+    flows = MemoryFlows()
+    broken = [f"broken{n}" for n in range(6)]
+    flows.broken = set(broken)
+
+    def explain(error: Exception) -> str:
+        raise RuntimeError("the error has no text")
+
+    callbacks = SchedulerCallbacks(lambda split: None, lambda work: False, lambda work: None)
+    scheduler = Scheduler(flows, explain, callbacks, SchedulerLimits(2, 30.0))
+    scheduler.assign([landing_item("s"), *(landing_item(table) for table in broken)])
+    scheduler.start()
+    try:
+        for table in broken:
+            post(flows, scheduler, table)
+        wait_until(lambda: all(flows.looks[table] > 0 for table in broken))
+        post(flows, scheduler, "s")
+        assert scheduler.wait(lambda: flows.tables["s"] == 1, 30, ["s"])
+        flows.broken = set()
+        scheduler.wake()
+        assert scheduler.wait(lambda: all(flows.tables[table] == 1 for table in broken), 30)
+    finally:
+        scheduler.stop()
