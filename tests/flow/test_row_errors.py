@@ -36,6 +36,8 @@ def error_of(lake: Lake, sql: str) -> BaseException:
         "to_timestamp(concat('2020-13-', id), 'yyyy-MM-dd')",
         "array(1)[CAST(id + 5 AS INT)]",
         "regexp_replace('a', concat('(', id), 'b')",
+        "array_repeat(id, CAST(id + 2147483640 AS INT))",
+        "sequence(0L, 3000000000L + id)",
     ],
 )
 def test_a_value_is_at_fault(lake: Lake, expression: str) -> None:

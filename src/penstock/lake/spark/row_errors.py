@@ -14,9 +14,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 _SQL_STATE = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
-_DATA_STATES = ("22", "23", "P0")
-"""Classes of SQLSTATE: data exception, violated constraint (a NULL), raise_error. Source: ISO 9075-2 and Spark's
-error-states.json."""
+_DATA_STATES = ("22", "23", "P0", "54000")
+"""Classes of SQLSTATE: data exception, violated constraint (a NULL), raise_error; and the state of an array that would
+have more elements than Spark can hold. Source: ISO 9075-2 and Spark's error-states.json."""
 _JAVA_ERRORS = frozenset(
     {
         "java.lang.ArithmeticException",
