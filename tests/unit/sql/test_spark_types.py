@@ -64,6 +64,12 @@ LOSSLESS = {
     ("Array(Nullable(UInt8))", "Array(UInt8)"): None,
     ("Enum8('a' = 1)", "Enum8('a' = 1, 'b' = 2)"): "x",
     ("Enum8('a' = 1)", "Enum8('b' = 1)"): None,
+    ("Tuple(Tuple(a Int32, b Int32), String)", "Tuple(Tuple(b Int32, a Int32), String)"): (
+        "named_struct('_1', named_struct('b', x.`_1`.`b`, 'a', x.`_1`.`a`), '_2', x.`_2`)"
+    ),
+    ("Tuple(Tuple(a Int32, b Int32), String)", "Tuple(p Tuple(b Int32, a Int32), s String)"): (
+        "named_struct('p', named_struct('b', x.`_1`.`b`, 'a', x.`_1`.`a`), 's', x.`_2`)"
+    ),
 }
 
 

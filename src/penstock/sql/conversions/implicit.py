@@ -50,22 +50,29 @@ def cast_by_name(sql: str, have: Type, want: Type) -> str:
         case (t.Map(_, old), t.Map(_, new)):
             values = cast_by_name("` v`", unwrap_type(old), unwrap_type(new))
             return f"CAST(transform_values({sql}, (` k`, ` v`) -> {values}) AS {spark_type(want)})"
-        case (t.Tuple(fields), t.Tuple(others)):
-            by_name = dict(fields)
-            parts = (
-                f"{string_literal(name or '')}, {_field_by_name(sql, name, by_name.get(name), new)}"
-                for name, new in others
-            )
-            return f"named_struct({', '.join(parts)})"
+        case (t.Tuple(), t.Tuple()):
+            return _cast_fields(sql, have, want)
         case _:
             raise AssertionError("only these have fields")
 
 
-def _field_by_name(sql: str, name: str | None, have: Type | None, want: Type) -> str:
+def _cast_fields(sql: str, have: t.Tuple, want: t.Tuple) -> str:
+    """A tuple as another one: its fields by their names if both types name them, else by their places."""
+    stored = [(name or f"_{place}", of) for place, (name, of) in enumerate(have.fields, 1)]
+    by_name = {name: (name, of) for name, of in stored} if are_matched_by_name(have, want) else None
+    parts = []
+    for place, (name, new) in enumerate(want.fields, 1):
+        source = by_name.get(name or "") if by_name is not None else stored[place - 1]
+        parts.append(f"{string_literal(name or f'_{place}')}, {_cast_field(sql, source, new)}")
+    return f"named_struct({', '.join(parts)})"
+
+
+def _cast_field(sql: str, source: tuple[str, Type] | None, want: Type) -> str:
     """A field of a tuple as another type; the type's default for a field that the tuple does not have."""
-    if have is None:
+    if source is None:
         return value_default(want)
-    return cast_by_name(f"{sql}.{quote_identifier(name or '')}", unwrap_type(have), unwrap_type(want))
+    name, have = source
+    return cast_by_name(f"{sql}.{quote_identifier(name)}", unwrap_type(have), unwrap_type(want))
 
 
 def moves_fields(have: Type, want: Type) -> bool:
