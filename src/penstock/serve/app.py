@@ -8,6 +8,7 @@ handlers are plain functions, and they, tokens and errors run in threads.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias, Union
@@ -24,12 +25,13 @@ from penstock.errors import Forbidden, PenstockError, Unavailable
 from penstock.serve.calls import audit, backups, catalog, deployments, events, health, jobs, openapi, queries, tokens
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
-from penstock.serve.http.audited_call import record_refusal, run_audited
+from penstock.serve.http.audited_call import describe_action, record_refusal, run_audited
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
 from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
 from penstock.serve.http.request_body import receiving_body
 from penstock.serve.http.request_ids import CALL, RequestObserver
 
+log = logging.getLogger("penstock.audit")
 Handler: TypeAlias = Callable[[PipelineHost, Request], Union[Response, Continued]]
 """Answers a call, in a thread."""
 POSTS = "/v0/events"
@@ -147,7 +149,7 @@ async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Respons
         return _STOPPING
     except Forbidden as refusal:
         if call.action:
-            await run_in_thread(host.threads.control, lambda: _record_refusal(host, call, request))
+            await _record_refusal(host, call, request)
         return await _respond_to(host, request, refusal)
     except Exception as fault:
         return await _respond_to(host, request, fault)
@@ -159,8 +161,15 @@ def _run(host: PipelineHost, call: ApiCall, request: Request) -> Response | Cont
     return run_audited(host.pipeline.audit, call.action, request, lambda: call.handler(host, request))
 
 
-def _record_refusal(host: PipelineHost, call: ApiCall, request: Request) -> None:
-    record_refusal(host.pipeline.audit, call.action, request, Forbidden.code)
+async def _record_refusal(host: PipelineHost, call: ApiCall, request: Request) -> None:
+    def record() -> None:
+        entry = describe_action(call.action, request)
+        record_refusal(host.pipeline.audit, host.refusals, entry, Forbidden.code)
+
+    try:
+        await run_in_thread(host.threads.control, record)
+    except PenstockError as error:  # the server stops, or too many calls wait; the call is refused all the same
+        log.error("the audit log does not have a refused call: %s", error.message)
 
 
 _STOPPING = error_response(Unavailable("the server is stopping", hint="try again when it is back"), "")

@@ -7,8 +7,10 @@ import logging
 import pytest
 from starlette.testclient import TestClient
 
-from penstock.errors import Unavailable
+from penstock.errors import Overloaded, Unavailable
+from penstock.serve import app
 from penstock.serve.app import CALLS, create_app
+from penstock.serve.http import audited_call
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.audit_log import AuditEntry
 from unit.serve.memory import MemoryPipeline
@@ -52,6 +54,36 @@ def test_a_refused_call_is_recorded(
         "read",
         "forbidden",
     )
+
+
+def test_refused_calls_do_not_fill_the_store(
+    pipeline: MemoryPipeline, secrets: dict[str, str], host: PipelineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audited_call, "MOST_REFUSALS", 3)
+    before, refused = len(pipeline.audit.recent(100)), TestClient(create_app(host))
+
+    def ask(kind: str) -> int:
+        headers = {"Authorization": f"Bearer {secrets[kind]}"}
+        return refused.post("/v1/deployments/rollback", headers=headers).status_code
+
+    assert [ask("read") for _ in range(5)] == [403] * 5
+    assert len(pipeline.audit.recent(100)) == before + 3
+    assert ask("append") == 403
+    assert latest(pipeline).token == "append"
+    monkeypatch.setattr(audited_call, "REFUSAL_SECONDS", -1.0)
+    assert ask("read") == 403
+    assert latest(pipeline).token == "read"
+
+
+def test_a_call_is_refused_while_its_entry_must_wait_too_long(
+    secrets: dict[str, str], host: PipelineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object) -> None:
+        raise Overloaded("too many calls wait already")
+
+    monkeypatch.setattr(app, "record_refusal", fail)
+    answer = TestClient(create_app(host)).post(f"/v1/deployments/rollback?token={secrets['read']}")
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
 def test_nothing_is_changed_that_cannot_be_recorded(

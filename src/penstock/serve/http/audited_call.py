@@ -1,13 +1,16 @@
 """Record in the audit log what a call changes.
 
-In: a call's action, its request and its handler. Out: the handler's answer. Invariant: the handler runs only once its
-entry is stored; what became of it is stored whatever it raises, and if that fails, the log has it.
+In: a call's action, its request and its handler. Out: the handler's answer. Invariants: the handler runs only once its
+entry is stored; what became of it is stored whatever it raises, and if that fails, the log has it. A token that may do
+nothing cannot fill the store with its refused calls.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -23,6 +26,8 @@ UNKNOWN = "internal"
 HIDDEN = frozenset(("token",))
 """Parameters that are not recorded: the call's own secret may stand there."""
 MOST_PARAMETERS = 50
+MOST_REFUSALS, REFUSAL_SECONDS = 60, 3_600.0
+"""How many refused calls of one token are stored in that time; of more there are only lines in the log."""
 log = logging.getLogger("penstock.audit")
 T = TypeVar("T")
 
@@ -48,10 +53,29 @@ def run_audited(audit: AuditLog, action: str, request: Request, handler: Callabl
             log.error("the audit log does not have the outcome of entry %d: %s", number, error.message)
 
 
-def record_refusal(audit: AuditLog, action: str, request: Request, code: str) -> None:
+class RefusalBudget:
+    """The refused calls that may still be stored, by the names of their tokens."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._since = time.monotonic()
+        self._stored: Counter[str] = Counter()
+
+    def take(self, token: str) -> bool:
+        """Count one more; False if there are too many of this token."""
+        with self._guard:
+            if time.monotonic() - self._since > REFUSAL_SECONDS:
+                self._since = time.monotonic()
+                self._stored.clear()
+            self._stored[token] += 1
+            return self._stored[token] <= MOST_REFUSALS
+
+
+def record_refusal(audit: AuditLog, budget: RefusalBudget, entry: AuditEntry, code: str) -> None:
     """Record that a token which may not do this tried to. An entry that cannot be stored is in the log only."""
-    entry = describe_action(action, request)
     _log(entry, entry.target, code)
+    if not budget.take(entry.token):
+        return
     try:
         number = audit.add(entry)
         audit.end(number, code, entry.target, 0.0)

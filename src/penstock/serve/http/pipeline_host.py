@@ -17,6 +17,7 @@ from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
+from penstock.serve.http.audited_call import RefusalBudget
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_metrics import PipelineCollector
 from penstock.serve.http.request_body import BodyBudget
@@ -66,6 +67,7 @@ class PipelineHost:
     def __init__(self, bodies: BodyBudget | None = None) -> None:
         self.threads = ThreadLimits()
         self.bodies = bodies or BodyBudget()
+        self.refusals = RefusalBudget()
         self.metrics = Metrics()
         self.phase = "starting Spark"
         self.stopping = False
