@@ -58,6 +58,7 @@ class Result:
     rows_read: int = 3
     bytes_read: int = 42
     totals: tuple[object, ...] | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True)

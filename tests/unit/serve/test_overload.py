@@ -13,8 +13,10 @@ import pytest
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
+from penstock.model.types import String
 from penstock.parse.project_loader import load_files
 from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server import connection_limits
 from penstock.sql.compile import compile_pipe, compile_sql
@@ -118,6 +120,28 @@ def test_bodies_share_one_budget(tokens: ApiTokens, secrets: dict[str, str]) -> 
             assert httpx.post(url, content=b"{}", timeout=PATIENCE).status_code == 429
         wait_until(lambda: host.bodies.held == 0)
         assert httpx.post(url, content=b"{}", timeout=PATIENCE).status_code == 202
+
+
+class LargePipeline(MemoryPipeline):
+    """Answers every query with some 20 MB, more than a connection holds."""
+
+    def sql(self, text: str, *given: object) -> Result:  # type: ignore[override]
+        return Result((("a", String()),), [("x" * 1_000,)] * 20_000, size=20_000_000)
+
+
+def test_answers_that_are_not_read_share_one_budget(tokens: ApiTokens, secrets: dict[str, str]) -> None:
+    host = PipelineHost(answers=AnswerBudget(30_000_000))
+    host.opened(LargePipeline(tokens))  # type: ignore[arg-type]
+    target = f"/v0/sql?q=SELECT+1&token={secrets['read']}"
+    with web_server(host) as address:
+        url = f"http://{address[0]}:{address[1]}{target}"
+        with sent(address, f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode()):
+            wait_until(lambda: host.answers.held == 20_000_000)
+            refused = httpx.get(url, timeout=PATIENCE)
+            assert (refused.status_code, refused.json()["code"]) == (429, "overloaded")
+        wait_until(lambda: host.answers.held == 0)
+        assert len(httpx.get(url, timeout=PATIENCE).json()["data"]) == 20_000
+        wait_until(lambda: host.answers.held == 0)
 
 
 def test_idle_connections_make_room_and_busy_ones_do_not(tokens: ApiTokens, secrets: dict[str, str]) -> None:

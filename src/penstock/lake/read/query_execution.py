@@ -62,6 +62,8 @@ class QueryResult:
     bytes_read: int
     totals: tuple[object, ...] | None = None
     """The row of totals of SELECT … WITH TOTALS."""
+    size: int = 0
+    """Approximate bytes of the rows."""
 
 
 def split_totals(answer: QueryResult) -> QueryResult:
@@ -88,10 +90,10 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
         try:
             with time_limit(session, most.seconds):
                 answer = session.sql(sql).limit(most.rows + 1)
-                rows = _collect_rows(answer, most, started + most.seconds)
+                rows, size = _collect_rows(answer, most, started + most.seconds)
         except SparkTimeout as error:
             raise _timeout_error(most) from error
-        return QueryResult(columns, rows, time.monotonic() - started, *_scanned_size(answer))
+        return QueryResult(columns, rows, time.monotonic() - started, *_scanned_size(answer), size=size)
 
     try:
         return retry_query(ask)
@@ -133,8 +135,8 @@ def _is_transient(error: Exception) -> bool:
     return (error_condition(error) or "").startswith(TABLE_CHANGED) or CONNECTION_LOST in str(error)
 
 
-def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> list[tuple[object, ...]]:
-    """All rows of a result within the limits. Raises TooLarge, Timeout."""
+def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> tuple[list[tuple[object, ...]], int]:
+    """All rows of a result within the limits, and their size. Raises TooLarge, Timeout."""
     rows: list[tuple[object, ...]] = []
     size = 0
     for row in answer.toLocalIterator():
@@ -146,7 +148,7 @@ def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> list[tu
             raise _too_large_error(most)
         if len(rows) % 1024 == 0 and time.monotonic() > until:
             raise _timeout_error(most)
-    return rows
+    return rows, size
 
 
 def estimate_bytes(value: object) -> int:

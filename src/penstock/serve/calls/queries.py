@@ -18,7 +18,7 @@ from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.rendered_response import rendered_response
+from penstock.serve.http.rendered_response import AnswerBody, rendered_response
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
@@ -58,7 +58,8 @@ def query_sql(host: PipelineHost, request: Request) -> Response:
 
 
 def _respond(host: PipelineHost, answer: Answer, form: AnswerFormat) -> Response:
-    return rendered_response(form.write(answer), form.media_type, host.threads.answers)
+    body = AnswerBody(form.write(answer), form.media_type, answer.size)
+    return rendered_response(body, host.threads.answers, host.answers)
 
 
 def _query_text(parameters: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from penstock.errors import Overloaded, Unavailable
 from penstock.serve.http.audited_call import RefusalBudget
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_metrics import PipelineCollector
+from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
 
 if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests of the HTTP side do not need
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # importing it imports PySpark, which /health and the tests o
     from penstock.deploy.pipeline import Pipeline
 
 MOST_WAITING = 256
+MOST_ANSWER_BYTES = 2**29
 T = TypeVar("T")
 
 ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers", "status"]
@@ -64,9 +66,10 @@ class Continued:
 class PipelineHost:
     """Holds the pipeline. `phase` says in words what the server is doing."""
 
-    def __init__(self, bodies: BodyBudget | None = None) -> None:
+    def __init__(self, bodies: BodyBudget | None = None, answers: AnswerBudget | None = None) -> None:
         self.threads = ThreadLimits()
         self.bodies = bodies or BodyBudget()
+        self.answers = answers or AnswerBudget(MOST_ANSWER_BYTES)
         self.refusals = RefusalBudget()
         self.metrics = Metrics()
         self.phase = "starting Spark"
@@ -87,6 +90,9 @@ class PipelineHost:
         self.metrics.add_gauge("penstock_ready", "1 while the pipeline runs", lambda: float(self.ready))
         self.metrics.add_gauge(
             "penstock_body_bytes", "Bytes of request bodies in memory", lambda: float(self.bodies.held)
+        )
+        self.metrics.add_gauge(
+            "penstock_answer_bytes", "Bytes of rows that wait to be sent", lambda: float(self.answers.held)
         )
         for kind in get_args(ThreadKind):
             limit = self.threads.of(kind)

@@ -26,6 +26,7 @@ from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.serve.server.connection_limits import limited_connection
@@ -37,6 +38,8 @@ GRACE_SECONDS = 3
 LOST = 3
 """The exit code of a server after another server has taken over its warehouse."""
 OPENING_SECONDS = 30.0
+ANSWERS_TOGETHER = 2
+"""How many answers of the greatest size may wait for their readers at once."""
 log = logging.getLogger("penstock.serve")
 
 
@@ -71,7 +74,11 @@ class ServerProcess:
         self._owner = owner
         self._listener = listener
         self._database = database
-        self._host = PipelineHost(BodyBudget(settings.server.max_body_bytes, float(settings.server.max_body_seconds)))
+        server = settings.server
+        self._host = PipelineHost(
+            BodyBudget(server.max_body_bytes, float(server.max_body_seconds)),
+            AnswerBudget(ANSWERS_TOGETHER * server.max_result_bytes),
+        )
         self._web = WebServer(self._host, settings.server.max_connections)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
