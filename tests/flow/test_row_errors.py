@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
+from tests.unit.sql.flights import query
 
 from penstock.flow import materialized_view
 from penstock.flow.materialized_view import ViewStep, step_rows
@@ -17,6 +18,7 @@ from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import TailCursor
 from penstock.model.manifest import Binding, Source, View
 from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import replace_placeholders
 
 
 def error_of(lake: Lake, sql: str) -> BaseException:
@@ -67,3 +69,30 @@ def test_a_table_that_is_away_does_not_cost_a_view_its_seq(lake: Lake) -> None:
     with pytest.raises(AnalysisException):
         step_rows(lake.spark, view, step, lambda _: "(SELECT * FROM nowhere)")
     assert sql not in materialized_view._NO_ROW_SEQ
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "range(distance)",
+        "range(0, distance * 3, 3)",
+        "range(distance, 0, -1)",
+        "arrayWithConstant(distance, 'x')",
+        "arrayResize([1], distance)",
+        "arrayResize([1], -toInt64(distance))",
+        "repeat(carrier, distance)",
+        "space(distance)",
+        "leftPad(carrier, distance)",
+        "mapPopulateSeries(map(toInt64(0), 1, toInt64(distance), 1))",
+    ],
+)
+def test_a_row_may_not_ask_for_more_than_there_is_memory(lake: Lake, call: str) -> None:
+    """Without memory Spark's process ends, and is started again for the same row."""
+    sql = query(f"SELECT length({call}) AS v FROM flights").sql
+
+    def of(distance: int) -> str:
+        rows = f"(SELECT {distance} + id AS distance, 'AA' AS carrier FROM range(1))"  # no literal, which is folded
+        return replace_placeholders(sql, {"__all_flights__": rows})
+
+    assert lake.spark.sql(of(1_000)).collect()[0].v >= 1_000
+    assert is_row_error(error_of(lake, of(2**31 - 1)))

@@ -21,6 +21,8 @@ from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_spark
 
 _MAX_INT = 2**31 - 1
+MOST_ELEMENTS = 1_000_000
+"""The most elements, or letters, that a function adds to a value because a row says so."""
 _STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
 
 
@@ -76,6 +78,14 @@ def as_spark_int(value: TypedSql) -> str:
     if value.spark == "BIGINT":
         return f"CAST(greatest(least({value.sql}, {_MAX_INT}), -{_MAX_INT}) AS INT)"
     return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
+
+
+def checked_size(sql: str, size: str, given: Sequence[TypedSql]) -> str:
+    """`sql`, but an error where the SQL `size` is above MOST_ELEMENTS, unless all `given` numbers are literals: a row
+    must not ask for more than there is memory, which would end the process with every stream in it."""
+    if all(value.constant is not None for value in given):
+        return sql
+    return f"if({size} > {MOST_ELEMENTS}, raise_error('a size above {MOST_ELEMENTS}'), {sql})"
 
 
 def empty_if_null(array: str, value: TypedSql, spark: str = "ARRAY<STRING>") -> str:

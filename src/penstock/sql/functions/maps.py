@@ -16,7 +16,13 @@ from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
-from penstock.sql.functions.arguments import check_equality, check_order, element_type, literal_integer
+from penstock.sql.functions.arguments import (
+    check_equality,
+    check_order,
+    checked_size,
+    element_type,
+    literal_integer,
+)
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 _SERIES_TYPES = tuple(
@@ -224,7 +230,8 @@ def _populate_series(values: Sequence[TypedSql]) -> TypedSql:
         entries = f"transform(sequence({first}, greatest({last}, {first})), ` k` -> struct(` k`, {filled}))"
         nothing = f"CAST(map() AS MAP<{key}, {value}>)"
         empty = f"size({m}) = 0 OR {last} < {first}"
-        return f"if({empty}, {nothing}, map_from_entries({entries}))"
+        size = f"CAST({last} AS DECIMAL(20,0)) - CAST({first} AS DECIMAL(20,0))"
+        return checked_size(f"if({empty}, {nothing}, map_from_entries({entries}))", size, values)
 
     return typed_sql(bind_if_long(values[0].sql, formula), of)
 

@@ -16,7 +16,7 @@ from penstock.sql.expr.common_type import arithmetic_type, supertype
 from penstock.sql.expr.overflow import TWO_64, add_wrapping, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
-from penstock.sql.functions.arguments import check_order, element_type, zip_arrays
+from penstock.sql.functions.arguments import check_order, checked_size, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
 
 
@@ -170,6 +170,7 @@ def _range(values: Sequence[TypedSql]) -> TypedSql:
     else:
         shown = as_spark(values[2], "BIGINT") if len(values) > 2 else "1L"
         whole = f"if({low} >= {high}, array(), sequence({low}, {high} - 1, {shown}))"
+    whole = checked_size(whole, _distance(low, high, step), values)
     if len(values) == 1 and isinstance(values[0].bare, t.Int) and values[0].bare.signed:
         whole = f"if({high} < 0, raise_error('the end of range is negative'), {whole})"
     result = t.Array(t.unwrap_type(of))
@@ -177,6 +178,12 @@ def _range(values: Sequence[TypedSql]) -> TypedSql:
     if missing:
         whole = f"if({missing}, raise_error('range of NULL'), {whole})"
     return typed_sql(f"CAST({whole} AS {value_type(result)})", result)
+
+
+def _distance(low: str, high: str, step: int) -> str:
+    """SQL of the number of steps from one BIGINT to another; of any two, without overflow."""
+    apart = f"CAST({high} AS DECIMAL(20,0))" + (f" - CAST({low} AS DECIMAL(20,0))" if low != "0L" else "")
+    return apart if step == 1 else f"({apart}) DIV {step}"
 
 
 def _dot_product(values: Sequence[TypedSql]) -> TypedSql:

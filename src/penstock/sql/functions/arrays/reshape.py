@@ -13,7 +13,14 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, typed_sql
-from penstock.sql.functions.arguments import as_spark_int, check_equality, element_type, literal_integer, zip_arrays
+from penstock.sql.functions.arguments import (
+    as_spark_int,
+    check_equality,
+    checked_size,
+    element_type,
+    literal_integer,
+    zip_arrays,
+)
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadArguments, Function
 from penstock.sql.spark_text import quote_identifier
@@ -49,7 +56,8 @@ def _resize(values: Sequence[TypedSql]) -> TypedSql:
     def formula(a: str) -> str:
         new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"
         start = f"greatest(size({a}) + {n}, 0) + 1"
-        return f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
+        whole = f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
+        return checked_size(whole, f"abs({n})", values[1:2])
 
     return typed_sql(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
 
@@ -112,7 +120,8 @@ def _zip_unaligned(values: Sequence[TypedSql]) -> TypedSql:
 def _with_constant(values: Sequence[TypedSql]) -> TypedSql:
     n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
-    return typed_sql(f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))", t.Array(value.type))
+    whole = f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))"
+    return typed_sql(checked_size(whole, n, values[:1]), t.Array(value.type))
 
 
 def _empty_to_single(values: Sequence[TypedSql]) -> TypedSql:

@@ -15,6 +15,7 @@ from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
     bytes_as_characters,
+    checked_size,
     is_never_negative,
     literal_string,
 )
@@ -26,6 +27,8 @@ ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
 ASCII_UPPER = "translate({0}, '" + _LOWER + "', '" + _UPPER + "')"
 _REVERSE_BYTES = "CAST(encode(reverse(decode(CAST({0} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1') AS STRING)"
 MAX_REPEAT = 1_000_000
+REPEATED_BYTES = 64
+"""The most bytes, times the most elements, of a string that a row repeats."""
 
 
 def _same_type_function(name: str, template: str) -> Function:
@@ -64,13 +67,20 @@ def _trim_function(name: str, template: str) -> Function:
 def _repeat(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[1].constant, int) and values[1].constant > MAX_REPEAT:
         raise BadArguments(f"the number of times must be at most {MAX_REPEAT}")
-    return typed_sql(f"repeat({values[0].sql}, {as_spark_int(values[1])})", nullable_if_any(STRING, list(values)))
+    times = as_spark_int(values[1])
+
+    def formula(v: str) -> str:
+        size = f"greatest({times}, octet_length({v}) * CAST({times} AS BIGINT) DIV {REPEATED_BYTES})"
+        return checked_size(f"repeat({v}, {times})", size, values[1:])
+
+    return typed_sql(bind_if_long(values[0].sql, formula), nullable_if_any(STRING, list(values)))
 
 
 def _repeat_space(values: Sequence[TypedSql]) -> TypedSql:
     if isinstance(values[0].constant, int) and values[0].constant > MAX_REPEAT:
         raise BadArguments(f"the number of blanks must be at most {MAX_REPEAT}")
-    return typed_sql(f"repeat(' ', {as_spark_int(values[0])})", nullable_if_any(STRING, list(values)))
+    number = as_spark_int(values[0])
+    return typed_sql(checked_size(f"repeat(' ', {number})", number, values), nullable_if_any(STRING, list(values)))
 
 
 def _pad_function(name: str, template: str, letter: str) -> Function:
@@ -82,8 +92,9 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
             raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
         if letter == "byte" and not letters.isascii():
             raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
-        sql = template.format(values[0].sql, as_spark_int(values[1]), string_literal(letters))
-        return typed_sql(sql, nullable_if_any(STRING, list(values)))
+        length = as_spark_int(values[1])
+        sql = template.format(values[0].sql, length, string_literal(letters))
+        return typed_sql(checked_size(sql, length, values[1:2]), nullable_if_any(STRING, list(values)))
 
     return Function(name, (2, 3), ("text", "integer", "constant"), build)
 
