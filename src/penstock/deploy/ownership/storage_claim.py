@@ -144,17 +144,21 @@ def _relocate_moved_tables(settings: Settings, home: Path, part: StoragePart, re
 
 
 def _find_moves(catalog: SqlCatalogRows, new: Path, record: StorageRecord | None) -> list[FolderMove]:
-    """Where the warehouse was before, by the store's record, or by the catalog of a release that recorded nothing."""
+    """Where the warehouse was before, by the store's record, and by the catalog: a former release recorded nothing, and
+    the record of storage that was adopted says nothing about the paths of its tables."""
     recorded = local_path(record.location) if record is not None else None
-    if recorded is not None:
-        return [FolderMove(recorded, new)] if recorded != new else []
-    found: set[Path] = set()
+    found = {recorded} if recorded not in (None, new) else set()
     for table in catalog.read().tables:
         root, inside, rest = table.metadata.rpartition(f"/{NAMESPACE}/")
         old = local_path(root) if inside else None
-        if old is not None and old != new and (new / NAMESPACE / rest).exists():
+        if old is not None and not _is_same_folder(old, new) and (new / NAMESPACE / rest).exists():
             found.add(old)
-    return [FolderMove(old, new) for old in sorted(found)]
+    return [FolderMove(old, new) for old in sorted(each for each in found if each is not None)]
+
+
+def _is_same_folder(one: Path, other: Path) -> bool:
+    """Whether both paths lead to one folder, perhaps by a link."""
+    return one == other or one.resolve() == other.resolve()
 
 
 def _sqlite_file(database: Database) -> str | None:

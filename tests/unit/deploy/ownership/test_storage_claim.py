@@ -12,6 +12,7 @@ from pyiceberg.catalog import load_catalog
 
 from penstock import crash_points
 from penstock.deploy.ownership.storage_claim import ForeignStorage, claim_storage, release_storage
+from penstock.errors import Failed
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties
 from penstock.lake.storage.local_paths import FolderMove
 from penstock.lake.storage.marker import FILE
@@ -93,6 +94,37 @@ def test_a_copy_names_none_of_the_files_of_the_original(former: Folder, tmp_path
     assert (copy.rows(), former.rows()) == (ROWS, ROWS)
     for each in (former, copy, former, copy):
         each.start()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_copy_that_is_adopted_names_none_of_the_files_of_the_original(
+    former: Folder, tmp_path: Path, marked: bool
+) -> None:
+    """Such as the copy of a running server's folder, whose state store and markers are not of one moment."""
+    former.start()
+    copy = former.copy_to(tmp_path / "copy" / ".penstock")
+    marker = copy.home / "warehouse" / FILE
+    marker.write_text(marker.read_text().replace("stamp", "stamp_")) if marked else marker.unlink()
+    before = former.files()
+    with pytest.raises((ForeignStorage, Failed)):
+        copy.start()
+    copy.start(adopt=True)
+    assert former.files() == before
+    assert (copy.rows(), former.rows()) == (ROWS, ROWS)
+    copy.start()
+
+
+def test_a_warehouse_with_two_paths_is_not_moved(former: Folder, tmp_path: Path) -> None:
+    former.start()
+    former.home.rename(tmp_path / "real")
+    former.home.symlink_to(tmp_path / "real")
+    before = former.files()
+    other = Folder(former.home, replace(SETTINGS, catalog={"warehouse": str(tmp_path / "real" / "warehouse")}))
+    other.start(adopt=True)
+    assert {path for path, content in former.files().items() if before[path] != content} <= {
+        str(former.home / part / FILE) for part in ("warehouse", "inbox")
+    }
+    assert former.rows() == ROWS
 
 
 def test_a_copy_by_hard_links_leaves_the_original_as_it_is(former: Folder, tmp_path: Path) -> None:
