@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import h11._readers
 import pytest
 
 import penstock
@@ -30,7 +29,9 @@ MADE = {
 }
 """Patterns that are made at run time: examples of them by module."""
 LONG = 100_000
-CPU_SECONDS = 2.0
+SIZES = (24, 32, 40, 48, 1_000, 5_000, 20_000, LONG)
+"""The first four find a pattern that is exponential before it takes for ever."""
+CPU_SECONDS = 1.0
 """A linear pattern takes some milliseconds for 100 KB, a quadratic one ten seconds and more."""
 
 
@@ -44,13 +45,9 @@ class UsedPattern:
 
 
 def patterns() -> Iterator[UsedPattern]:
-    """Every pattern of the package, and of the libraries that read requests on the event loop."""
+    """Every pattern of the package, and those of the routes. Heads of requests are read without any (httptools)."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield from patterns_of(path)
-    for name in ("header_field_re", "request_line_re", "chunk_header_re"):
-        found = getattr(h11._readers, name)
-        decoded = re.compile(found.pattern.decode("latin-1"))
-        yield UsedPattern(f"h11 {name}", decoded, frozenset({"fullmatch"}))
     for route in create_app(PipelineHost()).routes:
         yield UsedPattern(f"route {route.path}", route.path_regex, frozenset({"match"}))  # type: ignore[attr-defined]
 
@@ -138,7 +135,7 @@ def cpu_seconds(pattern: re.Pattern[str], ways: frozenset[str], text: str) -> fl
 def test_patterns_are_found() -> None:
     assert len(ALL) > 90
     assert {"redaction.py", "lake/spark/errors.py", "template/rendering.py"} <= {
-        name.partition(":")[0] for name, _ in ALL
+        each.place.partition(":")[0] for each in ALL
     }
 
 
@@ -164,7 +161,7 @@ def test_the_check_finds_slow_patterns(slow: str) -> None:
 def slowest_text(pattern: re.Pattern[str], ways: frozenset[str]) -> str | None:
     """A text, cut, for which the pattern takes too long; None if there is none."""
     worst: set[int] = set()
-    for size in (24, 1_000, 5_000, LONG):
+    for size in SIZES:
         most = max(0.1, CPU_SECONDS * size / LONG)
         tried = []
         for at, text in enumerate(slow_texts(pattern, size)):

@@ -6,7 +6,7 @@ import gzip
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -96,6 +96,23 @@ def test_a_client_that_takes_no_answers_loses_its_connection(
         connection.settimeout(PATIENCE)
         with pytest.raises(ConnectionError):  # it is cut, also if its own calls are not taken any more
             send_without_end(connection, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+        assert is_healthy(address)
+
+
+def test_a_head_without_end_closes_its_connection(tokens: ApiTokens) -> None:
+    """The answer says why; a client that is still sending may see a reset instead."""
+    with (
+        web_server(made_host(tokens, BodyBudget())) as address,
+        sent(address, b"GET /health HTTP/1.1\r\n") as connection,
+    ):
+        answer = b""
+        connection.settimeout(0.01)
+        with suppress(ConnectionError):
+            while not answer:
+                connection.sendall(b"X: " + b" " * 8_000 + b"\r\n")
+                with suppress(TimeoutError):
+                    answer = connection.recv(4096)
+        assert not answer or b" 431 " in answer
         assert is_healthy(address)
 
 

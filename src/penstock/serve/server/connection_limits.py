@@ -2,7 +2,8 @@
 
 In: connections. Out: Uvicorn's protocol, which closes those that only wait. Invariants: a connection without a running
 call is closed after IDLE_SECONDS, however slowly its client sends; one whose client takes no answers is cut after
-STALLED_SECONDS; there are never more connections than the limit.
+STALLED_SECONDS; there are never more connections than the limit; a head is read in time linear to its length
+(httptools; the expressions of h11 are quadratic) and has a limit.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import asyncio
 import json
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from penstock.errors import Unavailable
+from penstock.errors import PenstockError, TooLarge, Unavailable
 
 IDLE_SECONDS = 20.0
 """The time for the head of a call, from the first byte or the end of the call before; and for the rest of a body that
@@ -21,20 +22,23 @@ was answered before it had arrived."""
 STALLED_SECONDS = 60.0
 """The time in which a client must take what was sent, once more of it waits here than the network holds; and for the
 last of it after the connection was closed."""
+MOST_HEAD_BYTES = 65_536
+"""Of the request line with all headers, after the piece they began in."""
 
 
-def limited_connection(most: int) -> type[H11Protocol]:
+def limited_connection(most: int) -> type[HttpToolsProtocol]:
     """The class of the connections of a server that takes at most `most` at once."""
     return type("LimitedConnection", (_LimitedConnection,), {"most": most})
 
 
-class _LimitedConnection(H11Protocol):
+class _LimitedConnection(HttpToolsProtocol):
     most: ClassVar[int]
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
+        self._in_head, self._head_bytes = False, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -59,8 +63,20 @@ class _LimitedConnection(H11Protocol):
             self._forget_stall()
 
     def data_received(self, data: bytes) -> None:
+        self._head_bytes += len(data) if self._in_head else 0
         super().data_received(data)
+        if self._in_head and self._head_bytes > MOST_HEAD_BYTES:
+            self.transport.write(_LONG_HEAD)
+            self.transport.close()
         self._watch()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head_bytes = True, 0
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -110,17 +126,27 @@ class _LimitedConnection(H11Protocol):
         return True
 
 
-def _refusal() -> bytes:
-    error = Unavailable(
-        "the server has as many connections as it takes",
-        hint="try again in a second; `max_connections` in [server] of penstock.toml is the limit",
-    )
+def _refusal(status: str, error: PenstockError) -> bytes:
+    """A whole answer, after which the connection is closed; `status` may be followed by a header."""
     body = json.dumps(error.as_json()).encode()
     head = (
-        f"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        "retry-after: 1\r\nconnection: close\r\n\r\n"
+        f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
     )
     return head.encode() + body
 
 
-_REFUSAL = _refusal()
+_REFUSAL = _refusal(
+    "503 Service Unavailable\r\nretry-after: 1",
+    Unavailable(
+        "the server has as many connections as it takes",
+        hint="try again in a second; `max_connections` in [server] of penstock.toml is the limit",
+    ),
+)
+_LONG_HEAD = _refusal(
+    "431 Request Header Fields Too Large",
+    TooLarge(
+        f"the address and the headers of the call have more than {MOST_HEAD_BYTES:,} bytes",
+        hint="send long SQL and parameters in the body of a POST",
+    ),
+)
