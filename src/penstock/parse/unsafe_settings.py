@@ -71,7 +71,7 @@ def _check_cluster(settings: Settings) -> Iterator[UnsafeSetting]:
         catalog.get("warehouse", "" if catalog.get("type") == "rest" else "file:"),
     )
     why = f"with `{master}`, which is not a local Spark,"
-    if place.startswith(("file:", "/", ".")):
+    if _is_on_this_machine(place, kind):
         message = f"{why} the executors would write tables to their own disks: the warehouse is a local folder"
         hint = 'set `warehouse` in [catalog] to storage that all machines share, such as "s3a://bucket/warehouse"'
         yield UnsafeSetting(_given(settings, "warehouse"), message, hint)
@@ -86,6 +86,14 @@ def _check_cluster(settings: Settings) -> Iterator[UnsafeSetting]:
         message = f"{why} the executors cannot read the raw rows: the inbox is a folder of this machine"
         hint = "set `folder` in [inbox] to a folder that all machines share"
         yield UnsafeSetting(("spark", "master"), message, hint)
+
+
+def _is_on_this_machine(place: str, kind: str) -> bool:
+    """Whether a warehouse is a local path. Only a REST catalog has warehouses that are plain names."""
+    scheme, colon, _ = place.partition(":")
+    if colon:
+        return scheme.lower() == "file"
+    return place.startswith(("/", ".")) or kind != "rest"
 
 
 def _given(settings: Settings, name: str) -> tuple[str, ...]:

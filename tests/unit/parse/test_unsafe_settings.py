@@ -43,6 +43,7 @@ def test_a_cluster_with_shared_storage_is_accepted() -> None:
     assert find_unsafe_settings(CLUSTER) == ()
     rest = replace(CLUSTER, catalog={"type": "rest", "uri": "http://h:8181"})
     assert find_unsafe_settings(rest) == ()
+    assert find_unsafe_settings(replace(rest, catalog={**rest.catalog, "warehouse": "main"})) == ()
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,8 @@ def test_a_cluster_with_shared_storage_is_accepted() -> None:
     [
         (replace(CLUSTER, catalog={**CLUSTER.catalog, "warehouse": "file:///w"}), ("catalog", "warehouse")),
         (replace(CLUSTER, catalog={**CLUSTER.catalog, "warehouse": "/srv/w"}), ("catalog", "warehouse")),
+        (replace(CLUSTER, catalog={**CLUSTER.catalog, "warehouse": "data/w"}), ("catalog", "warehouse")),
+        (replace(CLUSTER, catalog={**CLUSTER.catalog, "warehouse": "FILE:///w"}), ("catalog", "warehouse")),
         (replace(CLUSTER, catalog={**CLUSTER.catalog, "uri": "jdbc:sqlite:file:/c.db"}), ("catalog", "uri")),
         (replace(CLUSTER, catalog={"warehouse": "s3a://b/w"}), ("spark", "master")),
         (replace(CLUSTER, state=StateSettings(url="sqlite:////s.db")), ("state", "url")),

@@ -169,6 +169,7 @@ def _copy_all(source: BackupSource, folder: BackupFolder) -> BackupInfo:
 
 
 def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalogRows, warehouse: Path) -> BackupInfo:
+    missing: str | None = None
     for _ in range(ATTEMPTS):
         copied = CopiedFiles()
         try:
@@ -179,6 +180,7 @@ def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalog
             number = _copy_inbox(source, folder)
         except (_Moved, FileNotFoundError) as error:
             log.info("the backup begins anew: %s", error)
+            missing = str(error.filename) if isinstance(error, FileNotFoundError) else None
             time.sleep(PAUSE)
             continue
         _copy_project(source, folder)
@@ -189,6 +191,11 @@ def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalog
         folder.write_info(info)
         os.sync()
         return info
+    if missing is not None:
+        raise Failed(
+            f"{missing} is missing, so its table cannot be saved",
+            hint="`penstock status` shows tables that were damaged; docs/drift.md says how to repair one",
+        )
     raise Conflict(
         "no moment was found at which no deployment changes its tables", hint="try again when the deployment is ready"
     )

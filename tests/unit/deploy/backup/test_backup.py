@@ -22,7 +22,7 @@ from penstock.deploy.backup.layout import BackupFolder
 from penstock.deploy.backup.restore import restore_backup
 from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.ownership.storage_records import StorageRecords
-from penstock.errors import Conflict, InvalidRequest
+from penstock.errors import Conflict, Failed, InvalidRequest
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties
 from penstock.lake.storage.sql_catalog import open_sql_catalog
 from penstock.model.settings import Settings, StateSettings
@@ -183,6 +183,16 @@ def test_a_deployment_that_changes_its_tables_meanwhile_makes_it_begin_anew(
     (tmp_path / "backup" / "backup.json").unlink()
     with pytest.raises(InvalidRequest, match="no complete backup"):
         restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
+
+
+def test_a_file_that_is_gone_is_named(source: BackupSource, home: Path, tmp_path: Path) -> None:
+    gone = next((home / "warehouse").rglob("*.parquet"))
+    gone.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PAUSE", 0.0)
+        with pytest.raises(Failed, match=f"{gone.name} is missing"):
+            make_backup(source, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
 
 
 def _change(database: Database) -> None:
