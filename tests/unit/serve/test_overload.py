@@ -90,12 +90,23 @@ def test_a_client_that_takes_no_answers_loses_its_connection(
     tokens: ApiTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection_limits, "STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(connection_limits, "MOST_WAITING_CALLS", 100_000)
     with web_server(made_host(tokens, BodyBudget())) as address, socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(address)
         connection.settimeout(PATIENCE)
         with pytest.raises(ConnectionError):  # it is cut, also if its own calls are not taken any more
             send_without_end(connection, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+        assert is_healthy(address)
+
+
+def test_calls_without_end_on_one_connection_close_it(tokens: ApiTokens) -> None:
+    with (
+        web_server(made_host(tokens, BodyBudget())) as address,
+        socket.create_connection(address, PATIENCE) as connection,
+    ):
+        with pytest.raises(ConnectionError):
+            send_without_end(connection, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000)
         assert is_healthy(address)
 
 

@@ -24,6 +24,8 @@ STALLED_SECONDS = 60.0
 last of it after the connection was closed."""
 MOST_HEAD_BYTES = 65_536
 """Of the request line with all headers, after the piece they began in."""
+MOST_WAITING_CALLS = 64
+"""Calls that a client may send on one connection before it has the answer of the first."""
 
 
 def limited_connection(most: int) -> type[HttpToolsProtocol]:
@@ -67,7 +69,7 @@ class _LimitedConnection(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and self._head_bytes > MOST_HEAD_BYTES:
             self.transport.write(_LONG_HEAD)
-            self.transport.close()
+            self._close()
         self._watch()
 
     def on_message_begin(self) -> None:
@@ -75,11 +77,16 @@ class _LimitedConnection(HttpToolsProtocol):
         self._in_head, self._head_bytes = True, 0
 
     def on_headers_complete(self) -> None:
+        """Raises ValueError if too many calls wait on this connection: it is answered with 400 and closed."""
         self._in_head = False
+        if len(self.pipeline) >= MOST_WAITING_CALLS:
+            raise ValueError("too many calls at once on one connection")
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.pipeline:  # Uvicorn would read the next calls before those that wait are answered
+            self.flow.pause_reading()
         self._watch()
 
     def _watch(self) -> None:
