@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from functools import partial
 
 from penstock.crash_points import crash_point
-from penstock.flow.failing_rows import SMALLEST_SAMPLED, Selection, find_failing_rows
+from penstock.flow.failing_rows import SMALLEST_SAMPLED, FailingRows, Selection, find_failing_rows
 from penstock.flow.landing.landing import QUARANTINE_SCHEMA
 from penstock.flow.materialized_view import ViewStep, run_view_step, step_rows, step_session
 from penstock.flow.table_registry import TableRegistry
@@ -38,8 +38,8 @@ from penstock.model.manifest import SEQ, View, view_rejects
 from penstock.state.condemned_rows import CondemnedRow, CondemnedRows
 
 MOST_QUARANTINED = 10_000
-"""If more rows of one step fail, or all of SMALLEST_SAMPLED and more, the view stops: then not the rows are wrong, but
-the query or a table that it joins."""
+"""If more rows are condemned that the view has not passed, or all of SMALLEST_SAMPLED and more of a step fail, the view
+stops: then not the rows are wrong, but the query or a table that it joins."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -48,7 +48,7 @@ class TooManyRowsFail(Exception):
 
     def __init__(self, count: int, problem: str):
         super().__init__(
-            f"{count} rows of one step fail, too many for the quarantine: correct the query, or the table that it "
+            f"{count} rows fail, too many for the quarantine: correct the query, or the table that it "
             f"joins; the first reason is: {problem}"
         )
 
@@ -81,8 +81,9 @@ class ViewQuarantine:
             raise error
         log.warning("%s fails because of rows of its source; they are looked for", view.id, exc_info=error)
         key = (view.table, view.id)
-        known = frozenset(RowName(each.seq, each.mark) for each in self._condemned.of_flow(key))
-        step = replace(step, without=known)
+        known = self._condemned.of_flow(key)
+        refuse_too_many(FailingRows({each.number: each.problem for each in known}), 0, 0)
+        step = replace(step, without=frozenset(RowName(each.seq, each.mark) for each in known))
         names = self._names(view, step)
         kept = self._published(view, quarantine)
 
@@ -92,11 +93,9 @@ class ViewQuarantine:
         failing = find_failing_rows(
             len(names), partial(self._why_it_fails, view, step, names), lambda at, why: condemn([(at, why)])
         )
-        reasons = failing.reasons
-        if not reasons:
+        if not failing.reasons:
             raise error
-        if len(reasons) > MOST_QUARANTINED or (failing.rest and len(reasons) == len(names) >= SMALLEST_SAMPLED):
-            raise TooManyRowsFail(len(reasons), next(iter(reasons.values())))
+        refuse_too_many(failing, len(names), len(known))
         if failing.rest:
             condemn([(at, why) for rows, why in failing.rest for at in rows])
 
@@ -160,6 +159,16 @@ class ViewQuarantine:
             frame = self._lake.spark.createDataFrame(rows, QUARANTINE_SCHEMA)
             self._registry.commit(frame, quarantine, {_quarantine_flow(view): at})
             crash_point("quarantine.committed")
+
+
+def refuse_too_many(failing: FailingRows, examined: int, before: int) -> None:
+    """Raises TooManyRowsFail if so many of the examined rows fail, with those `before` that are condemned already, that
+    it is not the rows. A search that was cut off condemned what it had found: without the sum, a view that fails for
+    most rows would give up all of them, some at each attempt."""
+    reasons = failing.reasons
+    all_fail = bool(failing.rest) and len(reasons) == examined >= SMALLEST_SAMPLED
+    if all_fail or before + len(reasons) > MOST_QUARANTINED:
+        raise TooManyRowsFail(before + len(reasons), next(iter(reasons.values())))
 
 
 def _quarantine_flow(view: View) -> str:
