@@ -12,6 +12,7 @@ import pytest
 from manual_pipeline import MakePipeline, ManualPipeline
 from penstock import crash_points
 from penstock.flow.stepper import FAILURES_BEFORE_SEARCH
+from penstock.lake.spark.names import qualified_table
 from penstock.model.manifest import View
 from penstock.state.condemned_rows import CondemnedRows
 
@@ -153,6 +154,21 @@ def test_a_view_goes_on_without_the_rows_for_which_it_fails(views: ManualPipelin
     views.post(name, lines("7"))
     assert step_until_idle(views) == []
     assert sorted(views.read(f"{name}_plain", ["id", "number"])) == [(0, 1), (0, 7), (2, 3), (4, 5)]
+
+
+def test_rows_from_outside_are_named_too(views: ManualPipeline, name: str) -> None:
+    """They have no `_seq`."""
+    views.post(name, lines("1"))
+    assert step_until_idle(views) == []
+    views.post(name, lines("3", "two"))
+    views.stepper.step(next(work for work in views.runnable() if work.flow.startswith("landing")))
+    source = next(view.trigger.binding.table for view in views.live.views)
+    values = "(8, 'eight'), (10, '10'), (12, '12')"
+    views.lake.spark.sql(f"INSERT INTO {qualified_table(source)} (id, text) VALUES {values}")
+    views.registry.refresh(source)
+    assert len(step_until_idle(views)) == 2 * FAILURES_BEFORE_SEARCH
+    assert sorted(views.read(f"{name}_plain", ["id", "number"])) == [(0, 1), (0, 3), (10, 10), (12, 12)]
+    assert left_out(views, f"{name}_plain") == left_out(views, f"{name}_grouped") == ["eight", "two"]
 
 
 @pytest.mark.parametrize("point", ["state.after:1", "quarantine.committed:1"])

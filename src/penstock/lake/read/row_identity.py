@@ -15,6 +15,8 @@ from penstock.model.manifest import SEQ, Binding
 from penstock.sql.spark_text import quote_identifier, string_literal
 
 MARK, RAW = "_mark", "_raw"
+_PLACE = f"coalesce({SEQ}, -1)"
+"""The `_seq` in a row's name; -1 for a row from outside, which has none: views process it like any other."""
 
 
 class RowName(NamedTuple):
@@ -48,13 +50,13 @@ def selected_relation(binding: Binding, part: TablePart, selection: RowSelection
 
 def row_names_sql(binding: Binding, part: TablePart, selection: RowSelection) -> str:
     """Each name of the selected rows once: its `_seq` and its mark."""
-    names = f"{SEQ}, {_mark(binding)} AS {MARK}"
+    names = f"{_PLACE} AS {SEQ}, {_mark(binding)} AS {MARK}"
     return f"SELECT DISTINCT {names} FROM {_rows(binding, part)} WHERE {_condition(binding, selection)}"
 
 
 def row_texts_sql(binding: Binding, part: TablePart, rows: Collection[RowName]) -> str:
     """The rows with these names: `_seq`, mark and the row as JSON."""
-    columns = f"{SEQ}, {_mark(binding)} AS {MARK}, {_row_text(binding)} AS {RAW}"
+    columns = f"{_PLACE} AS {SEQ}, {_mark(binding)} AS {MARK}, {_row_text(binding)} AS {RAW}"
     return f"SELECT {columns} FROM {_rows(binding, part)} WHERE {names_condition(binding, rows)}"
 
 
@@ -62,7 +64,7 @@ def names_condition(binding: Binding, rows: Collection[RowName]) -> str:
     """The condition for rows with these names."""
     seqs = ", ".join(str(seq) for seq in sorted({row.seq for row in rows}))
     pairs = ", ".join(f"({row.seq}L, {string_literal(row.mark)})" for row in sorted(rows))
-    return f"({SEQ} IN ({seqs}) AND ({SEQ}, {_mark(binding)}) IN ({pairs}))" if rows else "false"
+    return f"({_PLACE} IN ({seqs}) AND ({_PLACE}, {_mark(binding)}) IN ({pairs}))" if rows else "false"
 
 
 def _condition(binding: Binding, selection: RowSelection) -> str:
@@ -70,8 +72,8 @@ def _condition(binding: Binding, selection: RowSelection) -> str:
     if selection.pieces is not None:
         mark = _mark(binding)
         within = (
-            f"(({SEQ} > {first.seq} OR {SEQ} = {first.seq} AND {mark} >= {string_literal(first.mark)})"
-            f" AND ({SEQ} < {last.seq} OR {SEQ} = {last.seq} AND {mark} <= {string_literal(last.mark)}))"
+            f"(({_PLACE} > {first.seq} OR {_PLACE} = {first.seq} AND {mark} >= {string_literal(first.mark)})"
+            f" AND ({_PLACE} < {last.seq} OR {_PLACE} = {last.seq} AND {mark} <= {string_literal(last.mark)}))"
             for first, last in selection.pieces
         )
         conditions.append(f"({' OR '.join(within) or 'false'})")
