@@ -50,6 +50,31 @@ def test_nothing_changes_nothing() -> None:
     assert view(again) == view(plan(None, FILES, "d1"))
 
 
+def test_a_version_that_gets_another_column_makes_the_target_anew() -> None:
+    """The rule has the same words, and another column decides which row is shown."""
+    swapped = FILES["users.datasource"].replace(
+        "`at` DateTime `json:$.at`,", "`at` DateTime `json:$.seen` RENAMED_FROM seen,\n    `seen` DateTime `json:$.at`"
+    )
+    users = FILES["users.datasource"].replace("`json:$.at`,", "`json:$.at`,\n    `seen` DateTime `json:$.seen`,")
+    swapped = swapped.replace("`json:$.at`", "`json:$.at` RENAMED_FROM at,", 1)
+    first = {**FILES, "users.datasource": users}
+    before = Live(load_files(first).project, plan(None, first, "d1").manifest, {})
+    changed = plan(before, {**first, "users.datasource": swapped}, "d2")
+    strategies = {each.name: each.strategy for each in changed.resources if each.strategy != "none"}
+    assert strategies == {"users": "in_place", "named": "recompute"}
+
+
+def test_a_version_that_is_renamed_moves_no_row() -> None:
+    renamed = FILES["users.datasource"].replace(
+        "`at` DateTime `json:$.at`", "`seen` DateTime `json:$.at` RENAMED_FROM at"
+    )
+    changed = plan(live(), {**FILES, "users.datasource": renamed.replace("ENGINE_VER at", "ENGINE_VER seen")}, "d2")
+    strategies = {each.name: each.strategy for each in changed.resources if each.strategy != "none"}
+    assert strategies == {"users": "in_place"}
+    (users,) = view(changed).others
+    assert users.binding.merge == Replacing(("`k`",), "seen")
+
+
 def test_another_rule_makes_the_target_anew() -> None:
     summing = FILES["users.datasource"].replace("Replacing", "Summing").replace("ENGINE_VER at", "ENGINE_COLUMNS n")
     changed = plan(live(), {**FILES, "users.datasource": summing}, "d2")

@@ -10,14 +10,15 @@ passing it on do not, a hash, a text or arithmetic may. Invariant: equal content
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from penstock.model.manifest import BoundColumn, Source, View
+from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type
 
 TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
@@ -119,7 +120,27 @@ def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tu
     columns = frozenset(
         (type_of(each), each.physical, without_materialized_range(each.before)) for each in source.binding.columns
     )
-    return source_role(source), source.binding.table, columns, source.binding.merge
+    return source_role(source), source.binding.table, columns, _merge_content(source.binding)
+
+
+def _merge_content(binding: Binding) -> tuple[object, ...]:
+    """The merge rule over physical columns: a key or a version that has got the name of another column is another
+    rule, and a renamed one the same."""
+    if binding.merge is None:
+        return ()
+    physical = {column.name: column.physical for column in binding.columns}
+    quoted = {name: quote_identifier(stored) for name, stored in physical.items()}
+
+    def stored(value: object) -> object:
+        """A column's name, the SQL of a key, several of them, or a flag."""
+        if isinstance(value, tuple):
+            return tuple(map(stored, value))
+        if not isinstance(value, str):
+            return value
+        return physical[value] if value in physical else replace_columns(value, quoted)
+
+    parts = ((each.name, stored(getattr(binding.merge, each.name))) for each in fields(binding.merge))
+    return type(binding.merge).__name__, *parts
 
 
 def physical_sql(view: View) -> tuple[str, ...]:
