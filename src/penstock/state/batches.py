@@ -171,6 +171,14 @@ class BatchLog:
             found: datetime | None = connection.execute(query).scalar_one_or_none()
         return found
 
+    def last_received(self, stream: str, before: datetime) -> int:
+        """The number of the last batch that was received before a time, of those that the log still has; 0 if none
+        was."""
+        earlier = sa.and_(batches.c.stream == stream, batches.c.received_at < before)
+        with self._database.read() as connection:
+            found = connection.execute(sa.select(sa.func.max(batches.c.number)).where(earlier)).scalar_one()
+        return int(found or 0)
+
     def trim(self, stream: str, upto: int, received_before: datetime, most: int) -> tuple[Batch, ...]:
         """Remove from the log up to `most` of the oldest batches with numbers up to `upto` that were received before a
         time, and return them; the caller removes their files. A condemned batch and the last batch of the stream, which

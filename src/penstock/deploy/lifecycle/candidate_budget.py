@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TypeAlias
 
 from penstock.deploy.runtime.core import Core
@@ -38,7 +38,8 @@ class CandidateUsage:
     """What is kept for a candidate alone, and how long it has stood still."""
 
     inbox_bytes: int = 0
-    """Raw batches that live has landed and the candidate has not."""
+    """Raw batches that live has landed and the candidate has not, without those that are young enough to be kept for
+    nobody."""
     snapshots: int = 0
     """The most snapshots of one table that it has not read."""
     stalled_seconds: float = 0.0
@@ -105,7 +106,9 @@ class CandidateBudget(PeriodicTask):
     def _bytes_kept(self, landing: Landing) -> int:
         live = self._core.board.live()
         theirs = [each for each in live.manifest.landings if each.stream == landing.stream] if live is not None else []
-        upto = min((self._landed(each) for each in theirs), default=0)
+        kept_anyway = timedelta(seconds=self._core.settings.maintenance.inbox_seconds)
+        old = self._batches.last_received(landing.stream, datetime.now(timezone.utc) - kept_anyway)
+        upto = min((old, *(self._landed(each) for each in theirs))) if theirs else 0
         first = self._batches.first_untrimmed(landing.stream, self._landed(landing))
         return self._batches.bytes_between(landing.stream, first - 1, upto) if first is not None else 0
 

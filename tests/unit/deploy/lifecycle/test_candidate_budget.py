@@ -15,7 +15,7 @@ from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Landing, Manifest
-from penstock.model.settings import DeploySettings, Settings
+from penstock.model.settings import DeploySettings, MaintenanceSettings, Settings
 from penstock.state.batches import BatchLog
 from penstock.state.database import Database, open_database
 
@@ -47,7 +47,7 @@ def test_the_limits(usage: CandidateUsage, words: str | None) -> None:
 class Pipeline:
     """A live and a staging version of one stream, each with a table of its own."""
 
-    def __init__(self, database: Database, landed: dict[str, int]):
+    def __init__(self, database: Database, landed: dict[str, int], inbox_seconds: int = 3_600):
         self.landed = landed
         self.moved: list[tuple[int, str, dict[str, object]]] = []
         landings = [Landing("s", table, table, ()) for table in ("s__d1", "s__d2")]
@@ -65,7 +65,7 @@ class Pipeline:
             batches.append("s", f"s/{number}", 1, 400, NOW - timedelta(hours=9 - number))
         core = SimpleNamespace(
             board=board,
-            settings=Settings(deploy=LIMITS),
+            settings=Settings(deploy=LIMITS, maintenance=MaintenanceSettings(inbox_seconds=inbox_seconds)),
             store=SimpleNamespace(deployments=deployments),
             warehouse=SimpleNamespace(registry=registry),
             flows=SimpleNamespace(arrivals=SimpleNamespace(heads={"s": 4})),
@@ -91,6 +91,17 @@ def test_raw_rows_that_only_the_candidate_needs(database: Database) -> None:
     [(id, to, error)] = made.moved
     assert (id, to) == (2, "failed")
     assert "1,200 bytes of raw rows" in str(error["error"])
+
+
+@pytest.mark.parametrize(("inbox_seconds", "size"), [(86_400, 0), (7 * 3_600 + 1_800, 800)])
+def test_raw_rows_that_are_kept_in_any_case_are_not_for_the_candidate(
+    database: Database, inbox_seconds: int, size: int
+) -> None:
+    """One that waits for its history has landed nothing: it must not fail for what a busy stream keeps of a day."""
+    made = Pipeline(database, {"s__d1": 4, "s__d2": 0}, inbox_seconds)
+    assert made.budget.usage(made.staging).inbox_bytes == size
+    made.budget.run_once()
+    assert made.moved == []
 
 
 def test_a_candidate_that_stands_still(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
