@@ -139,7 +139,8 @@ class Database:
         """Write in a transaction of its own; after a lost connection write again, unless `find` then finds the result.
         `find` must wait for transactions that may still write it (`locks.take_named_lock`).
 
-        Raises Unavailable if the store does not come back; then it is unknown whether it was written.
+        Raises Unavailable if the store does not come back, or refuses the second attempt; then it is unknown whether it
+        was written.
         """
         end = min(time.monotonic() + 2 * RETRY_SECONDS, _deadline.get())
         attempt = write
@@ -151,6 +152,10 @@ class Database:
                 if time.monotonic() > end:
                     raise
                 log.warning("a write is tried again", exc_info=error)
+            except PenstockError as error:
+                if attempt is write:
+                    raise
+                raise unknown_outcome(error) from error
             attempt = _write_unless_found(write, find)
             time.sleep(RETRY_PAUSE)
 
@@ -167,6 +172,12 @@ def answer_within(seconds: float) -> Iterator[None]:
         yield
     finally:
         _deadline.reset(token)
+
+
+def unknown_outcome(error: PenstockError) -> Unavailable:
+    """The error for a write whose answer was lost, and that cannot be looked for because of another error (another
+    server has the store now): nothing of it may be undone."""
+    return Unavailable(f"it is not known whether this was written: {error.message}", hint=TRY_AGAIN)
 
 
 def _write_unless_found(

@@ -17,8 +17,8 @@ from typing import Generic, NoReturn, TypeVar
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
-from penstock.errors import Unavailable
-from penstock.state.database import Database
+from penstock.errors import PenstockError, Unavailable
+from penstock.state.database import Database, unknown_outcome
 
 MOST_TOGETHER = 64
 """The most writes in one transaction."""
@@ -91,7 +91,12 @@ class GroupCommit(Generic[T]):
             found = each.find(connection)
             return each.write(connection) if found is None else found
 
-        return self._database.write_once(write, each.find)
+        try:
+            return self._database.write_once(write, each.find)
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            raise unknown_outcome(error) from error
 
 
 def _attempt(each: _Write[T], connection: Connection) -> Callable[[], T]:

@@ -99,3 +99,26 @@ def test_a_server_that_lost_the_store_tells_everybody(batches: BatchLog, gate: G
     made = append_everywhere(batches)
     assert sum(isinstance(each, Fenced) for each in made) == STREAMS - 1
     assert batches.append("later", "later/1", 1, 1, NOW).number == 1
+
+
+def test_a_lost_answer_is_not_a_refusal_if_another_server_has_the_store_then(batches: BatchLog, gate: Gate) -> None:
+    """The inbox removes the file of a batch that was refused; the other server would miss the file of a logged one."""
+
+    def fails(number: int) -> PenstockError | None:
+        if number < 2:
+            return None
+        return Unavailable("the connection was lost") if number == 2 else Fenced("another server")
+
+    gate.fails = fails
+    made = append_everywhere(batches)
+    assert sum(isinstance(each, Unavailable) for each in made) == STREAMS - 1
+    assert len(batches.heads()) == STREAMS
+
+
+def test_the_same_without_others_that_wait(batches: BatchLog, gate: Gate) -> None:
+    gate._waiting = 0
+    errors = [Unavailable("the connection was lost"), Fenced("another server")]
+    gate.fails = lambda number: errors[number - 1] if number <= len(errors) else None
+    with pytest.raises(Unavailable, match="another server"):
+        batches.append("s", "s/1", 1, 10, NOW)
+    assert batches.heads() == {"s": 1}
