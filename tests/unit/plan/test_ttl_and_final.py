@@ -6,6 +6,8 @@ import pytest
 
 from penstock.parse.project_loader import load_files
 from penstock.plan.diff.ttl_and_final import build_ttl_filter, is_same_ttl
+from penstock.plan.plan import Live, PlanOptions
+from penstock.plan.planner import make_plan
 
 TEXT = (
     "SCHEMA >\n    `at` DateTime, `day` Date, `kind` String, `n` Nullable(Int32)\n\nENGINE MergeTree\nENGINE_TTL {}\n"
@@ -49,6 +51,31 @@ def test_spelling_is_no_change() -> None:
         for ttl in ("at + INTERVAL 1 DAY DELETE WHERE kind = 'x'", "at + toIntervalDay(1) WHERE (kind = 'x')")
     )
     assert is_same_ttl(one, other)
+
+
+SCHEMA = "SCHEMA >\n    `at` DateTime `json:$.{}`{},\n    `to` DateTime `json:$.{}`{},\n    `n` {} `json:$.n`\n\n"
+RULE = 'ENGINE MergeTree\nENGINE_TTL "at + toIntervalDay(1)"\n'
+
+
+@pytest.mark.parametrize(
+    ("schema", "hides"),
+    [
+        (SCHEMA.format("to", " RENAMED_FROM to", "at", " RENAMED_FROM at", "Int32"), True),
+        (SCHEMA.format("at", "", "to", "", "Int64"), False),
+        (SCHEMA.format("at2", "", "to", "", "Int32"), False),
+        (SCHEMA.replace("`at`", "`since`").format("at", " RENAMED_FROM at", "to", "", "Int32"), False),
+    ],
+)
+def test_a_ttl_of_the_same_words_may_hide_other_rows(schema: str, hides: bool) -> None:
+    """They count the rows that would vanish, which needs permission."""
+    before = load_files({"x.datasource": SCHEMA.format("at", "", "to", "", "Int32") + RULE}).project
+    rule = RULE.replace("at +", "since +") if "since" in schema else RULE
+    loaded = load_files({"x.datasource": schema + rule})
+    assert not loaded.problems
+    live = Live(before, make_plan(None, before, PlanOptions("d1")).manifest, {})
+    plan = make_plan(live, loaded.project, PlanOptions("d2"))
+    assert not plan.errors
+    assert bool(plan.hides) == hides
 
 
 @pytest.mark.parametrize("ttl", ["kind", "at + INTERVAL 1 DAY WHERE cont(kind) = 1", "n DELETE WHERE n = 1"])

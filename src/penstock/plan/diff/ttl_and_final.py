@@ -77,11 +77,6 @@ def keeps_no_rows(*versions: DataSource) -> bool:
     return any(version.engine.name == NULL_ENGINE for version in versions)
 
 
-def shows_same_rows(old: DataSource, new: DataSource) -> bool:
-    """Whether both versions show the same rows of one table."""
-    return (old.engine.name == NULL_ENGINE) == (new.engine.name == NULL_ENGINE) and is_same_ttl(old, new)
-
-
 def is_same_ttl(old: DataSource, new: DataSource) -> bool:
     """Whether two TTLs keep the same rows, even if they are written differently."""
     if normalize_sql(old.engine.ttl or "") == normalize_sql(new.engine.ttl or ""):

@@ -6,7 +6,7 @@ there is an outcome, so the problems of the data sources downstream are found to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from typing_extensions import assert_never
@@ -18,7 +18,7 @@ from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter, shows_same_rows
+from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,
     columns_stored_as_live,
@@ -48,7 +48,7 @@ from penstock.plan.tables.column_placement import (
     value_in_older_rows,
 )
 from penstock.plan.tables.flow_builders import TargetTable
-from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq
+from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq, without_pending_cut
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.stored_types import spark_type
 
@@ -279,11 +279,24 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     history = replace(outcome.history, merge=merges.rule) if outcome.history is not None else None
     outcome = replace(outcome, history=history)
     problems = (*outcome.problems, *kept.problems, *merges.problems)
-    if kept.keeps is None or running is None or shows_same_rows(running.source, source):
+    if kept.keeps is None or running is None or (bound.table != running.table.id and outcome.clone is None):
         return replace(outcome, binding=bound, problems=problems)
-    if bound.table != running.table.id and outcome.clone is None:
+    # Equal words say nothing if a column that they name has got the place of another one.
+    live, shown = tuple(map(without_pending_cut, running.binding.columns)), _shown_rows(kept.keeps, bound.columns)
+    if running.binding.keeps is not None and _shown_rows(running.binding.keeps, live) == shown:
         return replace(outcome, binding=bound, problems=problems)
-    now = {column.name: f"CAST({value_in_older_rows(column)} AS {spark_type(column.type)})" for column in bound.columns}
     place = source.engine.location("ENGINE_TTL") or source.location
-    hidden = HiddenRows(source.name, running.binding, f"NOT ({replace_columns(kept.keeps, now)})", place)
+    hidden = HiddenRows(source.name, running.binding, f"NOT ({shown})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)
+
+
+def _shown_rows(keeps: str, columns: Iterable[BoundColumn]) -> str:
+    """The filter of a TTL over the physical columns of the rows that exist now."""
+    return replace_columns(keeps, {each.name: _value_of_older_rows(each) for each in columns})
+
+
+def _value_of_older_rows(column: BoundColumn) -> str:
+    before = column.before
+    is_plain = before is not None and before.cut is None and not before.is_settled
+    value = before.expression if before is not None and is_plain else value_in_older_rows(column)
+    return f"CAST({value} AS {spark_type(column.type)})"
