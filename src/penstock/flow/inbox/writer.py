@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -31,6 +32,8 @@ ANSWER_SECONDS = 10.0
 """A body waits at most so long for a store that does not answer, the time in the queue included."""
 LEAST_SECONDS = 1.0
 """For what waited longer, because much was posted, the store gets this long to answer."""
+ASK_AGAIN_SECONDS = 5.0
+"""Seconds between two questions whether a batch was logged whose answer was lost."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -72,6 +75,7 @@ class StreamWriter:
         self._waiting: queue.Queue[RequestBody | None] = queue.Queue()
         self._group: list[RequestBody] = []
         self._held: RequestBody | None = None
+        self._unsure: list[str] = []
         self._guard = threading.Lock()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name=f"inbox {stream}", daemon=True)
@@ -113,7 +117,7 @@ class StreamWriter:
 
     def _next(self) -> bool:
         """Store one group of bodies. Returns False if the writer is closing."""
-        first = self._held or self._waiting.get()
+        first = self._held or self._receive()
         if first is None:
             return False
         self._group, self._held = [first], None
@@ -121,6 +125,26 @@ class StreamWriter:
         self._keep(self._group)
         self._group = []
         return not closing
+
+    def _receive(self) -> RequestBody | None:
+        """The next body; None if the writer is closing. While there is none, it is asked for batches whose answer was
+        lost: one that was logged must land, since its rows are answered if they are posted again."""
+        while self._unsure:
+            with suppress(queue.Empty):
+                return self._waiting.get(timeout=ASK_AGAIN_SECONDS)
+            self._announce_unsure()
+        return self._waiting.get()
+
+    def _announce_unsure(self) -> None:
+        while self._unsure:
+            try:
+                with answer_within(LEAST_SECONDS):
+                    found = self._batches.find(self._stream, self._unsure[0])
+            except PenstockError:
+                return  # the store is still away
+            self._unsure.pop(0)
+            if found is not None:
+                self._announce(found)
 
     def _gather(self, rows: int, size: int) -> bool:
         """Add waiting bodies to the group, up to the limits of a batch; one body too many is kept for the next group.
@@ -183,11 +207,14 @@ class StreamWriter:
         crash_point("inbox.written")
         batch = self._log(segment, bodies)
         crash_point("inbox.logged")
+        self._announce(batch)
+        return batch
+
+    def _announce(self, batch: Batch) -> None:
         try:
             self._arrived(batch)
         except Exception as error:  # the rows are stored, even if the announcement fails
             log.error("batch %d of %s was not announced", batch.number, self._stream, exc_info=error)
-        return batch
 
     def _log(self, segment: Segment, bodies: Sequence[RequestBody]) -> Batch:
         rows = sum(len(body.lines) for body in bodies)
@@ -201,7 +228,9 @@ class StreamWriter:
         except Exception:
             # The answer was lost, but perhaps not the commit. The file stays; if the log does not name it, the next
             # start removes it.
+            self._unsure.append(segment.name)
             found = self._batches.find(self._stream, segment.name)
+            self._unsure.remove(segment.name)
             if found is None:
                 raise
             return found

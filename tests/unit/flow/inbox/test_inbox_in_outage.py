@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,9 @@ from penstock.flow.inbox.admission import Backlog
 from penstock.flow.inbox.inbox import Inbox
 from penstock.model.settings import InboxSettings
 from penstock.state import database as module
-from penstock.state.batches import BatchLog
+from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, make_engine, open_database
+from waiting import wait_until
 
 
 class StoreThatLeaves(BatchLog):
@@ -61,6 +63,38 @@ def test_posts_are_answered_though_the_store_never_does(
         for each in answers:
             with pytest.raises(Unavailable):
                 each.result(60)
+    opened.close()
+
+
+class LogWhoseAnswersAreLost(BatchLog):
+    """A batch log that logs, and then does not answer until it is back."""
+
+    away = True
+
+    def append(self, *given: Any, **named: Any) -> Batch:
+        made = super().append(*given, **named)
+        if self.away:
+            raise Unavailable("the connection was lost")
+        return made
+
+    def find(self, stream: str, segment: str) -> Batch | None:
+        if self.away:
+            raise Unavailable("the state store does not answer")
+        return super().find(stream, segment)
+
+
+def test_a_batch_whose_answer_was_lost_lands_though_nothing_follows(
+    tmp_path: Path, store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are answered if they are posted again under their key, and no later batch announces it."""
+    monkeypatch.setattr(writer, "ASK_AGAIN_SECONDS", 0.05)
+    batches, arrived = LogWhoseAnswersAreLost(store), list[int]()
+    opened = Inbox(tmp_path, batches, lambda batch: arrived.append(batch.number), InboxSettings(min_free_bytes=0))
+    with pytest.raises(Unavailable):
+        opened.append("s", [b"{}"], "key")
+    batches.away = False
+    assert opened.append("s", [b"{}"], "key") == 1
+    wait_until(lambda: arrived == [1])
     opened.close()
 
 
