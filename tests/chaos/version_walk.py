@@ -172,7 +172,8 @@ class Walk:
 def check(walk: Walk) -> None:
     """Every table of every version that can be read, and the records."""
     walk.complete()
-    found = walk.life.call(walk.pipeline.store.deployments.list)
+    deployments = walk.pipeline.store.deployments
+    found = walk.life.call(lambda: tuple(deployments.get(record.id) for record in deployments.list()))
     for deployment in found:
         if deployment.state in ("ready", "live", "previous"):
             _check_version(walk, deployment.id, kind_of(deployment))
