@@ -41,6 +41,8 @@ OURS = (
     "maintenance",
     "copies",
     "schedule",
+    "candidate",
+    "read",
 )
 SETTINGS = Settings(spark=SparkSettings(master="local[2]", driver_memory="1g"))
 
@@ -153,6 +155,8 @@ def _let_go(pipeline: Pipeline) -> None:
         stop = getattr(part, "_stop", None)
         if isinstance(stop, threading.Event):
             stop.set()
+    if "monitor" in parts:
+        parts["monitor"].stop()
     if "inbox" in parts:
         for writer in parts["inbox"]._writers.values():
             writer._waiting.put(None)

@@ -63,7 +63,8 @@ class SharedRead(Generic[T]):
         with self._guard:
             if self._running is None or self._running.done():
                 self._running = Future()
-                threading.Thread(target=self._run, args=(self._running,), name=self._name, daemon=True).start()
+                name = f"read {self._name}"
+                threading.Thread(target=self._run, args=(self._running,), name=name, daemon=True).start()
             return self._running
 
     def _run(self, future: Future[T]) -> None:
@@ -85,7 +86,7 @@ class BackgroundReading(Generic[T]):
         self._seconds = seconds
         self._patience = patience
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"read {name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"reads {name}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
