@@ -16,6 +16,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.lake.tables.snapshot_tags import drop_tags_except, tag_name
 from penstock.model.cursor import TailCursor
 from penstock.model.deployment import Deployment
@@ -65,11 +66,18 @@ def drop_unused_tags(store: StateStore, warehouse: Warehouse) -> None:
         if _reads_history(warehouse, flow)
     }
     for table in sorted(_table_ids(running)):
-        drop_tags_except(warehouse.lake, table, reading)
+        try:
+            drop_tags_except(warehouse.lake, table, reading)
+        except DamagedTable as error:
+            log.warning("the snapshot tags of %s stay: %s", table, error.message)
 
 
 def _reads_history(warehouse: Warehouse, flow: Flow) -> bool:
-    return not isinstance(warehouse.registry.cursor(flow.table, flow.id), TailCursor)
+    """True also of a flow into a damaged table: once that is repaired, it may still read a history."""
+    try:
+        return not isinstance(warehouse.registry.cursor(flow.table, flow.id), TailCursor)
+    except DamagedTable:
+        return True
 
 
 def _table_ids(deployments: Iterable[Deployment]) -> set[str]:
