@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -19,7 +18,7 @@ from anyio import CapacityLimiter
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from penstock.errors import Overloaded
+from penstock.serve.http.byte_budget import ByteBudget
 
 SMALL = 2**16
 """A body of at most this many bytes is sent whole, with its length."""
@@ -27,31 +26,16 @@ SEND_SECONDS = 60.0
 log = logging.getLogger("penstock.serve")
 
 
-class AnswerBudget:
+class AnswerBudget(ByteBudget):
     """The bytes of rows that wait to be sent. A reader may take its time, but many slow readers must not fill the
     memory."""
 
     def __init__(self, most_bytes: int):
-        self._most = most_bytes
-        self._guard = threading.Lock()  # held for one addition only
-        self._held = 0
-
-    @property
-    def held(self) -> int:
-        """The bytes that wait now."""
-        return self._held
-
-    def take(self, size: int) -> None:
-        """Count these bytes. Raises Overloaded if there would be too many."""
-        with self._guard:
-            if self._held + size > self._most:
-                message = f"the answers that are being sent have more than {self._most // 2**20} MiB together"
-                raise Overloaded(message, hint="try again in a second, ask for fewer rows, or read answers faster")
-            self._held += size
-
-    def give_back(self, size: int) -> None:
-        with self._guard:
-            self._held -= size
+        super().__init__(
+            most_bytes,
+            f"the answers that are being sent have more than {most_bytes // 2**20} MiB together",
+            "try again in a second, ask for fewer rows, or read answers faster",
+        )
 
 
 @dataclass(frozen=True, slots=True)

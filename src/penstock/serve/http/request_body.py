@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import io
-import threading
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -18,7 +17,8 @@ from typing import BinaryIO, cast
 import zstandard
 from starlette.requests import Request
 
-from penstock.errors import InvalidRequest, Overloaded, Problem, Timeout, TooLarge, did_you_mean
+from penstock.errors import InvalidRequest, Problem, Timeout, TooLarge, did_you_mean
+from penstock.serve.http.byte_budget import ByteBudget
 
 MOST_BYTES = 32 * 2**20
 MOST_BYTES_TOGETHER = 256 * 2**20
@@ -27,32 +27,16 @@ _PIECE = 2**20
 """Bodies are decompressed in pieces of this many bytes, each counted before the next one."""
 
 
-class BodyBudget:
+class BodyBudget(ByteBudget):
     """The bytes of bodies that may be in memory at once, and the seconds that one may take to arrive."""
 
     def __init__(self, most_bytes: int = MOST_BYTES_TOGETHER, seconds: float = MOST_SECONDS):
-        self.most_bytes = most_bytes
+        super().__init__(
+            most_bytes,
+            f"the bodies of all calls together have more than {most_bytes // 2**20} MiB",
+            "try again in a second; `max_body_bytes` in [server] of penstock.toml is the limit",
+        )
         self.seconds = seconds
-        self._guard = threading.Lock()  # held for one addition only
-        self._held = 0
-
-    @property
-    def held(self) -> int:
-        """The bytes in memory now."""
-        return self._held
-
-    def take(self, size: int) -> None:
-        """Count these bytes. Raises Overloaded if there would be too many."""
-        with self._guard:
-            if self._held + size > self.most_bytes:
-                message = f"the bodies of all calls together have more than {self.most_bytes // 2**20} MiB"
-                hint = "try again in a second; `max_body_bytes` in [server] of penstock.toml is the limit"
-                raise Overloaded(message, hint=hint)
-            self._held += size
-
-    def give_back(self, size: int) -> None:
-        with self._guard:
-            self._held -= size
 
 
 class ReceivedBody:
