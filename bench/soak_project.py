@@ -35,6 +35,9 @@ snapshot_seconds = 10
 inbox_seconds = 30
 orphan_interval_seconds = 120
 log_seconds = 240
+deployment_seconds = 240
+key_seconds = 120
+audit_seconds = 240
 """
 
 LANDING = """SCHEMA >

@@ -7,6 +7,7 @@ server starts again. `make chaos` looks at every moment.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from chaos import recorded_life
@@ -82,9 +84,33 @@ def run_life(home: Path, arguments: Sequence[str], environment: Mapping[str, str
     known = os.pathsep.join(filter(None, sys.path))
     command = [sys.executable, recorded_life.__file__, str(home), *arguments]
     variables = {**os.environ, "PYTHONPATH": known, **environment}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    with subprocess.Popen(
+        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=900)
+        finally:
+            end_session(process.pid)
+    assert process.returncode == 0, errors[-4000:]
+    return output
+
+
+def end_session(session: int) -> None:
+    """Kill the processes of a session: Java, left behind, would go on to remove its scratch files in the folder."""
+    left = [each for each in psutil.process_iter() if in_session(each, session)]
+    for each in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    _, alive = psutil.wait_procs(left, timeout=60)
+    assert not [each for each in alive if in_session(each, session)]
+
+
+def in_session(process: psutil.Process, session: int) -> bool:
+    """False for a process that is gone, also while nobody has taken its exit code."""
+    try:
+        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
+    except (ProcessLookupError, psutil.NoSuchProcess):
+        return False
 
 
 def check_recording(disk: Disk, home: Path) -> None:
