@@ -14,7 +14,7 @@ from penstock.flow.stepper import StepLimits
 from penstock.flow.throttle import BackfillRate
 from penstock.model.settings import Settings
 
-MIN_LIVE_STEPS = 4
+MIN_LIVE_STEPS = 2
 
 
 def state_url(settings: Settings, home: Path) -> str:
@@ -34,9 +34,9 @@ def step_limits(settings: Settings) -> StepLimits:
 
 
 def scheduler_limits(settings: Settings) -> SchedulerLimits:
-    """How many steps run at a time, and for how long. A step waits for the disk and for single threads of Spark most of
-    the time: three for each core keep the cores busy (bench/results/wide.md)."""
-    steps = settings.flow.live_steps or max(MIN_LIVE_STEPS, 3 * (os.cpu_count() or 1))
+    """How many steps run at a time, and for how long. One for each core: with three, no more rows land, and
+    each takes twice as long to reach the last table."""
+    steps = settings.flow.live_steps or max(MIN_LIVE_STEPS, os.cpu_count() or 1)
     return SchedulerLimits(steps, float(settings.flow.staging_step_seconds))
 
 

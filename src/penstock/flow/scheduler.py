@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Protocol
 
+from penstock.flow.live_steps import THREADS_A_STEP, LiveSteps
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.step_times import StepTimes
@@ -48,9 +49,9 @@ class PoolThread:
 
 
 def pool_threads(live_steps: int) -> tuple[PoolThread, ...]:
-    """Threads for `live_steps` (2 or more) steps of live at a time. One of them takes any work, that of live first, and
-    one more takes only work of versions that are not live."""
-    live = (PoolThread("live", (URGENT,)),) * (live_steps - 1)
+    """Threads for `live_steps` (2 or more) steps of live at a time, and more for when steps take long (`live_steps`).
+    One of them takes any work, that of live first, and one more takes only work of versions that are not live."""
+    live = (PoolThread("live", (URGENT,)),) * (THREADS_A_STEP * live_steps - 1)
     return (*live, PoolThread("live", (URGENT, OTHERS)), PoolThread("background", (OTHERS,)))
 
 
@@ -97,7 +98,7 @@ class SchedulerLimits:
     """How much runs at a time, and for how long."""
 
     live_steps: int
-    """Steps of live at a time."""
+    """Steps of live at a time; those that take long do not count."""
     staging_seconds: float
     """Seconds that a step of a version that is not live may take beside those of live."""
 
@@ -119,6 +120,7 @@ class Scheduler:
         self._limits = limits
         self._queue = WorkQueue()
         self._tables = TableReservations()
+        self._live_steps = LiveSteps(limits.live_steps)
         self._under_way: dict[str, WorkItem] = {}
         self._failures: dict[WorkKey, FlowFailure] = {}
         self._waiters: dict[str, set[threading.Event]] = {}
@@ -283,14 +285,21 @@ class Scheduler:
                 if now - self._all_looked > LOOK_SECONDS:
                     self._all_looked = now
                     self._queue.add_all()
-                work = self._queue.take(thread.prefers, self._tables.is_free, now)
+                busy = self._live_steps.seconds_until_next(now) if URGENT in thread.prefers else 0.0
+                work = self._queue.take(thread.prefers, self._tables.is_free, now) if busy <= 0 else None
                 if work is not None:
-                    self._tables.begin_step(work.table)
+                    self._begin(work, now)
                     return work
-                next_time = self._queue.next_time()
+                next_time = self._queue.next_time() if busy <= 0 else now + busy
                 wait = LOOK_SECONDS if next_time is None else min(next_time - now, LOOK_SECONDS)
                 self._changed.wait(max(wait, 0.001))
         return None
+
+    def _begin(self, work: WorkItem, now: float) -> None:
+        """Take the table of a flow that is looked at. The caller holds the lock."""
+        self._tables.begin_step(work.table)
+        if work.priority <= PRIORITY["previous"]:
+            self._live_steps.begin(work.table, now)
 
     def _look(self, work: WorkItem) -> None:
         """Step a flow if it has something to do, then give its table back."""
@@ -300,6 +309,7 @@ class Scheduler:
             if again is not None and again <= 0:
                 with self._changed:
                     self._under_way[work.table] = work
+                    self._queue.step_began(work.key)
                 again = None  # should the step's outcome not be known, with the next look at all flows
                 self._step(work)
                 again = 0.0
@@ -307,6 +317,7 @@ class Scheduler:
             with self._changed:
                 self._under_way.pop(work.table, None)
                 self._tables.end_step(work.table)
+                self._live_steps.end(work.table)
                 if again is not None and again <= 0:
                     self._queue.add([work.key])
                 elif again is not None:

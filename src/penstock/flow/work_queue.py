@@ -2,12 +2,14 @@
 
 In: the flows, and what happens: a batch arrived, a table changed, a time has come. Out: the next flow to look at.
 Invariant: no call costs more because there are more flows; a flow for which something happened is looked at once more,
-even if it is looked at just then; those that waited longest come first. Not thread-safe: the scheduler holds its lock.
+even if it is looked at just then; those whose last step is longest ago come first. Not thread-safe: the scheduler holds
+its lock.
 """
 
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -20,15 +22,43 @@ URGENT, OTHERS = 0, 1
 """The flows of the live and the previous version, and those of the others."""
 
 
+class _Ready:
+    """The flows of a group to look at. Of those whose last step is equally long ago, the first that came is first."""
+
+    def __init__(self) -> None:
+        self._order: list[tuple[int, int, WorkKey]] = []
+        self._keys: set[WorkKey] = set()
+        self._arrivals = itertools.count()
+
+    def add(self, key: WorkKey, last_step: int) -> None:
+        """Without effect if the flow is in it already."""
+        if key not in self._keys:
+            self._keys.add(key)
+            heapq.heappush(self._order, (last_step, next(self._arrivals), key))
+
+    def take(self) -> WorkKey | None:
+        if not self._order:
+            return None
+        *_, key = heapq.heappop(self._order)
+        self._keys.remove(key)
+        return key
+
+
 class WorkQueue:
-    """Queues of flows, one for each of the two groups."""
+    """Queues of flows, one for each of the two groups.
+
+    By the last step, not by the arrival: a flow has mostly asked for another look after its last step, so by arrival a
+    view whose source was just stepped would wait for all the others, at each level of a chain of views.
+    """
 
     def __init__(self) -> None:
         self.items: Mapping[WorkKey, WorkItem] = {}
         self._by_table: dict[str, list[WorkKey]] = {}
         self._by_stream: dict[str, list[WorkKey]] = {}
+        self._ready = {URGENT: _Ready(), OTHERS: _Ready()}
+        self._last_steps: dict[WorkKey, int] = {}
+        self._steps = itertools.count(1)
         # Dicts are used as ordered sets.
-        self._ready: dict[int, dict[WorkKey, None]] = {URGENT: {}, OTHERS: {}}
         self._aside: dict[str, dict[WorkKey, None]] = {}
         self._times: list[tuple[float, WorkKey]] = []
         self._due: dict[WorkKey, float] = {}
@@ -42,16 +72,22 @@ class WorkQueue:
                 self._by_table.setdefault(table, []).append(item.key)
             if isinstance(item.run, LandingTable):
                 self._by_stream.setdefault(item.run.stream, []).append(item.key)
-        self._ready = {URGENT: {}, OTHERS: {}}
+        self._ready = {URGENT: _Ready(), OTHERS: _Ready()}
+        self._last_steps = {key: last for key, last in self._last_steps.items() if key in self.items}
         self._aside, self._times, self._due = {}, [], {}
         self.add(self.items)
 
     def add(self, keys: Iterable[WorkKey]) -> None:
-        """Look at these flows, after those that wait already."""
+        """Look at these flows."""
         for key in keys:
             item = self.items.get(key)
             if item is not None:
-                self._ready[_group(item)].setdefault(key)
+                self._ready[_group(item)].add(key, self._last_steps.get(key, 0))
+
+    def step_began(self, key: WorkKey) -> None:
+        """From its next `add` on, the flow comes after those that were stepped before."""
+        if key in self.items:
+            self._last_steps[key] = next(self._steps)
 
     def add_all(self) -> None:
         self.add(self.items)
@@ -82,10 +118,7 @@ class WorkQueue:
         """Remove and return the first flow of the first group that has one whose table is free."""
         self._add_due(now)
         for group in groups:
-            ready = self._ready[group]
-            while ready:
-                key = next(iter(ready))
-                del ready[key]
+            while (key := self._ready[group].take()) is not None:
                 item = self.items[key]
                 if is_free(item.table):
                     return item

@@ -194,6 +194,18 @@ def test_a_failing_flow_is_tried_again_later_and_others_go_on() -> None:
         wait_until(lambda: not scheduler.failures)
 
 
+def test_slow_steps_hold_up_no_others_and_quick_ones_are_few_at_a_time() -> None:
+    flows = MemoryFlows()
+    slow = [landing_item(f"slow{number}") for number in range(4)]
+    for item in slow:
+        flows.hanging[item.table] = threading.Event()
+    with running(flows, *slow, landing_item("quick")) as scheduler:
+        wait_until(lambda: sum(flows.looks[item.table] for item in slow) >= 2)
+        flows.heads["quick"] = 1
+        scheduler.batch_arrived("quick")
+        wait_until(lambda: flows.tables["quick"] == 1)
+
+
 def test_flows_of_a_table_that_a_worker_fills_wait_until_it_is_given_back() -> None:
     flows = MemoryFlows()
     with running(flows, landing_item("s")) as scheduler:

@@ -90,12 +90,30 @@ def test_live_goes_first_and_flows_that_are_gone_are_forgotten() -> None:
     assert drain(queue, 2.0) == []
 
 
-@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40))
-def test_those_that_waited_longest_come_first(arrivals: list[str]) -> None:
+@given(st.permutations("abc"), st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=40))
+def test_those_whose_last_step_is_longest_ago_come_first(steps: list[str], arrivals: list[str]) -> None:
     queue = WorkQueue()
     items: list[WorkItem] = [landing_item(stream) for stream in "abc"]
     queue.assign(items)
     drain(queue)
-    for stream in arrivals:
+    for stream in arrivals:  # none was stepped: the first that came is first
         queue.batch_arrived(stream)
     assert drain(queue) == [(stream, f"landing.{stream}") for stream in dict.fromkeys(arrivals)]
+    for stream in steps:
+        queue.step_began((stream, f"landing.{stream}"))
+    for stream in arrivals:
+        queue.batch_arrived(stream)
+    assert drain(queue) == [(stream, f"landing.{stream}") for stream in steps if stream in arrivals]
+
+
+def test_a_view_whose_source_was_stepped_does_not_wait_for_all_others(queue: WorkQueue) -> None:
+    """All streams are busy: each landing asks for another look once it was stepped."""
+    for stream in range(MANY):
+        queue.step_began((f"v{stream}", f"view.s{stream}"))
+    for stream in range(MANY):
+        queue.step_began((f"s{stream}", f"landing.s{stream}"))
+        queue.batch_arrived(f"s{stream}")
+    queue.table_changed("s7")
+    first = queue.take((URGENT,), lambda table: True, 0.0)
+    assert first is not None
+    assert first.table == "v7"
