@@ -1,13 +1,15 @@
 """Hypothesis strategies for projects whose names and queries are odd, and for edits that may be wrong.
 
 Where `project_strategies` draws edits that always work, an `OddProject` may be anything that parses: columns such as
-`user-id`, `@timestamp`, reserved words and names that differ in case; both dialects; natural joins, samples, tuples,
-engine Null, templates, defaults that depend on columns, RENAMED_FROM in circles; and an edit may leave a query broken.
+`user-id`, `@timestamp`, reserved words and names that differ in case; both dialects; natural joins, samples, tuples
+whose fields move or go, engine Null, templates, defaults that depend on columns or fail or differ at each read,
+RENAMED_FROM in circles; and an edit may leave a query broken.
 Only the first version of a project compiles.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,23 +18,33 @@ from hypothesis import strategies as st
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
 
+TUPLE, TUPLES = "Tuple(lat Float64, lon Float64)", "Array(Tuple(a UInt8, b UInt8))"
 NAMES = ("user-id", "@timestamp", "$url", "größe", "select", "Mixed", "mixed", "from", "x", "名前", "key", "k", "a#b")
 """Names of columns that need quotes, or that a plain text search does not see whole."""
-WIDER = {
-    "UInt32": "UInt64",
-    "String": "LowCardinality(String)",
-    "DateTime": "DateTime64(3)",
-    "Date": "Date32",
-    "Float32": "Float64",
-    "Tuple(lat Float64, lon Float64)": "Tuple(lon Float64, lat Float64)",
+NEXT_TYPES = {
+    "UInt32": ("UInt64", "String", "Nullable(UInt32)"),
+    "String": ("LowCardinality(String)", "Nullable(String)"),
+    "DateTime": ("DateTime64(3)", "DateTime('Asia/Tokyo')"),
+    "Date": ("Date32",),
+    "Float32": ("Float64",),
+    TUPLE: (
+        "Tuple(lon Float64, lat Float64)",
+        "Tuple(lat Float64, lon Float64, alt Float32)",
+        "Tuple(lat Float64, long Float64)",
+    ),
+    TUPLES: ("Array(Tuple(b UInt8, a UInt16))", "Array(Tuple(a UInt8, c UInt8))"),
 }
-"""Types of columns, and the next type that an edit gives them."""
+"""Types of columns, and the types that an edit gives them."""
 ENGINES = ("MergeTree", "Null", "ReplacingMergeTree")
 SHAPES = (
     "grouped",
     "filtered by a sample",
     "joined",
     "joined with the last",
+    "joined using",
+    "sampled itself",
+    "field",
+    "cast to a tuple",
     "spark",
     "spark natural",
     "nodes",
@@ -56,7 +68,8 @@ class OddColumn:
 
     @property
     def text(self) -> str:
-        path = f" `json:$.{self.path}`" if self.path is not None else ""
+        every = "[:]" if self.type.startswith("Array") else ""
+        path = f" `json:$.{self.path}{every}`" if self.path is not None else ""
         default = f" DEFAULT {self.default}" if self.default else ""
         former = f" RENAMED_FROM `{self.former}`" if self.former else ""
         return f"`{self.name}` {self.type}{path}{default}{former}"
@@ -88,7 +101,9 @@ class OddProject:
         OddColumn("label", "String", "l"),
         OddColumn("user-id", "String", "u"),
     )
+    dim_name: str = "dim"
     dim_engine: str = "MergeTree"
+    engine: str = "MergeTree"
     sampling: str = "k"
     forward: str | None = None
     ttl: str | None = None
@@ -96,9 +111,10 @@ class OddProject:
     @property
     def files(self) -> dict[str, str]:
         """The files by path."""
-        found = {"ev.datasource": self._ev(), "dim.datasource": self._dim()}
+        found = {"ev.datasource": self._ev(), f"{self.dim_name}.datasource": self._dim()}
         for number, query in enumerate(self.queries):
-            found |= _query_files(number, query)
+            pipes = _query_files(number, query)
+            found |= {path: re.sub(r"\bdim\b", self.dim_name, text) for path, text in pipes.items()}
         return found
 
     @property
@@ -110,11 +126,15 @@ class OddProject:
     def _ev(self) -> str:
         forward = f"FORWARD_QUERY >\n    {self.forward}\n" if self.forward else ""
         ttl = f"ENGINE_TTL {self.ttl}\n" if self.ttl else ""
-        return f"{_schema(self.columns)}ENGINE MergeTree\nENGINE_SORTING_KEY tuple()\n{ttl}{forward}"
+        number = next((each.name for each in self.columns if each.type == "UInt32"), None)
+        key = f"ENGINE_SORTING_KEY `{number}`\nENGINE_SAMPLING_KEY `{number}`\n" if number else ""
+        settings = f"{key or 'ENGINE_SORTING_KEY tuple()'}\n{ttl}" if self.engine != "Null" else ""
+        return f"{_schema(self.columns)}ENGINE {self.engine}\n{settings}{forward}"
 
     def _dim(self) -> str:
         key = f"ENGINE_SORTING_KEY {self.sampling}\nENGINE_SAMPLING_KEY {self.sampling}\n"
-        return f"{_schema(self.dim)}ENGINE {self.dim_engine}\n{'' if self.dim_engine == 'Null' else key}"
+        former = "" if self.dim_name == "dim" else "RENAMED_FROM dim\n"
+        return f"{former}{_schema(self.dim)}ENGINE {self.dim_engine}\n{'' if self.dim_engine == 'Null' else key}"
 
 
 def _schema(columns: tuple[OddColumn, ...]) -> str:
@@ -139,6 +159,8 @@ def _nodes(number: int, query: OddQuery) -> list[str]:
         return [f"%\n    SELECT {{{{column(by, '{query.first.name}')}}}} AS key, {_number(query)} AS n FROM ev"]
     if shape == "star" and query.endpoint:
         return ["SELECT * FROM ev"]
+    if shape == "sampled itself" and query.endpoint and query.first.type == "UInt32":
+        return [f"SELECT {_as_text(query.first)} AS key, {_number(query)} AS n FROM ev SAMPLE 1/2"]
     if shape == "stacked" and number and not query.endpoint:
         return [f"SELECT key, n + {_number(query)} AS n FROM t{number - 1}"]
     if shape == "nodes":
@@ -157,6 +179,8 @@ def _joined_select(query: OddQuery) -> str | None:
         case "joined":
             joined = f"dim AS d ON {_as_text(query.second, 'e.')} = d.label"
             return f"SELECT {_as_text(query.first, 'e.')} AS key, d.k AS n FROM ev AS e JOIN {joined}"
+        case "joined using" if (query.second.name, query.second.type) in (("k", "UInt32"), ("user-id", "String")):
+            return f"SELECT {first} AS key, k AS n FROM ev JOIN dim USING (`{query.second.name}`)"
         case "joined with the last" if query.endpoint:
             return "SELECT label AS key, k AS n FROM dim FINAL"
         case "joined with the last":
@@ -174,6 +198,13 @@ def _plain_select(query: OddQuery) -> str:
         case "spark":
             n = f"CAST({query.constant} AS BIGINT)"
             return f"SELECT CAST({_swapped(query.first)} AS STRING) AS key, {n} AS n FROM ev"
+        case "field" if query.first.type.startswith("Tuple"):
+            return f"SELECT toString(`{query.first.name}`.lat) AS key, {one} AS n FROM ev"
+        case "field" if query.first.type.startswith("Array"):
+            return f"SELECT toString(`{query.first.name}`.b) AS key, {one} AS n FROM ev"
+        case "cast to a tuple" if query.first.type.startswith("Tuple"):
+            cast = f"CAST(`{query.first.name}`, 'Tuple(lon Float64, lat Float64)')"
+            return f"SELECT toString({cast}.1) AS key, {one} AS n FROM ev"
         case "star":
             return f"SELECT {first} AS key, {one} AS n FROM (SELECT * FROM ev)"
         case "shadowing":
@@ -196,6 +227,8 @@ def _swapped(column: OddColumn) -> str:
 
 def _as_text(column: OddColumn, table: str = "", name: str | None = None) -> str:
     value = f"{table}`{name or column.name}`"
+    if column.type.startswith("Array"):
+        return f"toString({value}[1].1)"
     return f"toString({value}.1)" if column.type.startswith("Tuple") else f"toString({value})"
 
 
@@ -203,13 +236,14 @@ def _as_text(column: OddColumn, table: str = "", name: str | None = None) -> str
 def odd_projects(draw: st.DrawFn) -> OddProject:
     """A project that parses; it may not compile, as two of its names may be one in Spark."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=5, unique=True))
-    columns = [OddColumn(name, draw(st.sampled_from(sorted(WIDER))), f"p{at}") for at, name in enumerate(names)]
+    columns = [OddColumn(name, draw(st.sampled_from(sorted(NEXT_TYPES))), f"p{at}") for at, name in enumerate(names)]
     if draw(st.booleans()):
         columns.append(OddColumn("made", "String", None, _dependent_default(draw(st.sampled_from(columns)))))
     if draw(st.integers(0, 3)) == 0:
         columns.append(OddColumn("twice", "String", None, f"concat({_as_text(columns[-1])}, '')"))
     queries = [draw(_query(tuple(columns))) for _ in range(draw(st.integers(1, 3)))]
-    return OddProject(tuple(columns), tuple(queries), dim_engine=draw(_engine_for(queries)))
+    engine = draw(st.sampled_from(("MergeTree", "MergeTree", *ENGINES)))
+    return OddProject(tuple(columns), tuple(queries), dim_engine=draw(_engine_for(queries)), engine=engine)
 
 
 def _dependent_default(column: OddColumn) -> str:
@@ -246,7 +280,15 @@ def _add(draw: st.DrawFn, project: OddProject) -> OddProject:
     if any(column.name == name for column in project.columns):
         return project
     of = draw(st.sampled_from(["Nullable(String)", "String", "UInt32"]))
-    default = draw(st.sampled_from([None, "'7'", _dependent_default(project.columns[0])])) if of == "String" else None
+    source = project.columns[0]
+    texts = (
+        None,
+        "'7'",
+        _dependent_default(source),
+        "toString(generateUUIDv4())",
+        f"toString(toUUID({_as_text(source)}))",
+    )
+    default = draw(st.sampled_from(texts)) if of == "String" else None
     path = None if default and draw(st.booleans()) else f"n{len(project.columns)}"
     return replace(project, columns=(*project.columns, OddColumn(name, of, path, default)))
 
@@ -276,14 +318,25 @@ def _swap(draw: st.DrawFn, project: OddProject) -> OddProject:
     taken = replace(one, name=other.name, former=one.name)
     given = replace(other, name=one.name, former=other.name)
     drops = draw(st.booleans())
+    others = [each for each in project.columns if each not in (one, other)]
+    if others and draw(st.booleans()):
+        return _shift(project, one, other, draw(st.sampled_from(others)))
     columns = [taken if each == one else given if each == other else each for each in project.columns]
     return replace(project, columns=tuple(each for each in columns if not (drops and each == given)))
+
+
+def _shift(project: OddProject, *moved: OddColumn) -> OddProject:
+    """Each of the columns takes the name of the next one, the last that of the first."""
+    names = [*(each.name for each in moved[1:]), moved[0].name]
+    new = {each.name: replace(each, name=name, former=each.name) for each, name in zip(moved, names, strict=True)}
+    return replace(project, columns=tuple(new.get(each.name, each) for each in project.columns))
 
 
 @st.composite
 def _retype(draw: st.DrawFn, project: OddProject) -> OddProject:
     old = draw(st.sampled_from(project.columns))
-    return _with_column(project, old, replace(old, type=WIDER.get(old.type, "String")), draw(st.booleans()))
+    of = draw(st.sampled_from(NEXT_TYPES.get(old.type, ("String",))))
+    return _with_column(project, old, replace(old, type=of), draw(st.booleans()))
 
 
 @st.composite
@@ -314,8 +367,8 @@ def _refill(draw: st.DrawFn, project: OddProject) -> OddProject:
 
 @st.composite
 def _dim(draw: st.DrawFn, project: OddProject) -> OddProject:
-    """The dimension's engine, sampling key or columns."""
-    match draw(st.integers(0, 3)):
+    """The dimension's engine, sampling key, name or columns."""
+    match draw(st.integers(0, 4)):
         case 0:
             return replace(project, dim_engine=draw(st.sampled_from(ENGINES)))
         case 1:
@@ -325,6 +378,8 @@ def _dim(draw: st.DrawFn, project: OddProject) -> OddProject:
             if any(column.name == name for column in project.dim):
                 return project
             return replace(project, dim=(*project.dim, OddColumn(name, "Nullable(String)", f"d{len(project.dim)}")))
+        case 3:
+            return replace(project, dim_name="places")
         case _:
             return replace(project, dim=project.dim[:-1] if len(project.dim) > 2 else project.dim)
 
@@ -342,9 +397,10 @@ def _queries(draw: st.DrawFn, project: OddProject) -> OddProject:
 
 @st.composite
 def _engine(draw: st.DrawFn, project: OddProject) -> OddProject:
+    """The landing table's engine or TTL."""
     times = [column.name for column in project.columns if column.type.startswith("Date")]
-    if not times:
-        return project
+    if not times or draw(st.booleans()):
+        return replace(project, engine=draw(st.sampled_from(ENGINES)))
     return replace(project, ttl=f"`{draw(st.sampled_from(times))}` + INTERVAL 3 YEAR" if project.ttl is None else None)
 
 

@@ -18,6 +18,7 @@ from penstock.parse.engine_keys import (
     check_columns,
     check_sampling,
     check_sortable,
+    column_name,
     expression_tokens,
     key_parts,
     parse_expression,
@@ -75,7 +76,7 @@ def parse_engine(directives: Mapping[str, Entry], columns: Sequence[Column], pro
         is_deleted=_column_name(named["ENGINE_IS_DELETED"]),
         sign=_column_name(named["ENGINE_SIGN"]),
         version=_column_name(named["ENGINE_VERSION"]),
-        summed=_key_texts(summed),
+        summed=tuple(column_name(each.text.text) for each in summed),
         locations=tuple((key, directives[key].location) for key in ENGINE_KEYWORDS if key in directives),
     )
 
@@ -187,7 +188,7 @@ def _check_summed(
         if each.text.text in keys:
             message = f"`{each.text.text}` is in the sorting key: it cannot be summed"
             yield Problem("engine-option", message, each.text.location, "remove it from ENGINE_COLUMNS")
-        elif each.text.text not in names and all(name in names for name, _ in each.names):
+        elif column_name(each.text.text) not in names and all(name in names for name, _ in each.names):
             message = f"ENGINE_COLUMNS are names of columns, not `{each.text.text}`"
             yield Problem("engine-option", message, each.text.location)
 

@@ -115,11 +115,24 @@ def _syntax_problem(text: Text, error: ParseError) -> Problem:
 
 
 def _unquote_name(text: Text) -> Text:
-    """A name without its quotes."""
-    found = lex(text.text)
-    if len(found) == 2 and found[0].kind == "quoted" and found[0].value.isidentifier():
-        return Text(found[0].value, text.location, text.indent)
-    return text
+    """A name without its quotes, unless it is no name without them: `from` and `null` are words of SQL."""
+    name = column_name(text.text)
+    return Text(name, text.location, text.indent) if _is_name(name) else text
+
+
+def column_name(key: str) -> str:
+    """The name of the column that a part of a key is; of another expression, its text."""
+    found = lex(key)
+    return found[0].value if len(found) == 2 and found[0].kind == "quoted" else key
+
+
+def _is_name(word: str) -> bool:
+    if not word.isidentifier():
+        return False
+    try:
+        return isinstance(_parse_tree(word), exp.Column)
+    except (ParseError, TokenError):
+        return False
 
 
 def _column_names(tree: exp.Expr) -> Iterator[tuple[str, int]]:

@@ -103,6 +103,19 @@ def test_everything_else() -> None:
     assert (source.forward_query.text, source.keeps_history, source.renamed_from) == ("SELECT *", False, "old")
 
 
+@pytest.mark.parametrize("word", ["from", "select", "sample", "null", "true", "case"])
+def test_a_key_column_may_be_called_like_a_word_of_sql(word: str) -> None:
+    engine = read(f"SCHEMA >\n    `{word}` UInt8\nENGINE_SORTING_KEY `{word}`\nENGINE_SAMPLING_KEY `{word}`\n").engine
+    assert (engine.sorting_key, engine.sampling_key) == ((f"`{word}`",), f"`{word}`")
+
+
+def test_summed_columns_may_have_names_that_need_quotes() -> None:
+    schema = "SCHEMA >\n    k UInt8, `user-id` UInt64, `from` UInt64\nENGINE SummingMergeTree\nENGINE_SORTING_KEY k\n"
+    assert read(f"{schema}ENGINE_COLUMNS `user-id`, `from`\n").engine.summed == ("user-id", "from")
+    found = problems(schema.replace("KEY k", "KEY k, `user-id`") + "ENGINE_COLUMNS `user-id`\n")
+    assert ["is in the sorting key" in each.message for each in found] == [True]
+
+
 @pytest.mark.parametrize(
     ("written", "said"),
     [

@@ -15,6 +15,8 @@ COLUMNS = (
     BoundColumn("ts", DateTime(), "ts"),
     BoundColumn("day", Date(), "day__2"),
     BoundColumn("name", LowCardinality(String()), "name"),
+    BoundColumn("@at", DateTime(), "@at"),
+    BoundColumn("a.b", DateTime(), "a.b"),
     BoundColumn("tags", Array(String()), "tags"),
     BoundColumn("state", AggregateFunction("count"), "state"),
 )
@@ -39,6 +41,8 @@ def laid_out(partition: tuple[str, ...] = (), sort: tuple[str, ...] = ()) -> Tab
         ("toStartOfMonth(ts)", Transform("months", "ts")),
         ("toYear(day)", Transform("years", "day__2")),
         ("toStartOfHour(ts)", Transform("hours", "ts")),
+        ("`@at`", Transform("identity", "@at")),
+        ('toDate("@at")', Transform("days", "@at")),
     ],
 )
 def test_what_iceberg_knows(expression: str, transform: Transform) -> None:
@@ -47,7 +51,7 @@ def test_what_iceberg_knows(expression: str, transform: Transform) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["cityHash64(name)", "toStartOfHour(day)", "toDate(name)", "tags", "state", "other", "toDate(f(ts))", "-ts"],
+    ["cityHash64(name)", "toStartOfHour(day)", "toDate(name)", "tags", "state", "other", "toDate(f(ts))", "-ts", "`a.b`"],
 )
 def test_what_it_does_not_is_a_warning(expression: str) -> None:
     found = laid_out(sort=(expression, "ts"))

@@ -17,6 +17,7 @@ from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
+from penstock.parse.engine_keys import column_name
 
 TimeUnit = Literal["years", "months", "days", "hours"]
 
@@ -34,9 +35,9 @@ UNIT_FUNCTIONS: Mapping[str, TimeUnit] = {
 """ClickHouse functions of a date or time (in lower case) that order rows as a unit of time does."""
 
 _KEY_EXPRESSION = re.compile(
-    r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<quote>[`\"]?)(?P<column>\w+)(?P=quote)\s*(?(function)\)\s*)"
+    r"\s*(?:(?P<function>\w+)\s*\(\s*)?(?P<column>\w+|`[^`\\.]+`|\"[^\"\\.]+\")\s*(?(function)\)\s*)"
 )
-"""A column, or a function of one."""
+"""A column, or a function of one. A dot within a name is for Iceberg the way to an inner field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _convert_key(key: _Key, bound: Mapping[str, BoundColumn]) -> tuple[tuple[Tra
 
 def _convert_expression(expression: str, bound: Mapping[str, BoundColumn]) -> Transform | None:
     found = _KEY_EXPRESSION.fullmatch(expression)
-    column = bound.get(found["column"]) if found else None
+    column = bound.get(column_name(found["column"])) if found else None
     if found is None or column is None:
         return None
     if found["function"] is None:

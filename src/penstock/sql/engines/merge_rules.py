@@ -15,6 +15,7 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.parse.engine_keys import column_name
 from penstock.sql.aggregates.aggregate import AggregateState
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.sort_order import enum_number
@@ -126,7 +127,7 @@ def _is_partition_in_sorting_key(
 ) -> bool:
     """Whether rows with equal sorting keys always lie in one partition: its key is made of columns of the sorting
     key."""
-    columns = {name for each, key in zip(sorting, keys, strict=True) for name in each.uses if key == name}
+    columns = {name for each, key in zip(sorting, keys, strict=True) for name in each.uses if column_name(key) == name}
     known = {each.sql for each in sorting}
     return all(each.sql in known or columns.issuperset(each.uses) for each in parting)
 

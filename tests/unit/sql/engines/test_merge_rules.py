@@ -64,6 +64,12 @@ def test_rules(engine: str, options: str, rule: Merge | None) -> None:
         assert merge_rule(source(engine, options)).rule == rule
 
 
+def test_a_partition_key_of_a_name_with_a_sign_lies_in_the_sorting_key() -> None:
+    options = "ENGINE_PARTITION_KEY toYear(`@day`)\nENGINE_SORTING_KEY k, `@day`"
+    found = merge_rule(source("ReplacingMergeTree", options, "k UInt8, `@day` Date, n UInt8"))
+    assert found.rule == Replacing(("`k`", "`@day`")), found.why
+
+
 @pytest.mark.parametrize(
     ("engine", "options", "columns", "message"),
     [
