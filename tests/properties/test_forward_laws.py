@@ -13,14 +13,26 @@ from penstock.parse.project_loader import load_files
 from penstock.plan.plan import Live, Plan, PlanOptions
 from penstock.plan.planner import make_plan
 
-OLD = ("a", "b", "user-id", "Kind")
-NEW = ("x", "y")
+TEXTS, NEW = ("a", "b", "user-id", "Kind", "made"), ("x", "y")
+OLD = (*TEXTS, "place")
+PLACE = "Tuple(lat Float64, lon Float64)"
+OF_TEXTS = (
+    *(f"`{name}`" for name in (*TEXTS, *TEXTS)),
+    *(f"{function}(`{name}`)" for name in TEXTS for function in ("lower", "upper")),
+    "toString(place.1)",
+)
+OF_PLACES = ("place", "place", "tuple(place.lon, place.lat)", "CAST(place, 'Tuple(lon Float64, lat Float64)')")
 COPY, BRIDGE = {"ev": "forward"}, {"ev": "bridge"}
 
 
 def project(columns: Mapping[str, str | None], forward: str | None = None) -> Project:
-    """One data source; each column has a former name or None."""
-    lines = [f"`{name}` String" + (f" RENAMED_FROM `{old}`" if old else "") for name, old in columns.items()]
+    """One data source; each column has a former name or None. `made` has a DEFAULT that reads `b`."""
+    lines = [
+        f"`{name}` {PLACE if name == 'place' else 'String'}"
+        + (" DEFAULT lower(b)" if name == "made" and "b" in columns else "")
+        + (f" RENAMED_FROM `{old}`" if old else "")
+        for name, old in columns.items()
+    ]
     said = f"FORWARD_QUERY >\n    {forward}\n" if forward else ""
     schema = ",\n    ".join(lines)
     loaded = load_files({"ev.datasource": f"SCHEMA >\n    {schema}\n\nENGINE MergeTree\n{said}"})
@@ -33,14 +45,7 @@ def forward_queries(draw: st.DrawFn) -> tuple[tuple[str, ...], str]:
     """Columns of the next version, and a forward query that gives them: aliases may have the names of columns, and
     expressions may use either."""
     names = draw(st.lists(st.sampled_from((*OLD, *NEW)), min_size=2, max_size=6, unique=True))
-    expressions = st.sampled_from(
-        [
-            f"{function}(`{name}`)" if function else f"`{name}`"
-            for name in OLD
-            for function in ("", "", "lower", "upper")
-        ]
-    )
-    items = [f"{draw(expressions)} AS `{name}`" for name in names]
+    items = [f"{draw(st.sampled_from(OF_PLACES if name == 'place' else OF_TEXTS))} AS `{name}`" for name in names]
     starred = draw(st.booleans())
     star = ["* EXCEPT (a)"] if starred else []
     columns = tuple(dict.fromkeys([*names, *(OLD[1:] if starred else ())]))

@@ -29,6 +29,7 @@ def pairs(draw: st.DrawFn) -> tuple[OddProject, OddProject]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600 + EDITS)
 @LAW
 @given(pairs())
 def test_the_scoped_plan_is_the_whole_plan(pair: tuple[OddProject, OddProject]) -> None:

@@ -51,7 +51,17 @@ def test_what_iceberg_knows(expression: str, transform: Transform) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["cityHash64(name)", "toStartOfHour(day)", "toDate(name)", "tags", "state", "other", "toDate(f(ts))", "-ts", "`a.b`"],
+    [
+        "cityHash64(name)",
+        "toStartOfHour(day)",
+        "toDate(name)",
+        "tags",
+        "state",
+        "other",
+        "toDate(f(ts))",
+        "-ts",
+        "`a.b`",
+    ],
 )
 def test_what_it_does_not_is_a_warning(expression: str) -> None:
     found = laid_out(sort=(expression, "ts"))
