@@ -32,6 +32,13 @@ class ServerRefusal(PenstockError):
         self.code = str(document.get("code", "failed"))
 
 
+def damaged_table(table: str, why: str) -> PenstockError:
+    """A table that is damaged in a backup; a warning, since everything else is there."""
+    message = f"the table {table} is damaged: {why}"
+    hint = "the other tables are whole; docs/backup.md says how to put it back"
+    return PenstockError(message, [Problem("damaged-table", message, hint=hint, level="warning")])
+
+
 def exit_code(error: PenstockError) -> int:
     """The exit code of the interface: 2 wrong usage, 3 no server, 1 for the rest."""
     if isinstance(error, WrongUsage):

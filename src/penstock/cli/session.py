@@ -63,7 +63,16 @@ class Session:
 
     def __init__(self, common: CommonOptions):
         self._common = common
-        self._folder = find_project(common.project)
+
+    @functools.cached_property
+    def _folder(self) -> Path | None:
+        return find_project(self._common.project)
+
+    @property
+    def new_project(self) -> Path:
+        """The folder for a project that may be one to make: `--project`, else the nearest one upwards, else this."""
+        given = self._common.project
+        return given.absolute() if given is not None else find_project(None) or Path.cwd()
 
     @property
     def as_json(self) -> bool:

@@ -37,6 +37,40 @@ def test_a_stopped_project_is_saved_and_restored(
     assert (restored / ".penstock" / "state.db").exists()
 
 
+def test_a_damaged_table_is_told_by_the_exit_code(
+    penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract's `restore FROM` restores into --project, or into the current folder."""
+    with tarfile.open(FORMER) as archive:
+        archive.extractall(tmp_path / "saved", filter="data")
+    home, backup = tmp_path / "saved" / ".penstock", str(tmp_path / "backup")
+    assert penstock("backup", str(tmp_path / "first"), "--project", str(tmp_path / "saved"))[0] == 0
+    next((home / "warehouse").rglob("totals__d2/data/**/*.parquet")).write_bytes(b"")
+    monkeypatch.setenv("PENSTOCK_URL", "http://127.0.0.1:1")
+    code, out, error = penstock("backup", backup, "--project", str(tmp_path / "saved"))
+    assert (code, "4 tables" in out, "totals__d2 is damaged" in error) == (1, True, True)
+    code, out, error = penstock("restore", backup, "--project", str(tmp_path / "one"), "--output", "json")
+    assert (code, list(json.loads(out)["damaged"])) == (0, ["totals__d2"])
+    assert (tmp_path / "one" / ".penstock" / "state.db").exists()
+    (tmp_path / "two").mkdir()
+    monkeypatch.chdir(tmp_path / "two")
+    code, out, error = penstock("restore", backup)
+    assert (code, "totals__d2 is damaged" in error) == (0, True)
+    assert (tmp_path / "two" / ".penstock" / "state.db").exists()
+
+
+def test_a_restore_that_was_killed_is_told_by_up_and_by_backup(penstock: Run, tmp_path: Path) -> None:
+    home = tmp_path / "restored" / ".penstock"
+    home.mkdir(parents=True)
+    (home / "restore.json").write_text(
+        json.dumps({"backup": "/monday", "own_files": False, "warehouse": "/w", "inbox": "/i"})
+    )
+    for arguments in (("up",), ("backup", str(tmp_path / "backup"))):
+        code, out, _ = penstock(*arguments, "--project", str(tmp_path / "restored"), "--output", "json")
+        assert (code, json.loads(out)["code"]) == (1, "unfinished-restore")
+        assert "penstock restore /monday" in json.loads(out)["problems"][0]["hint"]
+
+
 def test_what_is_no_backup_is_refused_in_one_sentence(penstock: Run, tmp_path: Path) -> None:
     code, out, _ = penstock("restore", str(tmp_path), str(tmp_path / "restored"), "--output", "json")
     assert (code, json.loads(out)["code"]) == (1, "invalid-request")

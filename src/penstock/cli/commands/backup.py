@@ -1,7 +1,8 @@
-"""`penstock backup DEST`: save everything of a project.
+"""`penstock backup TO`: save everything of a project.
 
 In: a folder that does not exist or is empty. Out: state store, catalog, raw rows, files of the tables and the project's
-files as of one moment. Invariant: a server that runs makes the backup itself; no second process touches its files.
+files as of one moment; exit code 1 if a table is damaged, and the others are saved. Invariant: a server that runs makes
+the backup itself; no second process touches its files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.client import Json
+from penstock.cli.errors import FAILED, damaged_table, report
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command
 from penstock.cli.storage_program import run_storage_program
@@ -20,7 +23,7 @@ from penstock.errors import NoServer
 @command
 def backup(
     session: Session,
-    destination: Annotated[Path, typer.Argument(metavar="DEST", help="A new folder, on the server's machine.")],
+    destination: Annotated[Path, typer.Argument(metavar="TO", help="A new folder, on the server's machine.")],
 ) -> None:
     """Save everything of a project while its server runs, or is stopped."""
     place = str(destination.absolute())
@@ -30,7 +33,15 @@ def backup(
         made = run_storage_program("backup", "--project", str(session.project), "--destination", place)
     if session.as_json:
         print_json(made)
-        return
+    else:
+        _print_backup(place, made)
+        for table, why in made["damaged"].items():
+            report(damaged_table(table, f"its backup is as damaged as it is: {why}"))
+    if made["damaged"]:
+        raise typer.Exit(FAILED)
+
+
+def _print_backup(place: str, made: Json) -> None:
     size = (
         f"{made['tables']} tables ({made['files']:,} files, {made['bytes']:,} bytes), {made['batches']:,} raw batches"
     )

@@ -12,8 +12,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,7 +27,8 @@ from penstock.deploy.backup.state_copy import copy_state_to_file, structure_dige
 from penstock.deploy.runtime_config import inbox_folder
 from penstock.errors import Conflict, Failed, InvalidRequest, StorageFull
 from penstock.lake.spark.catalog import spark_catalog_properties
-from penstock.lake.storage.local_paths import local_path
+from penstock.lake.storage.local_paths import DamagedFile, local_path
+from penstock.lake.storage.relocation import UNMOVED
 from penstock.lake.storage.sql_catalog import (
     CatalogRows,
     CatalogTable,
@@ -70,8 +71,8 @@ class _Moved(Exception):
 
 
 class _TableCopies:
-    """Copies every file that a snapshot of a table refers to. Raises FileNotFoundError if one is gone, Failed for a
-    file outside the warehouse."""
+    """Copies every file that a snapshot of a table refers to. Raises FileNotFoundError if one is gone, DamagedFile,
+    Failed for a file outside the warehouse."""
 
     def __init__(self, warehouse: Path, folder: BackupFolder, copied: CopiedFiles):
         self._warehouse = warehouse
@@ -85,7 +86,14 @@ class _TableCopies:
         if not path.is_relative_to(self._warehouse):
             raise Failed(f"{path} is outside the warehouse {self._warehouse}", hint="such a table cannot be backed up")
         copy = self._folder.warehouse / path.relative_to(self._warehouse)
-        self._copied.link(path, copy)
+        try:
+            self._copied.link(path, copy)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if _is_readable(path):
+                raise
+            raise DamagedFile(f"{path} cannot be read: {error.strerror}") from error
         return copy
 
     def copy_table(self, table: CatalogTable) -> None:
@@ -100,13 +108,54 @@ class _TableCopies:
     def _copy_manifests(self, manifest_list: str) -> None:
         for manifest in manifests(manifest_list):
             if self._is_new(manifest):
-                for file in data_files(str(self.take(manifest))):
-                    self.take(file)
+                for file, size in data_files(str(self.take(manifest))):
+                    if self.take(file).stat().st_size != size:
+                        raise DamagedFile(f"{file} is damaged: it does not have its {size} bytes")
+
+    def copy_rest(self, table: CatalogTable) -> None:
+        """Copy what is left of a damaged table: everything in its folder."""
+        for here, _, names in os.walk(require_local(table.metadata).parent.parent):
+            for name in names:
+                with suppress(FileNotFoundError, DamagedFile):
+                    self.take(os.path.join(here, name))
 
     def _is_new(self, location: str) -> bool:
         new = location not in self._seen
         self._seen.add(location)
         return new
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            while file.read(1_000_000):
+                pass
+    except OSError:
+        return False
+    return True
+
+
+class _Damage:
+    """The tables that cannot be read. A file that is missing may only have been removed meanwhile: it is damage if the
+    table still names it at the next attempt."""
+
+    def __init__(self) -> None:
+        self._missing: set[tuple[str, str]] = set()
+        self.tables: dict[str, str] = {}
+
+    @contextmanager
+    def of_table(self, table: CatalogTable) -> Iterator[None]:
+        """Enclose reading a table. Raises FileNotFoundError for a file that may have been removed meanwhile."""
+        try:
+            yield
+        except DamagedFile as error:
+            self.tables[table.name] = error.message
+        except FileNotFoundError as error:
+            key = (table.name, str(error.filename))
+            if key not in self._missing:
+                self._missing.add(key)
+                raise
+            self.tables[table.name] = f"{error.filename} is missing"
 
 
 def make_backup(source: BackupSource, destination: Path) -> BackupInfo:
@@ -122,6 +171,8 @@ def make_backup(source: BackupSource, destination: Path) -> BackupInfo:
         raise
     took = time.monotonic() - began
     log.info("backup in %s: %d tables, %d bytes, %.1f s", root, info.tables, info.bytes, took)
+    for table, why in info.damaged.items():
+        log.error("the backup in %s has the table %s as it is, damaged: %s", root, table, why)
     return info
 
 
@@ -169,46 +220,55 @@ def _copy_all(source: BackupSource, folder: BackupFolder) -> BackupInfo:
 
 
 def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalogRows, warehouse: Path) -> BackupInfo:
-    missing: str | None = None
+    damage = _Damage()
     for _ in range(ATTEMPTS):
         copied = CopiedFiles()
         try:
             tables = _TableCopies(warehouse, folder, copied)
-            rows = _copy_stores(source, folder, catalog, tables)
+            rows = _copy_stores(source, folder, catalog, (tables, damage))
             for table in rows.tables:
-                tables.copy_table(table)
+                _copy_table(table, tables, damage)
             number = _copy_inbox(source, folder)
         except (_Moved, FileNotFoundError) as error:
             log.info("the backup begins anew: %s", error)
-            missing = str(error.filename) if isinstance(error, FileNotFoundError) else None
             time.sleep(PAUSE)
             continue
         _copy_project(source, folder)
         os.sync()
-        now = datetime.now(timezone.utc)
+        damaged = {table.name: damage.tables[table.name] for table in rows.tables if table.name in damage.tables}
+        whole, now = len(rows.tables) - len(damaged), datetime.now(timezone.utc)
         place = str(warehouse)
-        info = BackupInfo(FORMAT, __version__, now, place, len(rows.tables), copied.files, copied.bytes, number)
+        info = BackupInfo(FORMAT, __version__, now, place, whole, copied.files, copied.bytes, number, damaged)
         folder.write_info(info)
         os.sync()
         return info
-    if missing is not None:
-        raise Failed(
-            f"{missing} is missing, so its table cannot be saved",
-            hint="`penstock status` shows tables that were damaged; docs/drift.md says how to repair one",
-        )
     raise Conflict(
         "no moment was found at which no deployment changes its tables", hint="try again when the deployment is ready"
     )
 
 
+def _copy_table(table: CatalogTable, tables: _TableCopies, damage: _Damage) -> None:
+    if table.name not in damage.tables:
+        with damage.of_table(table):
+            tables.copy_table(table)
+    if table.name in damage.tables:
+        tables.copy_rest(table)
+
+
 def _copy_stores(
-    source: BackupSource, folder: BackupFolder, catalog: SqlCatalogRows, tables: _TableCopies
+    source: BackupSource,
+    folder: BackupFolder,
+    catalog: SqlCatalogRows,
+    copies: tuple[_TableCopies, _Damage],
 ) -> CatalogRows:
     """Copy the catalog, then the state store. What says which tables there are is the same before and after: then the
     catalog is that of the copied store. What only grows (batches, logs) may have grown."""
-    before, rows = structure_digest(source.database), catalog.read()
+    (tables, damage), before, rows = copies, structure_digest(source.database), catalog.read()
     for table in rows.tables:
-        tables.take(table.metadata)  # at once: a metadata file is removed after some more commits
+        with damage.of_table(table):
+            if table.metadata.endswith(UNMOVED):
+                raise DamagedFile("it was damaged when its folder was moved")
+            tables.take(table.metadata)  # at once: a metadata file is removed after some more commits
     folder.state.unlink(missing_ok=True)
     copy_state_to_file(source.database, folder.state)
     copy = open_database(f"sqlite:///{folder.state}")

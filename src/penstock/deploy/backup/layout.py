@@ -6,7 +6,8 @@ that file is no backup.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -34,6 +35,8 @@ class BackupInfo:
     """The files of the tables and their size."""
     batches: int
     """The raw batches that are in it as files."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """The tables that cannot be read, each with the damage: what is left of their files is in the backup."""
 
 
 @dataclass(frozen=True, slots=True)

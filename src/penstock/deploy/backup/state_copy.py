@@ -48,6 +48,21 @@ def copy_file_to_state(path: Path, database: Database) -> None:
     _disown(database)
 
 
+def holds_copy(path: Path, database: Database) -> bool:
+    """Whether the store was filled with the rows of a file, and no server has used it since."""
+    counts = [sa.select(sa.func.count()).select_from(table) for table in METADATA.sorted_tables]
+    source = open_database(f"sqlite:///{path}")
+    try:
+        with source.read() as one, database.read() as other:
+            if other.execute(sa.select(sa.func.count()).select_from(storage)).scalar():
+                return False
+            if any(one.execute(each).scalar() != other.execute(each).scalar() for each in counts):
+                return False
+        return structure_digest(source) == structure_digest(database)
+    finally:
+        source.close()
+
+
 def require_empty(database: Database) -> None:
     """Raises Conflict if the store has rows that somebody may need."""
     with database.read() as connection:

@@ -23,7 +23,7 @@ from penstock.lake.spark.catalog import pyiceberg_catalog_properties, spark_cata
 from penstock.lake.spark.names import NAMESPACE
 from penstock.lake.storage.local_paths import FolderMove, local_path
 from penstock.lake.storage.marker import MarkerFile, StorageMarker
-from penstock.lake.storage.relocation import relocate_tables
+from penstock.lake.storage.relocation import relocate_mended_tables, relocate_tables
 from penstock.lake.storage.sql_catalog import SqlCatalogRows, open_sql_catalog
 from penstock.model.settings import Settings
 from penstock.state.database import Database
@@ -139,6 +139,7 @@ def _relocate_moved_tables(settings: Settings, home: Path, part: StoragePart, re
                 raise ForeignStorage(f"the warehouse at {move.new} {why}", hint=f"put it back to {move.old}")
             log.warning("the warehouse was at %s and is at %s now: its tables are told so", move.old, move.new)
             relocate_tables(catalog, move)
+        relocate_mended_tables(catalog, new)
     finally:
         catalog.close()
 

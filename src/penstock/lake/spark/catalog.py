@@ -8,6 +8,7 @@ that was answered survives a power cut.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +18,16 @@ import sqlalchemy as sa
 from py4j.java_gateway import JavaObject
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import ServerError, ServiceUnavailableError
 from pyspark.sql import SparkSession
 from sqlalchemy import URL
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.errors import Failed
 from penstock.lake.spark.names import CATALOG
 from penstock.model.settings import Settings
+from penstock.state.database import may_pass
 
 # Without the catalog cache a session sees the commits of other sessions at once (an expired cache entry
 # showed an empty table to a busy session).
@@ -54,6 +58,8 @@ LIBPQ = {
 OUTCOME_UNKNOWN = ("08000", "08006", "08007")
 """SQLSTATEs of a connection that broke during a statement, which may have been executed. Iceberg still retries 08003,
 a connection known to be closed before the statement was sent."""
+
+log = logging.getLogger("penstock.lake")
 
 
 def is_postgres_catalog(settings: Settings) -> bool:
@@ -130,6 +136,29 @@ def open_pyiceberg_catalog(settings: Settings, home: Path) -> Catalog:
         catalog.engine.dispose()  # connections from before the listener
         sa.event.listen(catalog.engine, "connect", _sync_commits)
     return catalog
+
+
+def catalog_outage(settings: Settings, home: Path) -> str | None:
+    """Why the catalog does not answer, if that may pass; None if it answers, or says why it never will. Raises Failed
+    like `pyiceberg_catalog_properties`."""
+    properties = pyiceberg_catalog_properties(settings, home)
+    try:
+        if properties["type"] != "sql":
+            load_catalog(CATALOG, **properties).list_namespaces()
+        elif properties["uri"].startswith("postgresql"):
+            _ask_postgres(properties["uri"])
+    except (OperationalError, OSError, ServerError, ServiceUnavailableError) as error:
+        text = " ".join(str(error.orig if isinstance(error, OperationalError) else error).split())
+        return text if may_pass(text) else None
+    except Exception as error:  # it answers, or cannot be asked: the server's own opening of it says what is wrong
+        log.info("the catalog answers: %s", error)
+    return None
+
+
+def _ask_postgres(uri: str) -> None:
+    engine = sa.create_engine(uri, poolclass=sa.NullPool, hide_parameters=True, connect_args={"connect_timeout": 3})
+    with engine.connect() as connection:
+        connection.execute(sa.select(1)).close()
 
 
 def _sync_commits(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:

@@ -21,7 +21,7 @@ import orjson
 import zstandard
 from fastavro.types import Schema
 
-from penstock.errors import Failed
+from penstock.lake.storage.local_paths import DamagedFile
 
 AvroValue: TypeAlias = "bool | int | float | str | bytes | list[AvroValue] | dict[str, AvroValue] | None"
 AvroRecord: TypeAlias = "dict[str, AvroValue]"
@@ -41,16 +41,17 @@ class AvroFile:
 
 
 def read_avro(path: Path) -> AvroFile:
-    """The records of a file. Raises FileNotFoundError, Failed if it is no Avro file."""
+    """The records of a file. Raises FileNotFoundError, DamagedFile."""
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 raise ValueError("it is no Avro file")
             header = _read_header(file)
-            file.read(SYNC_BYTES)
-            return AvroFile(header, tuple(_read_records(file, header)))
-    except (ValueError, EOFError, KeyError, TypeError, IndexError, zlib.error) as error:
-        raise Failed(f"{path} is damaged: {error}") from error
+            return AvroFile(header, tuple(_read_records(file, header, file.read(SYNC_BYTES))))
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # of any kind: damaged bytes can be anything, also a length or a schema
+        raise DamagedFile(f"{path} is damaged: {error or type(error).__name__}") from error
 
 
 def write_avro(path: Path, content: AvroFile) -> None:
@@ -78,7 +79,7 @@ def _read_header(file: BinaryIO) -> dict[str, bytes]:
     return header
 
 
-def _read_records(file: BinaryIO, header: Mapping[str, bytes]) -> Iterator[AvroRecord]:
+def _read_records(file: BinaryIO, header: Mapping[str, bytes], sync: bytes) -> Iterator[AvroRecord]:
     plain, unpack = _plain_schema(header), _UNPACK[header.get("avro.codec", b"null")]
     end = os.fstat(file.fileno()).st_size
     while file.tell() < end:
@@ -88,7 +89,8 @@ def _read_records(file: BinaryIO, header: Mapping[str, bytes]) -> Iterator[AvroR
             record = fastavro.schemaless_reader(block, plain, None)
             assert isinstance(record, dict), "Iceberg's files have records"
             yield record
-        file.read(SYNC_BYTES)
+        if file.read(SYNC_BYTES) != sync:
+            raise ValueError("a block is not ended by the file's mark")
 
 
 def _inflate(block: bytes) -> bytes:

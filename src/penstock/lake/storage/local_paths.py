@@ -10,7 +10,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import Failed
+
 _LOCAL = re.compile(r"(?P<scheme>file:)?(?P<slashes>/+)(?P<rest>.*)", re.DOTALL)
+
+
+class DamagedFile(Failed):
+    """A file of a table is there and cannot be read: it was cut, overwritten, or the disk fails."""
 
 
 def local_path(location: str) -> Path | None:

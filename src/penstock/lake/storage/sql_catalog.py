@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from penstock.errors import Conflict, Failed
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties
 from penstock.lake.spark.names import CATALOG, NAMESPACE
-from penstock.lake.storage.local_paths import FolderMove
+from penstock.lake.storage.local_paths import FolderMove, local_path
 from penstock.model.settings import Settings
 
 METADATA = sa.MetaData()
@@ -112,9 +112,10 @@ class SqlCatalogRows:
             for key, value in rows.namespace:
                 connection.execute(sa.insert(properties).values((CATALOG, NAMESPACE, key, value)))
 
-    def require_empty(self) -> None:
-        """Raises Conflict if the catalog has tables."""
-        if self.read().tables:
+    def require_empty(self, own: Path | None = None) -> None:
+        """Raises Conflict if the catalog has tables, other than those in the folder `own`."""
+        found = [local_path(each.metadata) for each in self.read().tables]
+        if any(own is None or path is None or not path.is_relative_to(own) for path in found):
             raise Conflict("the catalog has tables already", hint="name an empty one in [catalog] of penstock.toml")
 
     def close(self) -> None:

@@ -8,7 +8,8 @@ Metadata", "Manifest Lists" and "Manifests".
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -16,8 +17,8 @@ from typing import TypeAlias
 import orjson
 
 from penstock.errors import Failed
-from penstock.lake.storage.avro_files import AvroRecord, read_avro
-from penstock.lake.storage.local_paths import local_path
+from penstock.lake.storage.avro_files import AvroFile, AvroRecord, read_avro
+from penstock.lake.storage.local_paths import DamagedFile, local_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 DELETED = 2
@@ -38,14 +39,18 @@ class TableMetadata:
 
 
 def read_metadata(location: str) -> TableMetadata:
-    """The metadata file at a location. Raises FileNotFoundError, Failed if it is not on a local disk or damaged."""
+    """The metadata file at a location. Raises FileNotFoundError, DamagedFile, Failed if it is not on a local disk."""
     path = require_local(location)
-    content = path.read_bytes()
-    packed = content.startswith(_PACKED)
     try:
+        content = path.read_bytes()
+        packed = content.startswith(_PACKED)
         document = orjson.loads(gzip.decompress(content) if packed else content)
-    except (ValueError, OSError, EOFError) as error:
-        raise Failed(f"{path} is damaged: {error}") from error
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise DamagedFile(f"{path} is damaged: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("location"), str):
+        raise DamagedFile(f"{path} is damaged: it does not describe a table")
     return TableMetadata(path, document, packed)
 
 
@@ -62,16 +67,38 @@ def statistics_files(metadata: TableMetadata) -> Iterator[str]:
         yield from (str(each["statistics-path"]) for each in _objects(metadata.document.get(part)))
 
 
+def read_manifest_list(path: Path) -> AvroFile:
+    """A manifest list. Raises FileNotFoundError, DamagedFile."""
+    return _read_entries(path, lambda entry: isinstance(entry["manifest_path"], str))
+
+
+def read_manifest(path: Path) -> AvroFile:
+    """A manifest. Raises FileNotFoundError, DamagedFile."""
+    return _read_entries(path, lambda entry: isinstance(data_file(entry)["file_path"], str) and "status" in entry)
+
+
+def _read_entries(path: Path, is_sound: Callable[[AvroRecord], bool]) -> AvroFile:
+    found = read_avro(path)
+    try:
+        sound = all(map(is_sound, found.records))
+    except (KeyError, AssertionError):
+        sound = False
+    if not sound:
+        raise DamagedFile(f"{path} is damaged: it lists no files")
+    return found
+
+
 def manifests(manifest_list: str) -> Iterator[str]:
     """The locations of the manifests in a manifest list."""
-    yield from (str(each["manifest_path"]) for each in read_avro(require_local(manifest_list)).records)
+    yield from (str(each["manifest_path"]) for each in read_manifest_list(require_local(manifest_list)).records)
 
 
-def data_files(manifest: str) -> Iterator[str]:
-    """The locations of the files in a manifest, those with deletes too."""
-    for entry in read_avro(require_local(manifest)).records:
+def data_files(manifest: str) -> Iterator[tuple[str, int]]:
+    """The locations of the files in a manifest, those with deletes too, and their sizes in bytes."""
+    for entry in read_manifest(require_local(manifest)).records:
         if entry["status"] != DELETED:
-            yield str(data_file(entry)["file_path"])
+            found = data_file(entry)
+            yield str(found["file_path"]), int(str(found["file_size_in_bytes"]))
 
 
 def data_file(entry: AvroRecord) -> AvroRecord:

@@ -17,6 +17,7 @@ from penstock.crash_points import crash_point
 from penstock.errors import Failed
 from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
+from penstock.lake.storage.relocation import UNMOVED
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
@@ -59,6 +60,12 @@ def load_table(lake: Lake, table: str) -> IcebergTable | None:
     return find_table(lake.catalog, table)
 
 
+_UNMOVED = (
+    "a file of it was damaged when its folder was moved or restored; server.log names it. Once it is put back, the next"
+    " start of the server goes on with the table"
+)
+
+
 def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
     """The same of any catalog."""
     try:
@@ -66,7 +73,7 @@ def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
     except NoSuchTableError:
         return None
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise DamagedTable(table, f"its file is missing: {error}") from error
+        raise DamagedTable(table, _UNMOVED if UNMOVED in str(error) else f"its file is missing: {error}") from error
     except (ValueError, ValidationError) as error:  # no JSON, no text, or no description of a table
         raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from error
 

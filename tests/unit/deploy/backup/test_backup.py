@@ -16,13 +16,15 @@ from alembic import command
 from alembic.config import Config
 from pyiceberg.catalog import load_catalog
 
+from penstock import crash_points
 from penstock.deploy.backup import backup as module
 from penstock.deploy.backup.backup import BackupSource, make_backup
 from penstock.deploy.backup.layout import BackupFolder
 from penstock.deploy.backup.restore import restore_backup
+from penstock.deploy.backup.restore_marker import RestoreMarker, UnfinishedRestore, hold_marker, require_restored
 from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.ownership.storage_records import StorageRecords
-from penstock.errors import Conflict, Failed, InvalidRequest
+from penstock.errors import Conflict, InvalidRequest
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties
 from penstock.lake.storage.sql_catalog import open_sql_catalog
 from penstock.model.settings import Settings, StateSettings
@@ -185,14 +187,94 @@ def test_a_deployment_that_changes_its_tables_meanwhile_makes_it_begin_anew(
         restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
 
 
-def test_a_file_that_is_gone_is_named(source: BackupSource, home: Path, tmp_path: Path) -> None:
-    gone = next((home / "warehouse").rglob("*.parquet"))
-    gone.unlink()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "PAUSE", 0.0)
-        with pytest.raises(Failed, match=f"{gone.name} is missing"):
-            make_backup(source, tmp_path / "backup")
-    assert not (tmp_path / "backup").exists()
+@pytest.mark.parametrize(("pattern", "why"), [("*.parquet", "cut"), ("metadata/snap-*", "cut"), ("*.json", "gone")])
+def test_a_damaged_table_is_named_and_the_others_are_saved(
+    source: BackupSource, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, why: str
+) -> None:
+    """Restored, it is as damaged as it was, and put back as there."""
+    path = max((home / "warehouse" / "penstock" / "events__d1").rglob(pattern))
+    content = path.read_bytes()
+    path.unlink()
+    if why == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    made = make_backup(source, tmp_path / "backup")
+    assert list(made.damaged) == ["events__d1"]
+    assert path.name in made.damaged["events__d1"]
+    assert made.tables == 4
+    restored = tmp_path / "restored"
+    assert restore_backup(tmp_path / "backup", restored, ".penstock").damaged == made.damaged
+    place = restored / ".penstock"
+    start(place)
+    catalog = load_catalog("lake", **pyiceberg_catalog_properties(SETTINGS, place))
+    others = {name for name in ROWS if name != "events__d1"}
+    assert {name: catalog.load_table(("penstock", name)).scan().to_arrow().num_rows for name in others} == {
+        name: ROWS[name] for name in others
+    }
+    (place / path.relative_to(home)).unlink(missing_ok=True)
+    (place / path.relative_to(home)).write_bytes(content)
+    start(place)
+    assert rows_of(place) == ROWS
+
+
+def start(home: Path) -> None:
+    """What a server does with the storage before it reads it."""
+    opened = open_database(f"sqlite:///{home / 'state.db'}")
+    claim_storage(SETTINGS, home, opened)
+    opened.close()
+
+
+def test_damage_in_the_backup_itself_is_named(source: BackupSource, tmp_path: Path) -> None:
+    make_backup(source, tmp_path / "backup")
+    path = next((tmp_path / "backup" / "warehouse" / "penstock" / "totals__d2" / "metadata").glob("*-m0.avro"))
+    path.unlink()
+    assert list(restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock").damaged) == ["totals__d2"]
+
+
+@pytest.mark.parametrize("own_settings", [True, False])
+@pytest.mark.parametrize(
+    ("point", "at"), [("restore.files", 1), ("restore.catalog", 1), ("state.before", 3), ("restore.state", 1)]
+)
+def test_a_restore_that_was_killed_is_run_again(
+    source: BackupSource, database: Database, tmp_path: Path, point: str, at: int, own_settings: bool
+) -> None:
+    make_backup(source, tmp_path / "backup")
+    restored = tmp_path / "restored"
+    if own_settings:
+        restored.mkdir()
+        (restored / "penstock.toml").write_text(f'[inbox]\nfolder = "{tmp_path}/inbox"\n')
+    crash_points.arm(point, at, lambda: None)
+    with pytest.raises(crash_points.Crashed):
+        restore_backup(tmp_path / "backup", restored, ".penstock")
+    crash_points.disarm()
+    file = next((restored / ".penstock" / "warehouse").rglob("*.parquet"))
+    file.unlink()
+    file.write_bytes(b"cut")
+    with pytest.raises(UnfinishedRestore, match="has not ended") as refused:
+        require_restored(restored / ".penstock")
+    assert f"penstock restore {tmp_path / 'backup'} {restored}" in str(refused.value.hint)
+    restore_backup(tmp_path / "backup", restored, ".penstock")
+    require_restored(restored / ".penstock")
+    assert rows_of(restored / ".penstock") == ROWS
+    assert (restored / "penstock.toml").exists()
+    assert any(restored.rglob("*.datasource")) is not own_settings
+    inbox = tmp_path / "inbox" if own_settings else restored / ".penstock" / "inbox"
+    assert len(list(inbox.rglob("*.ndjson"))) == 6
+    copy = open_database(f"sqlite:///{restored / '.penstock' / 'state.db'}")
+    assert contents(copy) == contents(database)
+    copy.close()
+    with pytest.raises(Conflict, match="is not empty"):
+        restore_backup(tmp_path / "backup", restored, ".penstock")
+
+
+def test_two_restores_at_once_into_one_folder_are_refused(source: BackupSource, tmp_path: Path) -> None:
+    make_backup(source, tmp_path / "backup")
+    marker = RestoreMarker(str(tmp_path / "backup"), False, "/w", "/i")
+    with (
+        hold_marker(tmp_path / "restored" / ".penstock", marker),
+        pytest.raises(UnfinishedRestore, match="another restore"),
+    ):
+        restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
 
 
 def _change(database: Database) -> None:

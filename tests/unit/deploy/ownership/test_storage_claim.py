@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tarfile
 from dataclasses import replace
@@ -14,8 +15,10 @@ from penstock import crash_points
 from penstock.deploy.ownership.storage_claim import ForeignStorage, claim_storage, release_storage
 from penstock.errors import Failed
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties
+from penstock.lake.storage.avro_files import read_avro
 from penstock.lake.storage.local_paths import FolderMove
 from penstock.lake.storage.marker import FILE
+from penstock.lake.tables.physical_tables import DamagedTable, find_table
 from penstock.model.settings import InboxSettings, Settings, StateSettings
 from penstock.state.database import Database, open_database
 
@@ -94,6 +97,66 @@ def test_a_copy_names_none_of_the_files_of_the_original(former: Folder, tmp_path
     assert (copy.rows(), former.rows()) == (ROWS, ROWS)
     for each in (former, copy, former, copy):
         each.start()
+
+
+def first_file(home: Path, pattern: str) -> Path:
+    """A file of the table events__d1 in its newest snapshot."""
+    folder = home / "warehouse" / "penstock" / "events__d1" / "metadata"
+    found = max(folder.glob("*.metadata.json"))
+    if pattern == "*.metadata.json":
+        return found
+    newest = json.loads(found.read_text())["snapshots"][-1]["manifest-list"].rpartition("/")[2]
+    if pattern == "snap-*.avro":
+        return folder / newest
+    return folder / str(read_avro(folder / newest).records[0]["manifest_path"]).rpartition("/")[2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "damage", "copied"),
+    [
+        ("*.metadata.json", "gone", True),
+        ("*.metadata.json", "cut", False),
+        ("snap-*.avro", "flipped", True),
+        ("snap-*.avro", "gone", False),
+        ("*-m0.avro", "cut", True),
+        ("*-m0.avro", "gone", False),
+    ],
+)
+def test_a_damaged_table_is_the_only_one_that_a_move_leaves_behind(
+    former: Folder, tmp_path: Path, pattern: str, damage: str, copied: bool
+) -> None:
+    """It reads and writes no file of the place where it was, and goes on once its file is put back."""
+    former.start()
+    place = tmp_path / "second" / ".penstock"
+    moved = former.copy_to(place)
+    if not copied:
+        shutil.rmtree(former.home.parent)
+    untouched = former.files()
+    path = first_file(moved.home, pattern)
+    content = path.read_bytes()
+    match damage:
+        case "gone":
+            path.unlink()
+        case "cut":
+            path.write_bytes(content[: len(content) // 2])
+        case "flipped":
+            path.write_bytes(bytes(255 - each for each in content))
+    for _ in range(2):
+        moved.start()
+        catalog = load_catalog("lake", **pyiceberg_catalog_properties(SETTINGS, place))
+        with pytest.raises(DamagedTable, match="next start"):
+            find_table(catalog, "events__d1")
+        others = {name[-1] for name in catalog.list_tables("penstock")} - {"events__d1"}
+        assert {name: catalog.load_table(("penstock", name)).scan().to_arrow().num_rows for name in others} == {
+            name: rows for name, rows in ROWS.items() if name != "events__d1"
+        }
+    shutil.move(place.parent, tmp_path / "third")  # it moves again before somebody finds out
+    third = Folder(tmp_path / "third" / ".penstock")
+    third.start()
+    (third.home / path.relative_to(place)).write_bytes(content)
+    third.start()
+    assert third.rows() == ROWS
+    assert former.files() == untouched
 
 
 @pytest.mark.parametrize("marked", [True, False])
