@@ -78,6 +78,10 @@ POSTGRES_LATER = ("08", "40", "53", "55", "57")
 """SQLSTATE classes: connection lost, rolled back (a deadlock), out of resources, lock timeout, shutting down."""
 
 
+PASSING = ("starting up", "shutting down", "recovery", "too many", "connection slots", "administrator")
+"""What Postgres says fatally, and not for ever."""
+
+
 FIRST_WITH_LEASE = "0002"
 """The first revision with a lease; a server of an earlier release is known to have ended by the folder's lock."""
 
@@ -314,6 +318,11 @@ def make_engine(url: str) -> Engine:
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def may_pass(text: str) -> bool:
+    """Whether a database that refused a connection with this text may accept one later."""
+    return "FATAL" not in text or any(each in text for each in PASSING)
 
 
 def redacted_url(engine: Engine) -> str:

@@ -12,15 +12,16 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import orjson
-
+from penstock.deploy.backup.restore_marker import require_restored
 from penstock.deploy.ownership.folder_lock import ProcessId, ServerRecord, take_folder
 from penstock.deploy.ownership.lease_keeper import describe_server, read_heartbeat, take_lease
 from penstock.deploy.ownership.storage_claim import release_storage
 from penstock.deploy.runtime_config import state_url
-from penstock.errors import Conflict, Failed, InvalidProject, PenstockError, Problem, Unavailable
+from penstock.errors import Conflict, InvalidProject, PenstockError
 from penstock.model.settings import Settings, secret_values
 from penstock.parse.project_loader import load_folder
 from penstock.parse.settings import SETTINGS_FILE
@@ -29,14 +30,16 @@ from penstock.serve.server.folder_access import create_private_files, make_priva
 from penstock.serve.server.log_files import set_up_logging
 from penstock.serve.server.process import ServerProcess
 from penstock.serve.server.server_socket import ServerSocket
-from penstock.state.database import Database, connect_database, migrate_database
+from penstock.serve.server.start_connections import (
+    PATIENCE,
+    await_catalog,
+    connect_patiently,
+    report_to_caller,
+    report_waiting,
+)
+from penstock.state.database import Database, migrate_database
 from penstock.state.lease import Lease, LeaseRecord
 
-STORE_PATIENCE = 600.0
-"""Seconds for which a start waits for a state store that does not answer."""
-STORE_PAUSE, REPORT_PAUSE = 1.0, 60.0
-PASSING = ("starting up", "shutting down", "recovery", "too many", "connection slots", "administrator")
-"""What Postgres says fatally, and not for ever."""
 HOME, PID = ".penstock", "server.pid"
 log = logging.getLogger("penstock.serve")
 
@@ -47,7 +50,7 @@ def main() -> int:
         _run(options)
     except PenstockError as error:
         log.error("the server ends: %s", error.message)
-        _report(error)
+        report_to_caller(error)
         return 1
     return 0
 
@@ -64,13 +67,14 @@ def _parse_options() -> argparse.Namespace:
 
 def _run(options: argparse.Namespace) -> None:
     project: Path = options.project.resolve()
+    home = project / HOME
+    require_restored(home)
     settings, listening = load_settings(project), ServerSocket(options.port, options.listener)
     register_secrets(secret_values(settings))
-    home = project / HOME
     make_private(home)
     create_private_files(settings)
     waiting = None if options.no_wait else _report_waiting_for_folder
-    database = connect_patiently(state_url(settings, home), 0.0 if waiting is None else STORE_PATIENCE)
+    database = connect_patiently(state_url(settings, home), 0.0 if options.no_wait else PATIENCE)
     lease = Lease(database)
     owner = take_folder(home, listening.closing_before(waiting), lambda: read_heartbeat(lease))
     pid = home / PID
@@ -78,43 +82,23 @@ def _run(options: argparse.Namespace) -> None:
         _set_up_process(home)
         describe = describe_server(home, ProcessId.of(os.getpid()), f"port {listening.port(settings)}")
         take_lease(lease, describe, listening.closing_before(None if waiting is None else _report_waiting_for_lease))
-        migrate_database(database)
-        if options.adopt_storage:
-            release_storage(settings, home, database)
         listener = listening.open(settings)
         pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
-        ServerProcess(settings, home, owner, listener, database).run()
+        ServerProcess(settings, home, owner, listener, database).run(partial(_prepare_stores, options, settings))
     finally:
         pid.unlink(missing_ok=True)
         owner.release()
 
 
-def connect_patiently(url: str, seconds: float) -> Database:
-    """Connect to the state store. While it is away this tries again, and reports it each minute, for at most so long.
-    Raises Failed, with the reason, after that, and at once for what does not pass (a wrong password, a wrong name)."""
-    end, reported = time.monotonic() + seconds, float("-inf")
-    while True:
-        try:
-            return connect_database(url)
-        except Failed as error:
-            if time.monotonic() > end or not _may_pass(error):
-                raise
-            if time.monotonic() - reported > REPORT_PAUSE:
-                _report_waiting_for_store(error, end - time.monotonic())
-                reported = time.monotonic()
-        time.sleep(STORE_PAUSE)
-
-
-def _may_pass(error: Failed) -> bool:
-    """Whether the store may answer later."""
-    return isinstance(error.__cause__, Unavailable) and (
-        "FATAL" not in error.message or any(text in error.message for text in PASSING)
-    )
-
-
-def _report_waiting_for_store(error: Failed, seconds: float) -> None:
-    message = f"{error.message}; trying again for {seconds / 60:.0f} minutes"
-    _report(Unavailable(message, [Problem(error.code, message, hint="`--no-wait` does not wait", level="warning")]))
+def _prepare_stores(
+    options: argparse.Namespace, settings: Settings, home: Path, database: Database, show: Callable[[str], None]
+) -> None:
+    """What a server does before it opens its pipeline, while it renews its lease and answers /health."""
+    show("bringing the state store up to date")
+    migrate_database(database)
+    await_catalog(settings, home, 0.0 if options.no_wait else PATIENCE, show)
+    if options.adopt_storage:
+        release_storage(settings, home, database)
 
 
 def load_settings(project: Path) -> Settings:
@@ -138,18 +122,13 @@ def _set_up_process(home: Path) -> None:
 def _report_waiting_for_folder(owner: ServerRecord | None) -> None:
     who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
     message = f"{who} owns this project; waiting until it ends"
-    _report(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
+    report_waiting(Conflict(message))
 
 
 def _report_waiting_for_lease(seen: LeaseRecord) -> None:
     who = f"a server on {seen.owner.get('host')}"
     message = f"{who} owns this warehouse; waiting until it ends or sends no heartbeat"
-    _report(Conflict(message, [Problem(Conflict.code, message, hint="`--no-wait` does not wait", level="warning")]))
-
-
-def _report(error: PenstockError) -> None:
-    sys.stderr.write(orjson.dumps(error.as_json()).decode() + "\n")
-    sys.stderr.flush()
+    report_waiting(Conflict(message))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import uvicorn
 from penstock.deploy.ownership.folder_lock import FolderLock
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
-from penstock.errors import Failed, PenstockError
+from penstock.errors import Failed, PenstockError, Unavailable
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.http.metrics import Metrics
@@ -41,6 +41,10 @@ OPENING_SECONDS = 30.0
 ANSWERS_TOGETHER = 2
 """How many answers of the greatest size may wait for their readers at once."""
 log = logging.getLogger("penstock.serve")
+
+
+class _Stopping(Unavailable):
+    """A signal has come before the pipeline was opened."""
 
 
 class WebServer(uvicorn.Server):
@@ -83,8 +87,10 @@ class ServerProcess:
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
 
-    def run(self) -> None:
-        """Serve until a signal. Raises the error if the pipeline could not be opened."""
+    def run(self, prepare: Callable[[Path, Database, Callable[[str], None]], None]) -> None:
+        """Serve until a signal. Raises the error if the pipeline could not be opened. `prepare` is called before that
+        with the folder, the state store, and a call that shows in /health what is done. It may take its time: the lease
+        is renewed meanwhile."""
         address, port = self._listener.getsockname()
         url = f"http://{address}:{port}"
         self._owner.record(None, url)
@@ -95,7 +101,7 @@ class ServerProcess:
         add_server_gauges(
             self._host.metrics, lambda: float(self._database.token or 0), lease_keeper.seconds_since_heartbeat
         )
-        opening = threading.Thread(target=self._open, args=(url,), name="open", daemon=True)
+        opening = threading.Thread(target=self._open, args=(prepare, url), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
@@ -107,14 +113,18 @@ class ServerProcess:
             raise self._failure
         log.info("the server has stopped")
 
-    def _open(self, url: str) -> None:
+    def _open(self, prepare: Callable[[Path, Database, Callable[[str], None]], None], url: str) -> None:
         try:
+            prepare(self._home, self._database, self._show)
+            self._show("starting Spark")
             self._pipeline = Pipeline(self._settings, self._home, self._database)
             self._owner.record(self._pipeline.jvm, url)
             call_when_ended(self._pipeline.jvm, self._spark_ended)
             ensure_admin_token(self._home, self._pipeline.tokens)
             self._host.opened(self._pipeline)
             log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
+        except _Stopping as error:
+            log.info("%s", error.message)
         except PenstockError as error:
             self._fail(error)
         except Exception as fault:  # whatever it is, it ends the server and is reported
@@ -122,6 +132,12 @@ class ServerProcess:
             reason = str(fault).partition("\n")[0]
             hint = "server.log and spark.log in .penstock have the details"
             self._fail(Failed(f"the pipeline could not be opened: {reason}", hint=hint))
+
+    def _show(self, phase: str) -> None:
+        """Raises _Stopping if the server was told to stop."""
+        if self._host.stopping:
+            raise _Stopping("the server was told to stop while it started")
+        self._host.phase = phase
 
     def _spark_ended(self) -> None:
         """Count a crash for the running steps, and restart the server, since nothing runs without Spark."""

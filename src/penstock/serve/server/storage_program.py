@@ -19,6 +19,7 @@ import orjson
 from penstock.deploy.backup.backup import BackupSource, make_backup
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.backup.restore import restore_backup
+from penstock.deploy.backup.restore_marker import require_restored
 from penstock.deploy.ownership.folder_lock import ProcessId, take_folder
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper, describe_server, read_heartbeat, take_lease
 from penstock.deploy.ownership.storage_claim import claim_storage
@@ -62,6 +63,7 @@ def _back_up(project: Path, destination: Path) -> BackupInfo:
     register_secrets(secret_values(settings))
     if not home.is_dir():
         raise NotFound(f"{project} has never had a server: there is nothing to save")
+    require_restored(home)
     database = connect_database(state_url(settings, home))
     lease = Lease(database)
     owner = take_folder(home, None, lambda: read_heartbeat(lease))
