@@ -27,8 +27,8 @@ from penstock.deploy.backup.state_copy import copy_state_to_file, structure_dige
 from penstock.deploy.runtime_config import inbox_folder
 from penstock.errors import Conflict, Failed, InvalidRequest, StorageFull
 from penstock.lake.spark.catalog import spark_catalog_properties
+from penstock.lake.spark.names import UNMOVED
 from penstock.lake.storage.local_paths import DamagedFile, local_path
-from penstock.lake.storage.relocation import UNMOVED
 from penstock.lake.storage.sql_catalog import (
     CatalogRows,
     CatalogTable,

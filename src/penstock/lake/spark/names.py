@@ -10,6 +10,8 @@ from penstock.sql.spark_text import quote_identifier
 
 CATALOG = "lake"
 NAMESPACE = "penstock"
+UNMOVED = ".unmoved"
+"""Ends the location in the catalog of a table that still names its files at the place where its folder was."""
 MADE_BY = "penstock.by"
 """Key in the summary of a snapshot that marks it as made by Penstock."""
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import orjson
 
 from penstock.errors import Conflict
-from penstock.lake.spark.names import NAMESPACE
+from penstock.lake.spark.names import NAMESPACE, UNMOVED
 from penstock.lake.storage.avro_files import AvroFile, AvroRecord, write_avro
 from penstock.lake.storage.local_paths import DamagedFile, FolderMove, local_path
 from penstock.lake.storage.sql_catalog import CatalogTable, SqlCatalogRows
@@ -38,8 +38,6 @@ from penstock.lake.storage.table_metadata import (
 )
 
 SUFFIX = ".moved"
-UNMOVED = ".unmoved"
-"""Ends the location in the catalog of a table that still names its files at the old place."""
 log = logging.getLogger("penstock.lake")
 
 

@@ -15,9 +15,8 @@ from pyiceberg.table import Table as IcebergTable
 
 from penstock.crash_points import crash_point
 from penstock.errors import Failed
-from penstock.lake.spark.names import NAMESPACE, qualified_table
+from penstock.lake.spark.names import NAMESPACE, UNMOVED, qualified_table
 from penstock.lake.spark.session import Lake
-from penstock.lake.storage.relocation import UNMOVED
 from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
