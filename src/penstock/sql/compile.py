@@ -34,7 +34,8 @@ from penstock.sql.clauses.unsupported import refuse_unsupported
 from penstock.sql.clauses.with_clause import read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
 from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
-from penstock.sql.compiler.budget import STEPS_OF_SELECT
+from penstock.sql.compiler.budget import STEPS_OF_SELECT, CompileBudget
+from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.compiler.scope import SelectScope, UsedSources
 from penstock.sql.compiler.select_block import SelectBlock
@@ -64,7 +65,6 @@ __all__ = [
     "compile_pipe",
     "compile_sql",
     "compile_view",
-    "names_read",
     "split_format",
 ]
 
@@ -88,12 +88,12 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
 """The passes over each SELECT, in this order. A SELECT inside of another is compiled when a pass meets it."""
 
 
-def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK) -> Query:
+def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK, caller: Caller = ANYBODY) -> Query:
     """The SQL of a pipe's result. `given` is what its templates, and those of the pipes it reads, are rendered with.
 
-    Raises InvalidQuery; for a call also InvalidRequest.
+    Raises InvalidQuery; for a call also InvalidRequest, and what the caller's checks raise.
     """
-    environment = _new_environment(project, pipe.result.sql, pipe.dialect, given).for_node(pipe, pipe.result)
+    environment = _new_environment(project, pipe.result.sql, pipe.dialect, given, caller).for_node(pipe, pipe.result)
     output = _compile_with_totals(environment, f"the pipe `{pipe.name}` cannot be compiled")
     return _make_query(project, environment.uses, output)
 
@@ -111,12 +111,14 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
     return CompiledView(pipe.name, node.name, view.target, query, query.reads[0], output.grouped)
 
 
-def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK) -> CompiledCopy:
+def compile_copy(
+    project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK, caller: Caller = ANYBODY
+) -> CompiledCopy:
     """The SQL of a copy node, as JSON rows for its target. `given` is as for a pipe.
 
-    Raises InvalidQuery; for a call also InvalidRequest.
+    Raises InvalidQuery; for a call also InvalidRequest, and what the caller's checks raise.
     """
-    environment = _new_environment(project, node.sql, pipe.dialect, given).for_node(pipe, node)
+    environment = _new_environment(project, node.sql, pipe.dialect, given, caller).for_node(pipe, node)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
     with environment.report.collecting():
@@ -126,24 +128,20 @@ def compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput = 
     return CompiledCopy(node.kind.datasource, _make_query(project, environment.uses, output))
 
 
-def compile_sql(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> Query:
-    """One SELECT of a user. Raises InvalidQuery; for a call also InvalidRequest."""
-    environment = _new_environment(project, text, dialect, given)
+def compile_sql(
+    project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL, caller: Caller = ANYBODY
+) -> Query:
+    """One SELECT of a user. Raises InvalidQuery; for a call also InvalidRequest, and what the caller's checks raise:
+    before anything is told that depends on a name, the name is checked."""
+    environment = _new_environment(project, text, dialect, given, caller)
     return _make_query(project, environment.uses, _compile_with_totals(environment, "the SQL cannot be compiled"))
 
 
-def names_read(project: Project, text: Text, dialect: Dialect, given: RenderInput = CALL) -> frozenset[str]:
-    """The data sources and pipes that a user's SELECT names, at any depth; not those that a pipe of them reads.
-
-    Raises InvalidQuery.
-    """
-    environment = _new_environment(project, text, dialect, given)
-    _compile_or_raise(environment, "the SQL cannot be compiled")
-    return frozenset(environment.uses.named)
-
-
-def _new_environment(project: Project, text: Text, dialect: Dialect, given: RenderInput) -> Environment:
-    return Environment(project, text, UsedSources(), Report(), compile_query, compile_text, dialect, given=given)
+def _new_environment(
+    project: Project, text: Text, dialect: Dialect, given: RenderInput, caller: Caller = ANYBODY
+) -> Environment:
+    uses = UsedSources(budget=CompileBudget(caller=caller))
+    return Environment(project, text, uses, Report(), compile_query, compile_text, dialect, given=given)
 
 
 def _render_and_compile(environment: Environment, message: str) -> tuple[Environment, SelectOutput]:
@@ -174,11 +172,14 @@ def _compile_with_totals(environment: Environment, message: str) -> SelectOutput
 def compile_text(environment: Environment) -> SelectOutput:
     """The text of the environment, in its dialect. Raises Refused for a problem that ends the compilation."""
     environment = render_template(environment)
-    environment.uses.budget.add_text(environment.text)
+    budget = environment.uses.budget
+    budget.add_text(environment.text)
     try:
         if environment.dialect == "spark":
             return compile_spark(environment)
-        return compile_query(environment, parse_query(environment.text))
+        tree = parse_query(environment.text)
+        budget.check_time()
+        return compile_query(environment, tree)
     except RecursionError:
         raise too_deep_error(environment.text) from None
 

@@ -7,7 +7,8 @@ from tests.unit.sql.flights import PROJECT, text
 
 from penstock.errors import InvalidQuery
 from penstock.model.pipe import Dialect
-from penstock.sql.compile import compile_sql, names_read
+from penstock.sql.compile import compile_sql
+from penstock.sql.compiler.caller import Caller
 from penstock.sql.spark_dialect.allowed import SPARK_FUNCTIONS
 from penstock.sql.spark_text import replace_placeholders
 
@@ -156,7 +157,9 @@ def test_a_cte_may_have_the_name_of_what_it_reads() -> None:
 )
 def test_the_names_a_query_needs_a_grant_for(sql: str, names: set[str], dialect: Dialect) -> None:
     """What the pipe `top` reads below (carrier_daily) is not among them."""
-    assert names_read(PROJECT, text(sql), dialect) == names
+    asked: set[str] = set()
+    compile_sql(PROJECT, text(sql), dialect, caller=Caller(asked.add))
+    assert asked == names
 
 
 def test_no_function_of_spark_tells_of_the_server() -> None:

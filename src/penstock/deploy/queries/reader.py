@@ -32,7 +32,8 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject
-from penstock.sql.compile import compile_copy, compile_pipe, compile_sql, names_read
+from penstock.sql.compile import compile_copy, compile_pipe, compile_sql
+from penstock.sql.compiler.caller import Caller
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.template.declared_parameters import names_in_templates
@@ -83,9 +84,7 @@ class QueryReader:
         self._core = core
         self._projects = core.projects
         self._compiled: dict[int, QueryableProject] = {}
-        server = core.settings.server
         self._secrets = read_template_secrets()
-        self._most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
 
     def sql(
         self,
@@ -97,19 +96,25 @@ class QueryReader:
         """Run a SELECT over the data sources, quarantines and pipes of a deployment. `may` says which names may be
         read; a pipe needs only its own permission, not those of what it reads. Raises Forbidden, and what compiling and
         running raise."""
-        given = RenderInput("call", parameters, self._secrets)
+        given, most = RenderInput("call", parameters, self._secrets), self._start_limits()
+
+        def check_name(name: str) -> None:
+            if not may(name):
+                raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
+
         with self._reading(ref) as deployment:
             compiled, asked = self._compiled_project(deployment), Text(text, Location("query"))
-            for name in sorted(names_read(compiled.project, asked, compiled.dialect, given)):
-                if not may(name):
-                    raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
-            return self._run_query(compile_sql(compiled.project, asked, compiled.dialect, given), deployment.manifest)
+            caller = Caller(check_name, most.check_time)
+            query = compile_sql(compiled.project, asked, compiled.dialect, given, caller)
+            return self._run_query(query, deployment.manifest, most)
 
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
         """Run an endpoint of a deployment. Parameters that it does not declare are ignored."""
+        most = self._start_limits()
+        caller = Caller(check_time=most.check_time)
         with self._reading(ref) as deployment:
-            compiled = self._compiled_project(deployment)
-            return self._run_query(self._compile_endpoint(compiled, name, parameters), deployment.manifest)
+            query = self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
+            return self._run_query(query, deployment.manifest, most)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
@@ -134,9 +139,18 @@ class QueryReader:
         if pipe is None or pipe.copied is None:
             known = [each.name for each in compiled.project.pipes if each.copied is not None]
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
-        return compile_copy(compiled.project, pipe, pipe.copied, RenderInput("call", parameters, self._secrets))
+        caller = Caller(check_time=self._start_limits().check_time)
+        given = RenderInput("call", parameters, self._secrets)
+        return compile_copy(compiled.project, pipe, pipe.copied, given, caller)
 
-    def _compile_endpoint(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> Query:
+    def _start_limits(self) -> QueryLimits:
+        """The limits of a query that begins now."""
+        server = self._core.settings.server
+        return QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
+
+    def _compile_endpoint(
+        self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter], caller: Caller
+    ) -> Query:
         pipe = _find_endpoint(compiled.project, name)
         known = compiled.parameters.get(name)
         if known is None:
@@ -145,7 +159,7 @@ class QueryReader:
         asked = (name, tuple(own.items()))
         found = compiled.endpoints.get(asked)
         if found is None:
-            found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets))
+            found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets), caller)
             if len(compiled.endpoints) >= MOST_ASKED:
                 compiled.endpoints.clear()
             compiled.endpoints[asked] = found
@@ -170,10 +184,10 @@ class QueryReader:
             found = self._compiled[deployment.id] = _add_quarantines(deployment, self._projects.load(deployment))
         return found
 
-    def _run_query(self, query: Query, manifest: Manifest) -> QueryResult:
+    def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
         with ExitStack() as tables:
             rows, sql = self._fill_in_tables(query, manifest, self._service_tables(query, tables))
-            answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, self._most)
+            answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, most)
         return split_totals(answer) if query.with_totals else answer
 
     def _service_tables(self, query: Query, tables: ExitStack) -> Mapping[str, str]:

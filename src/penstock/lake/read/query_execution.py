@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +46,22 @@ class QueryLimits:
     seconds: float
     rows: int
     bytes: int
+    began: float = field(default_factory=time.monotonic)
+    """When the query was asked for, by the monotonic clock: its compilation is part of its time."""
+
+    @property
+    def seconds_left(self) -> float:
+        return max(self.began + self.seconds - time.monotonic(), 0.0)
+
+    def check_time(self) -> None:
+        """Raises Timeout if the time is up."""
+        if self.seconds_left <= 0:
+            raise self.timeout()
+
+    def timeout(self) -> Timeout:
+        """The error of a query whose time is up."""
+        hint = "read less, or raise max_query_seconds in [server] of penstock.toml"
+        return Timeout(f"the query took longer than {self.seconds:g} s and was cancelled", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +73,7 @@ class QueryResult:
     rows: list[tuple[object, ...]]
     """Python values by position of the column."""
     elapsed: float
-    """Seconds that the query took."""
+    """Seconds that the query took, with its compilation."""
     rows_read: int
     bytes_read: int
     totals: tuple[object, ...] | None = None
@@ -84,16 +100,16 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
     Raises InvalidQuery with Spark's reason, Timeout, TooLarge. Rows are fetched one by one, so that a result that
     is too large is cancelled before all of it is in memory.
     """
-    started = time.monotonic()
 
     def ask() -> QueryResult:
+        most.check_time()
         try:
-            with time_limit(session, most.seconds):
+            with time_limit(session, most.seconds_left):
                 answer = session.sql(sql).limit(most.rows + 1)
-                rows, size = _collect_rows(answer, most, started + most.seconds)
+                rows, size = _collect_rows(answer, most)
         except SparkTimeout as error:
-            raise _timeout_error(most) from error
-        return QueryResult(columns, rows, time.monotonic() - started, *_scanned_size(answer), size=size)
+            raise most.timeout() from error
+        return QueryResult(columns, rows, time.monotonic() - most.began, *_scanned_size(answer), size=size)
 
     try:
         return retry_query(ask)
@@ -135,7 +151,7 @@ def _is_transient(error: Exception) -> bool:
     return (error_condition(error) or "").startswith(TABLE_CHANGED) or CONNECTION_LOST in str(error)
 
 
-def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> tuple[list[tuple[object, ...]], int]:
+def _collect_rows(answer: DataFrame, most: QueryLimits) -> tuple[list[tuple[object, ...]], int]:
     """All rows of a result within the limits, and their size. Raises TooLarge, Timeout."""
     rows: list[tuple[object, ...]] = []
     size = 0
@@ -146,8 +162,8 @@ def _collect_rows(answer: DataFrame, most: QueryLimits, until: float) -> tuple[l
             raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
         if size > most.bytes:
             raise _too_large_error(most)
-        if len(rows) % 1024 == 0 and time.monotonic() > until:
-            raise _timeout_error(most)
+        if len(rows) % ROWS_BETWEEN_CHECKS == 0:
+            most.check_time()
     return rows, size
 
 
@@ -162,11 +178,6 @@ def estimate_bytes(value: object) -> int:
             return sum(map(estimate_bytes, value))
         case _:
             return 8
-
-
-def _timeout_error(most: QueryLimits) -> Timeout:
-    hint = "read less, or raise max_query_seconds in [server] of penstock.toml"
-    return Timeout(f"the query took longer than {most.seconds:g} s and was cancelled", hint=hint)
 
 
 def _too_large_error(most: QueryLimits) -> TooLarge:

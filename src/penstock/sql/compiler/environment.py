@@ -98,10 +98,11 @@ class Environment:
             found = self.compiled[key, self.triggers] = (part, compile())
         return found[1]
 
-    def record_name(self, name: str) -> None:
-        """Notes that the user's own text (not that of a pipe) names this data source or pipe."""
+    def check_name(self, name: str) -> None:
+        """Before a name of a data source or pipe is looked up: raises the caller's error if it stands in the caller's
+        own text (not in that of a pipe) and may not be read."""
         if self.pipe is None:
-            self.uses.named.add(name)
+            self.uses.budget.caller.check_name(name)
 
     def without_trigger(self) -> Environment:
         """The same for a table that is read whole, not as newly arrived rows."""

@@ -90,8 +90,6 @@ class UsedSources:
     """Data sources by placeholder."""
     columns: dict[str, set[str]] = field(default_factory=dict)
     """The used columns by placeholder."""
-    named: set[str] = field(default_factory=set)
-    """The data sources and pipes that the text itself names, not those that they read in turn."""
     budget: CompileBudget = field(default_factory=CompileBudget)
 
     def add_datasource(self, placeholder: str, datasource: str) -> None:

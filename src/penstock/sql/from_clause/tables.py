@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, did_you_mean
 from penstock.integer_parsing import parse_whole_number
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import SERVICE_PREFIX, DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
@@ -33,8 +33,6 @@ from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 SERVICE_NAMESPACES = ("penstock", "tinybird")
-SERVICE_PREFIX = "penstock__"
-"""The data source `penstock__NAME` is read as `penstock.NAME`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     service = find_service_source(environment, node)
     if service is not None:
         refuse_sample(environment, node, "a service data source")
-        environment.record_name(service.name)
+        environment.check_name(service.name)
         return _table_of_datasource(environment, service, node.alias or node.name)
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
@@ -153,7 +151,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         output = environment.compile_once(id(cte), cte, lambda: inner.compile(inner, cte.query))
         rows = _table_of_output(output, alias)
         return replace(rows, relation=replace(rows.relation, table_name=name), unique=_unique_columns(cte.query))
-    environment.record_name(name)
+    environment.check_name(name)
     found = find_node(environment, name)
     if found is not None:
         refuse_sample(environment, node, "a pipe")
@@ -208,7 +206,10 @@ def _stored_table(source: DataSource, alias: str, placeholder: str) -> TableRefe
 def _table_with_final(environment: Environment, node: exp.Final) -> TableReference:
     """A data source with FINAL: its rows merged by the rule of its engine. Raises Refused."""
     of = node.this
-    source = environment.project.datasource(of.name) if isinstance(of, exp.Table) else None
+    source = None
+    if isinstance(of, exp.Table) and of.name not in environment.ctes:
+        environment.check_name(of.name)
+        source = environment.project.datasource(of.name)
     if source is None:
         message = "FINAL needs a data source whose engine merges rows"
         raise refusal(environment.text, node, "unsupported-clause", message, "leave FINAL out")
@@ -220,7 +221,6 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     if environment.triggers:
         message = "a materialized node cannot read the rows that trigger it with FINAL"
         raise refusal(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
-    environment.record_name(source.name)
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.add_datasource(placeholder, source.name)
     return _stored_table(source, of.alias or of.name, placeholder)

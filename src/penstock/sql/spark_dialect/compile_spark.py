@@ -105,11 +105,15 @@ def _refuse_tree_depth(text: Text, tree: exp.Expr) -> None:
 
 def compile_spark(environment: Environment) -> SelectOutput:
     """The text of the environment. Raises Refused."""
+    budget = environment.uses.budget
     tree = parse_spark(environment.text)
+    budget.check_time()
     check_allowed(environment.text, tree)
     sources = _replace_tables(environment, tree)
     schema = MappingSchema({each.name: _quoted_columns(each) for each in sources.values()}, dialect=DIALECT)
+    budget.check_time()
     qualified = _qualify_columns(environment, tree, schema)
+    budget.check_time()
     _restore_columns(environment, qualified, sources)
     _restore_result_names(qualified)
     columns = tuple(_result_column(environment, each, sources) for each in qualified.selects)
@@ -179,7 +183,7 @@ def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
 
 def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkTable:
     own, service = not node.args.get("db"), find_service_source(environment, node)
-    environment.record_name(service.name if service is not None else node.name)
+    environment.check_name(service.name if service is not None else node.name)
     found = find_node(environment, node.name) if own else None
     if found is not None:
         output = inline_node(environment, node, found)

@@ -1,0 +1,33 @@
+"""Who asks for a compilation: what they may name, and how long they wait.
+
+In: two functions of whoever calls the compiler. Out: the errors that they raise, which end the compilation at once.
+Invariant: a name is checked before it is looked up, so nothing that is told about a text depends on what its caller may
+not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def _allow(name: str) -> None:
+    """Every name may be read."""
+
+
+def _wait() -> None:
+    """There is no hurry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks for a compilation."""
+
+    check_name: Callable[[str], None] = _allow
+    """Raises an error if the caller may not read this data source or pipe, whether it exists or not. It is called for
+    the names in the caller's own text, not for those that a pipe reads in turn."""
+    check_time: Callable[[], None] = _wait
+    """Raises an error if the caller's time is up. It is called again and again."""
+
+
+ANYBODY = Caller()
