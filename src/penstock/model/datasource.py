@@ -14,6 +14,10 @@ from penstock.errors import Location
 from penstock.model.engine import Engine
 from penstock.model.types import Type
 
+SERVICE_PREFIX = "penstock__"
+"""SQL reads the server's own records as the data source `penstock__NAME`, which it writes `penstock.NAME`; so no file
+may have such a name: its TOKEN lines would grant reading the records."""
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

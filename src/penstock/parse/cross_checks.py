@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Union
 
 from penstock.errors import Problem, did_you_mean
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import SERVICE_PREFIX, DataSource
 from penstock.model.pipe import Copied, Materialized, Pipe
 
 _QUARANTINE = "_quarantine"
@@ -36,6 +36,9 @@ def _check_names(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Probl
         base = each.name.removesuffix(_QUARANTINE)
         if base != each.name and base in sources:
             message = f"`{each.name}` is the name of the quarantine of `{base}`"
+            yield Problem("reserved-name", message, each.location, "choose another name")
+        if each.name.startswith(SERVICE_PREFIX):
+            message = f"names that begin with `{SERVICE_PREFIX}` are those of the server's own records"
             yield Problem("reserved-name", message, each.location, "choose another name")
 
 

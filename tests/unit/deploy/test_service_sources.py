@@ -7,13 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from penstock.deploy.queries.service_sources import AUDIT_COLUMNS, JOB_COLUMNS, OPERATION_COLUMNS, SERVICE_SOURCES
+from penstock.deploy.queries.service_sources import (
+    AUDIT_COLUMNS,
+    DEPLOYMENT_COLUMNS,
+    JOB_COLUMNS,
+    OPERATION_COLUMNS,
+    SERVICE_SOURCES,
+)
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Text
+from penstock.model.deployment import DeploymentRecord
 from penstock.model.pipe import Dialect
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
-from penstock.sql.compile import compile_sql, names_read
+from penstock.sql.compile import compile_sql
+from penstock.sql.compiler.caller import Caller
 from penstock.state.audit_log import AuditEntry, AuditLog
 from penstock.state.database import open_database
 from penstock.state.jobs import Job
@@ -31,14 +39,16 @@ def test_the_columns_are_those_of_the_records() -> None:
     assert {each.name for each in fields(Operation)} == set(OPERATION_COLUMNS)
     assert {each.name for each in fields(AuditEntry)} == set(AUDIT_COLUMNS)
     assert set(JOB_COLUMNS) <= {each.name for each in fields(Job)}
+    assert {each.name for each in fields(DeploymentRecord)} == set(DEPLOYMENT_COLUMNS)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("namespace", ["penstock", "tinybird"])
 def test_sql_reads_them_and_needs_a_grant_for_their_name(dialect: Dialect, namespace: str) -> None:
     query = asked(f"SELECT a.action, count(*) AS n FROM {namespace}.audit_log AS a GROUP BY a.action")
-    assert names_read(READABLE, query, dialect) == {"penstock__audit_log"}
-    compiled = compile_sql(READABLE, query, dialect)
+    names: set[str] = set()
+    compiled = compile_sql(READABLE, query, dialect, caller=Caller(names.add))
+    assert names == {"penstock__audit_log"}
     assert [read.datasource for read in compiled.reads] == ["penstock__audit_log"]
     assert namespace not in compiled.sql.replace("penstock__audit_log", "")
 

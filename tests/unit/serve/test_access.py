@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient
 
+from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.errors import InvalidRequest
 from penstock.serve.app import CALLS, create_app
 from penstock.serve.http.access import parse_scopes
@@ -46,6 +49,36 @@ def test_read_is_per_pipe(host: PipelineHost, tokens: ApiTokens) -> None:
     for path in ("/metrics", "/v0/status", "/v1/deployments", "/v0/tokens"):
         assert one.get(path).status_code == 403, path
     assert one.post("/v0/events?name=top", content=ROWS).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes"),
+    [
+        ("audit_log", ("admin",)),
+        ("jobs_log", ("admin", "read,deploy")),
+        ("deployments_log", ("admin", "read,deploy")),
+        ("datasources_ops_log", ("admin", "read,deploy", "read")),
+    ],
+)
+def test_records_of_the_server_need_the_scope_of_the_call_that_shows_them(
+    host: PipelineHost, tokens: ApiTokens, name: str, scopes: tuple[str, ...]
+) -> None:
+    """The audit log is for the admin by `GET /v0/audit`, so also by SQL."""
+    kinds = ("admin", "read,deploy", "read", "read:flights", f"read:penstock__{name}", "declared")
+    allowed = {
+        kind: of(host, tokens, *kind.split(",")).get(f"/v0/sql?q=SELECT+1+FROM+penstock__{name}").status_code != 403
+        for kind in kinds
+    }
+    assert {kind for kind, may in allowed.items() if may} == {*scopes, f"read:penstock__{name}"}
+
+
+def test_every_record_of_the_server_is_in_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs/security.md").read_text("utf-8")
+    for name, source in SERVICE_SOURCES.items():
+        shown = f"| `penstock.{name.removeprefix('penstock__')}` | `{source.scope}` | "
+        assert shown in page
+        row = page[page.index(shown) :].split("\n")[0]
+        assert all(column in row for column, _ in source.columns), row
 
 
 def test_a_declared_token_may_what_the_live_version_says(

@@ -1,21 +1,21 @@
 """Service data sources: what the server has recorded, as tables that SQL may read under `penstock.NAME`.
 
 In: the records. Out: columns, and the latest rows. Invariant: only SQL of `/v0/sql` reads them, never a deployed pipe,
-and only with a token that may read everything, or that has a grant for `penstock__NAME`.
+and only with a token that has the scope of the call that shows the same, or a grant for `penstock__NAME`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import orjson
 
 from penstock.deploy.runtime.state_store import StateStore
-from penstock.model.datasource import Column, DataSource
+from penstock.model.datasource import SERVICE_PREFIX, Column, DataSource
 from penstock.model.engine import Engine
-from penstock.model.types import DateTime64, Float, Int, Nullable, String, Type
-from penstock.sql.from_clause.tables import SERVICE_PREFIX
+from penstock.model.types import Bool, DateTime64, Float, Int, Nullable, String, Type
 
 MOST_ROWS = 10_000
 """The latest entries that a query sees."""
@@ -30,6 +30,8 @@ class ServiceSource:
     columns: tuple[tuple[str, Type], ...]
     read: Callable[[StateStore], Rows]
     """The latest rows, in the order of the columns."""
+    scope: Literal["admin", "deploy", "read"]
+    """The scope that a token needs which has no grant for its name: that of the call that shows these records."""
 
     def as_datasource(self, name: str) -> DataSource:
         return DataSource(name, tuple(Column(column, of) for column, of in self.columns), Engine())
@@ -75,6 +77,18 @@ JOB_COLUMNS: Mapping[str, Type] = {
     "rows": Nullable(COUNT),
     "error": Nullable(TEXT),
 }
+DEPLOYMENT_COLUMNS: Mapping[str, Type] = {
+    "id": COUNT,
+    "name": TEXT,
+    "state": TEXT,
+    "base": Nullable(COUNT),
+    "created_at": TIME,
+    "updated_at": TIME,
+    "error": Nullable(TEXT),
+    "paused": Bool(),
+    "rows_moved": Nullable(COUNT),
+    "bytes_moved": Nullable(COUNT),
+}
 
 
 def _read_operations(store: StateStore) -> Rows:
@@ -89,6 +103,10 @@ def _read_jobs(store: StateStore) -> Rows:
     return tuple(_values(each, JOB_COLUMNS) for each in store.jobs.recent(MOST_ROWS))
 
 
+def _read_deployments(store: StateStore) -> Rows:
+    return tuple(_values(each, DEPLOYMENT_COLUMNS) for each in store.deployments.list(MOST_ROWS))
+
+
 def _values(record: object, columns: Mapping[str, Type]) -> tuple[object, ...]:
     return tuple(_as_value(getattr(record, name)) for name in columns)
 
@@ -98,10 +116,11 @@ def _as_value(value: object) -> object:
 
 
 SERVICE_SOURCES: Mapping[str, ServiceSource] = {
-    f"{SERVICE_PREFIX}{name}": ServiceSource(tuple(columns.items()), read)
-    for name, columns, read in (
-        ("datasources_ops_log", OPERATION_COLUMNS, _read_operations),
-        ("audit_log", AUDIT_COLUMNS, _read_audit_log),
-        ("jobs_log", JOB_COLUMNS, _read_jobs),
+    f"{SERVICE_PREFIX}{name}": source
+    for name, source in (
+        ("datasources_ops_log", ServiceSource(tuple(OPERATION_COLUMNS.items()), _read_operations, "read")),
+        ("audit_log", ServiceSource(tuple(AUDIT_COLUMNS.items()), _read_audit_log, "admin")),
+        ("jobs_log", ServiceSource(tuple(JOB_COLUMNS.items()), _read_jobs, "deploy")),
+        ("deployments_log", ServiceSource(tuple(DEPLOYMENT_COLUMNS.items()), _read_deployments, "deploy")),
     )
 }

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, Union
 
 from starlette.requests import Request
 
+from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.errors import Forbidden, InvalidRequest, PenstockError, Problem, Unauthorized, did_you_mean
 from penstock.state.tokens import DECLARED, ApiToken
 
@@ -62,9 +63,18 @@ def identify(request: Request, find: FindToken) -> ApiToken:
 
 
 def may_read(request: Request) -> Callable[[str], bool]:
-    """A function that says whether the call's token may read a data source or pipe."""
+    """A function that says whether the call's token may read a data source, a pipe, or records of the server."""
     token: ApiToken = request.state.token
-    return lambda name: token.allows("read", name)
+    return lambda name: _token_reads(token, name)
+
+
+def _token_reads(token: ApiToken, name: str) -> bool:
+    """Records of the server are not read by the scope `read` alone if the call that shows the same needs another one:
+    who did what from where is for the admin."""
+    source = SERVICE_SOURCES.get(name)
+    if source is None or source.scope == "read":
+        return token.allows("read", name)
+    return token.allows(source.scope) or f"read:{name}" in token.scopes
 
 
 def hide_names(request: Request, error: PenstockError) -> PenstockError:
