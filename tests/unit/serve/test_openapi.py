@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from starlette.testclient import TestClient
 
+from penstock.deploy.runtime import project_cache
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
 from penstock.serve.app import CALLS, create_app
 from penstock.serve.calls.openapi_schemas import SHAPES
 from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.template import declared_parameters
+from penstock.template.declared_parameters import DeclaredParameter
 from unit.serve.test_deployments import deploy
 
 
@@ -27,3 +33,20 @@ def test_the_endpoints_of_live(client: TestClient) -> None:
     paths = client.get("/v0/pipes/openapi.json").json()["paths"]
     assert sorted(paths) == ["/v0/pipes/top.csv", "/v0/pipes/top.json", "/v0/pipes/top.ndjson"]
     assert client.get("/v0/pipes/openapi.json?deployment=nothing").status_code == 404
+
+
+def test_templates_are_read_once_for_a_deployment(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]:
+        read.append(pipe.name)
+        return declared_parameters.parameters_of(project, pipe)
+
+    monkeypatch.setattr(project_cache, "parameters_of", parameters_of)
+    deploy(client)
+    first, second = (client.get("/v0/pipes/openapi.json").json() for _ in range(2))
+    assert first == second
+    assert read == ["top"]
+    deploy(client)
+    client.get("/v0/pipes/openapi.json")
+    assert read == ["top", "top"], "another deployment may have other files"

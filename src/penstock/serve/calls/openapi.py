@@ -31,7 +31,7 @@ from penstock.serve.http.answer_formats import EXTENSIONS
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import deployment_parameter
-from penstock.template.declared_parameters import DeclaredParameter, parameters_of
+from penstock.template.declared_parameters import DeclaredParameter
 from penstock.template.parameter_types import FLOATS, INTS
 
 HEAD: Json = {"openapi": "3.1.0", "info": {"title": "Penstock", "version": __version__}}
@@ -62,9 +62,9 @@ def show_endpoints(host: PipelineHost, request: Request) -> Response:
         if ref != "live":
             raise
         return json_response(document_of_endpoints(()))
-    project = pipeline.projects.load(found).project
-    pipes = [each for each in project.pipes if each.endpoint is not None and shows(each.name)]
-    return json_response(document_of_endpoints([(pipe, parameters_of(project, pipe)) for pipe in pipes]))
+    parameters = pipeline.projects.endpoint_parameters(found)
+    pipes = [each for each in pipeline.projects.load(found).project.pipes if each.name in parameters]
+    return json_response(document_of_endpoints([(each, parameters[each.name]) for each in pipes if shows(each.name)]))
 
 
 @lru_cache(maxsize=2)
