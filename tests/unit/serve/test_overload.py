@@ -15,6 +15,7 @@ from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.model.types import String
 from penstock.parse.project_loader import load_files
+from penstock.serve.http import rendered_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
@@ -170,6 +171,47 @@ def test_answers_that_are_not_read_share_one_budget(tokens: ApiTokens, secrets: 
         wait_until(lambda: host.answers.held == 0)
         assert len(httpx.get(url, timeout=PATIENCE).json()["data"]) == 20_000
         wait_until(lambda: host.answers.held == 0)
+
+
+def ask_by_http_1_0(address: tuple[str, int], target: str) -> tuple[dict[str, str], bytes]:
+    """The headers and the body of an answer, by what a client without chunks sees until the connection is closed."""
+    with sent(address, f"GET {target} HTTP/1.0\r\nHost: x\r\n\r\n".encode()) as connection:
+        read = b"".join(iter(lambda: connection.recv(2**20), b""))
+    head, _, body = read.partition(b"\r\n\r\n")
+    lines = (line.partition(":") for line in head.decode().lower().split("\r\n")[1:])
+    return {name: value.strip() for name, _, value in lines}, body
+
+
+@pytest.mark.parametrize("form", ["JSON", "JSONEachRow", "CSVWithNames"])
+def test_a_large_answer_to_http_1_0_has_its_length(tokens: ApiTokens, secrets: dict[str, str], form: str) -> None:
+    """Without it, a client could not tell rows that were cut off from all rows."""
+    host = PipelineHost(answers=AnswerBudget(30_000_000))
+    host.opened(LargePipeline(tokens))  # type: ignore[arg-type]
+    target = f"/v0/sql?q=SELECT+1+FORMAT+{form}&token={secrets['read']}"
+    with web_server(host) as address:
+        headers, body = ask_by_http_1_0(address, target)
+        assert body == httpx.get(f"http://{address[0]}:{address[1]}{target}", timeout=PATIENCE).content
+        assert "transfer-encoding" not in headers
+        assert int(headers["content-length"]) == len(body)
+        wait_until(lambda: host.answers.held == 0)
+        host.answers.take(20_000_000)
+        headers, body = ask_by_http_1_0(address, target)
+        assert b"overloaded" in body, "rendering counts too"
+
+
+def test_an_answer_to_http_1_0_that_finds_no_disk_is_refused(
+    tokens: ApiTokens, secrets: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - the code under test closes it
+    monkeypatch.setattr(rendered_response, "TemporaryFile", lambda: full)
+    host = PipelineHost()
+    host.opened(LargePipeline(tokens))  # type: ignore[arg-type]
+    with web_server(host) as address:
+        headers, body = ask_by_http_1_0(address, f"/v0/sql?q=SELECT+1&token={secrets['read']}")
+    assert b"storage-full" in body
+    assert int(headers["content-length"]) == len(body)
+    assert full.closed
+    assert host.answers.held == 0
 
 
 def test_idle_connections_make_room_and_busy_ones_do_not(tokens: ApiTokens, secrets: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 In: an endpoint's name or a query, and the deployment to read. Out: the result in the requested format. Invariants: a
 query is read-only; it reads live unless the call names another deployment; a small answer is sent whole, a large one
-as it is rendered.
+as it is rendered (to a caller by HTTP/1.0 with its length, after it was).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
-from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.rendered_response import AnswerBody, rendered_response
+from penstock.serve.http.pipeline_host import Continued, PipelineHost
+from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
     deployment_parameter,
@@ -30,7 +30,7 @@ from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
 
 
-def query_endpoint(host: PipelineHost, request: Request) -> Response:
+def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued:
     """`GET/POST /v0/pipes/NAME.json` (csv, ndjson)."""
     pipeline = host.pipeline
     name, _, extension = request.path_params["file"].rpartition(".")
@@ -41,10 +41,10 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response:
     given = {key: value for key, value in parameters.items() if key not in GENERAL_PARAMETERS}
     ref = deployment_parameter(parameter_texts(parameters))
     answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
-    return _respond(host, answer, answer_format(EXTENSIONS[extension]))
+    return _respond(host, request, answer, answer_format(EXTENSIONS[extension]))
 
 
-def query_sql(host: PipelineHost, request: Request) -> Response:
+def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
     """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
     pipeline = host.pipeline
     sent = template_parameters(request, raw="q")
@@ -54,11 +54,13 @@ def query_sql(host: PipelineHost, request: Request) -> Response:
     form = answer_format(name or "JSON")
     ref, may = deployment_parameter(parameters), may_read(request)
     answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given))
-    return _respond(host, answer, form)
+    return _respond(host, request, answer, form)
 
 
-def _respond(host: PipelineHost, answer: Answer, form: AnswerFormat) -> Response:
+def _respond(host: PipelineHost, request: Request, answer: Answer, form: AnswerFormat) -> Response | Continued:
     body = AnswerBody(form.write(answer), form.media_type, answer.size)
+    if request.scope["http_version"] == "1.0":  # nginx asks so, unless `proxy_http_version 1.1` is set
+        return Continued("answers", lambda: response_with_length(body, host.threads.answers, host.answers))
     return rendered_response(body, host.threads.answers, host.answers)
 
 
