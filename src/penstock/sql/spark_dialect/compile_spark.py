@@ -63,9 +63,39 @@ def parse_spark(text: Text) -> exp.Query:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+    _balance_conditions(found[0])
     _refuse_tree_depth(text, found[0])
     _refuse_alias_growth(text, found[0])
     return found[0]
+
+
+SHORT_CHAIN = 16
+
+
+def _balance_conditions(tree: exp.Expr) -> None:
+    """Makes a balanced tree of each long chain of AND or of OR, whose meaning and text it keeps. sqlglot makes a chain
+    as deep as it is long, and its time to resolve the names in one grows with the square of its depth."""
+    for kind in (exp.And, exp.Or):
+        for top in [each for each in tree.find_all(kind) if type(each.parent) is not kind]:
+            level = _operands(top, kind)
+            if len(level) > SHORT_CHAIN:
+                while len(level) > 2:
+                    pairs = [level[at : at + 2] for at in range(0, len(level), 2)]
+                    level = [kind(this=pair[0], expression=pair[1]) if pair[1:] else pair[0] for pair in pairs]
+                top.set("this", level[0])
+                top.set("expression", level[1])
+
+
+def _operands(top: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+    """What a chain of an operator connects, in its order."""
+    found, waiting = [], [top]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is kind:
+            waiting += [node.args["expression"], node.args["this"]]
+        else:
+            found.append(node)
+    return found
 
 
 MOST_EXPANDED = 20_000
@@ -87,8 +117,9 @@ def _refuse_alias_growth(text: Text, tree: exp.Expr) -> None:
             sizes[each.alias_or_name.lower()] = size
 
 
-DEEPEST_TREE = 1_000
-"""sqlglot's time to resolve names grows with the square of the depth, and it keeps every other thread waiting."""
+DEEPEST_TREE = 400
+"""sqlglot's time to resolve names grows with the square of the depth, and it keeps every other thread waiting: here for
+a second."""
 
 
 def _refuse_tree_depth(text: Text, tree: exp.Expr) -> None:
