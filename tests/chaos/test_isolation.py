@@ -21,10 +21,10 @@ import pytest
 
 from chaos.killable_server import Server, served
 from chaos.project_versions import V1
-from chaos.results import record
+from chaos.results import FULL, record
 from waiting import wait_until
 
-POSTS = 12
+POSTS = 12 if FULL else 5
 A_BODY = 100
 GREEDY = """SCHEMA >
     `user` String,
@@ -45,6 +45,10 @@ BAD_VIEWS = {
 }
 
 
+IN_FULL = {"a cast that fails": pytest.mark.full}
+"""In CI, tests/deploy/test_migration_cases.py posts to live beside a staging version whose cast has failed."""
+
+
 def misbehaving(view: str) -> dict[str, str]:
     """The first version and one more view, over the same landing table."""
     pipe = f"NODE greedy\nSQL >\n    {view}\nTYPE materialized\nDATASOURCE greedy\n"
@@ -58,7 +62,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("case", BAD_VIEWS)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=IN_FULL.get(case, ())) for case in BAD_VIEWS])
 def test_live_goes_on_beside_a_misbehaving_staging_version(server: Server, case: str) -> None:
     server.until(server.deploy(V1, promote=True), "live")
     quiet = [post(server, number) for number in range(POSTS)]
