@@ -3,16 +3,17 @@
 In: the records, and the time for which an ended deployment is kept. Out: fewer records with their plans, manifests,
 files and journals. Invariant: only a deployment of which nothing is left in the lake is forgotten, and none that a
 needed one was planned against; the names of its tables stay until their folders were searched for orphan files; the
-audit log is not touched.
+audit log is not touched. A clock that is set forward makes no deployment old.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.deploy.runtime.steady_clock import SteadyClock
 from penstock.model.settings import Settings
 from penstock.state.deployments import Deployments
 
@@ -32,10 +33,13 @@ class DeploymentCleanup(PeriodicTask):
         self._deployments = deployments
         self._searched = _seconds_until_searched(settings)
         self._discard = discard
+        self._clock = SteadyClock()
 
     def run_once(self) -> int:
         """Discard old failures and forget old deployments. Returns how many were forgotten."""
-        now = datetime.now(timezone.utc)
+        if not self._clock.is_settled():
+            return 0
+        now = self._clock.now()
         before = now - timedelta(seconds=self._kept)
         for record in self._deployments.records_in_state("failed"):
             if record.updated_at < before and not self._stop.is_set():

@@ -10,11 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.deploy.lifecycle.deployment_cleanup import DeploymentCleanup
+from penstock.deploy.runtime.steady_clock import SETTLED_SECONDS
 from penstock.model.manifest import Manifest, Table
 from penstock.model.settings import MaintenanceSettings, Settings
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.schema import deployments as table
+from unit.deploy.lifecycle.set_clock import SetClock
 
 HOUR = timedelta(hours=1)
 
@@ -32,7 +34,12 @@ def age(database: Database, number: int, by: timedelta) -> None:
         connection.execute(sa.update(table).where(table.c.id == number).values(changed))
 
 
-def test_only_what_is_old_and_over_goes(database: Database) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+def test_only_what_is_old_and_over_goes(database: Database, clock: SetClock) -> None:
     deployments, discarded = Deployments(database), list[str]()
     for _ in range(5):
         deployments.create("", None, {}, {}, Manifest(tables=(Table("t", ()),)))
@@ -46,13 +53,16 @@ def test_only_what_is_old_and_over_goes(database: Database) -> None:
     age(database, 5, 300 * HOUR)
     settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=7_200))
     cleanup = DeploymentCleanup(deployments, settings, discarded.append)
-    assert cleanup.run_once() == 1
+    clock.wrong = timedelta(days=400)
+    assert cleanup.run_once() == 0, "the server has only begun"
+    clock.passed += SETTLED_SECONDS
+    assert cleanup.run_once() == 1, "a clock that was set forward makes nothing older"
     assert discarded == ["3"]
     assert [each.id for each in deployments.list()] == [5, 4, 3, 2]
     assert cleanup.run_once() == 0
 
 
-def test_hundreds_of_deployments_leave_one_record(database: Database) -> None:
+def test_hundreds_of_deployments_leave_one_record(database: Database, clock: SetClock) -> None:
     deployments = Deployments(database)
     for number in range(1, 302):
         deployments.create("", number - 1 or None, {"a": "b"}, {}, Manifest(), ["step"])
@@ -61,6 +71,8 @@ def test_hundreds_of_deployments_leave_one_record(database: Database) -> None:
     with database.write() as connection:
         connection.execute(sa.update(table).values(updated_at=datetime.now(timezone.utc) - 3 * HOUR))
     settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=60))
-    assert DeploymentCleanup(deployments, settings, str).run_once() == 300
+    cleanup = DeploymentCleanup(deployments, settings, str)
+    clock.passed += SETTLED_SECONDS
+    assert cleanup.run_once() == 300
     with database.read() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM journal")).scalar_one() == 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from penstock.model.manifest import Manifest
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments, StateMove
 from penstock.state.live_pointer import LivePointer
+from unit.deploy.lifecycle.set_clock import SetClock
 
 
 @pytest.fixture
@@ -39,5 +41,29 @@ def test_the_previous_one_is_retired_after_its_window_whatever_the_clock_says(
     window.run_once()
     assert retired == []
     now[0] += 120
+    window.run_once()
+    assert retired == ["1"]
+
+
+def test_a_clock_that_is_set_forward_retires_nothing_early(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that is wrong when the server starts, and is set right later, nor one that jumps meanwhile."""
+    clock = SetClock(monkeypatch)
+    deployments, pointer = Deployments(database), LivePointer(database)
+    for _ in range(2):
+        deployments.create("", None, {}, {}, Manifest())
+    pointer.swap(0, 2, 1, [StateMove(1, ("planned",), "previous"), StateMove(2, ("planned",), "live")])
+    store, retired = SimpleNamespace(pointer=pointer, deployments=deployments), list[str]()
+    clock.wrong = timedelta(days=400)
+    window = RollbackWindow(store, 24, retired.append)  # type: ignore[arg-type]
+    window.run_once()
+    clock.passed += 1800
+    clock.wrong = timedelta()
+    window.run_once()
+    clock.passed += 3600
+    window.run_once()
+    clock.wrong = timedelta(days=400)
+    window.run_once()
+    assert retired == []
+    clock.passed += 23 * 3600
     window.run_once()
     assert retired == ["1"]
