@@ -7,7 +7,7 @@ flows, lag in seconds. Invariant: while a table is held exclusively, no other pa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.deploy.worker.supervisor import WorkerSupervisor
@@ -37,9 +37,7 @@ class RunningFlows:
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:
         """Lock the tables for the block: running steps that write them end first, and none begins before the block
         ends."""
-        held = set(tables)
-        halted = any(held & filled for filled in self.worker.tables.values())
-        with self.worker.halted() if halted else nullcontext(), self.scheduler.exclusive(held):
+        with self.worker.halted(tables), self.scheduler.exclusive(tables):
             yield
 
     def failing(self, attempts: int = 1) -> frozenset[tuple[str, str]]:

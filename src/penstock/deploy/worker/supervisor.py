@@ -61,7 +61,7 @@ class WorkerSupervisor:
         self._context = context
         self._wanted: dict[int, FillRequest] = {}
         self._running: tuple[int, WorkerProcess] | None = None
-        self._halted = 0
+        self._held: list[frozenset[str]] = []
         self._failed_starts = 0
         self._changed = threading.Condition()
         self._stopping = False
@@ -111,17 +111,26 @@ class WorkerSupervisor:
         self._release_tables()
 
     @contextmanager
-    def halted(self) -> Iterator[None]:
-        """Keep the worker from running until the block ends."""
+    def halted(self, tables: Collection[str]) -> Iterator[None]:
+        """Keep the worker from running for these tables until the block ends, also if it is asked to only then."""
+        held = frozenset(tables)
         with self._changed:
-            self._halted += 1
-            self._end_running()
+            self._held.append(held)
+            if self._running is not None and not held.isdisjoint(self._running[1].tables):
+                self._end_running()
         try:
             yield
         finally:
             with self._changed:
-                self._halted -= 1
+                self._held.remove(held)
                 self._changed.notify_all()
+
+    def _may_run(self, wanted: FillRequest | None) -> bool:
+        return wanted is not None and all(wanted.tables.isdisjoint(held) for held in self._held)
+
+    def _next_request(self) -> tuple[int, FillRequest] | None:
+        """The first request that may run now. The caller holds `_changed`."""
+        return next((each for each in self._wanted.items() if self._may_run(each[1])), None)
 
     def _end_running(self, deployment: int | None = None) -> None:
         """End the worker (if it runs for this deployment) and wait until it has ended. The caller holds `_changed`."""
@@ -136,10 +145,11 @@ class WorkerSupervisor:
     def _supervise(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._stopping or (self._wanted and not self._halted))
-                if self._stopping:
+                self._changed.wait_for(lambda: self._stopping or self._next_request() is not None)
+                request = self._next_request()
+                if self._stopping or request is None:
                     return
-                deployment, wanted = next(iter(self._wanted.items()))
+                deployment, wanted = request
             try:
                 over = self._fill(deployment, wanted)
             except Exception:  # the catalog may not answer; the progress is in the tables
@@ -154,7 +164,7 @@ class WorkerSupervisor:
         """Run one worker process from its start to its end. Returns whether the request is done: its tables are
         complete, or no worker process gets as far as a step."""
         with self._changed:
-            if self._wanted.get(deployment) != wanted or self._halted:
+            if self._wanted.get(deployment) != wanted or not self._may_run(wanted):
                 return False
             worker = WorkerProcess(self._context.home, self._make_order(deployment, wanted))
             self._running = (deployment, worker)
