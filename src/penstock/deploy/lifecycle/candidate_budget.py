@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import TypeAlias
 
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Failed, Problem
 from penstock.flow.lag import FlowLag, find_lags
-from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.model.cursor import BatchCursor, HistoryCursor, TailCursor, encode_cursor
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Flow, Landing, View
@@ -79,14 +79,12 @@ class CandidateBudget(PeriodicTask):
         """Fail the candidates that exceed a limit."""
         candidates = [each for each in self._core.board.running.deployments if each.state in CANDIDATES]
         self._moved = {each.id: self._moved[each.id] for each in candidates if each.id in self._moved}
-        for each in candidates:
-            try:
-                why = exceeded_limit(self.usage(each), self._core.settings.deploy)
-            except DamagedTable as error:
-                log.warning("what is kept for deployment %d is not known: %s", each.id, error.message)
-                continue
-            if why is not None:
-                self._fail(each, why)
+        self.try_each({f"what is kept for deployment {each.id}": partial(self._check, each) for each in candidates})
+
+    def _check(self, candidate: Deployment) -> None:
+        why = exceeded_limit(self.usage(candidate), self._core.settings.deploy)
+        if why is not None:
+            self._fail(candidate, why)
 
     def usage(self, candidate: Deployment) -> CandidateUsage:
         """What is kept for a candidate now."""

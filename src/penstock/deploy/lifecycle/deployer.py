@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 
 from penstock.deploy.lifecycle import promotion as switch
 from penstock.deploy.lifecycle.copy_on_write import split_tables
@@ -86,7 +87,7 @@ class Deployer:
                 self._start_thread(deployment.id)
         for deployment in self._core.store.deployments.unswept():
             if deployment.state == "discarded" and not is_undone(self._core.store, deployment):
-                undo_steps(self._core, deployment)
+                _run_logged(deployment.id, partial(undo_steps, self._core, deployment))
         drop_unused_tables(self._core)
         drop_unused_tags(self._core.store, self._core.warehouse)
 

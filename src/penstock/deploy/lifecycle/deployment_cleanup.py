@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.deploy.runtime.steady_clock import SteadyClock
@@ -41,10 +42,8 @@ class DeploymentCleanup(PeriodicTask):
             return 0
         now = self._clock.now()
         before = now - timedelta(seconds=self._kept)
-        for record in self._deployments.records_in_state("failed"):
-            if record.updated_at < before and not self._stop.is_set():
-                log.info("deployment %d failed long ago: it is discarded", record.id)
-                self._discard(str(record.id))
+        old = [each for each in self._deployments.records_in_state("failed") if each.updated_at < before]
+        self.try_each({f"discard of deployment {each.id}": partial(self._give_up, each.id) for each in old})
         forgotten = 0
         while not self._stop.is_set() and (count := self._deployments.remove_swept(before, LOT)):
             forgotten += count
@@ -52,6 +51,10 @@ class DeploymentCleanup(PeriodicTask):
         if forgotten:
             log.info("forgot %d deployments that ended long ago", forgotten)
         return forgotten
+
+    def _give_up(self, id: int) -> None:
+        log.info("deployment %d failed long ago: it is discarded", id)
+        self._discard(str(id))
 
 
 def _seconds_until_searched(settings: Settings) -> float:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+
+from penstock.errors import PenstockError
 
 log = logging.getLogger("penstock.deploy")
 
@@ -24,6 +27,18 @@ class PeriodicTask(ABC):
     @abstractmethod
     def run_once(self) -> object:
         """Do the task once. The thread calls it; it may be called at other times too."""
+
+    def try_each(self, runs: Mapping[str, Callable[[], object]]) -> None:
+        """Call them all: one that fails is written to the log by its name, and delays no other."""
+        for what, run in runs.items():
+            if self._stop.is_set():
+                return
+            try:
+                run()
+            except PenstockError as error:
+                log.warning("%s: %s: %s", self._thread.name, what, error.message)
+            except Exception:
+                log.exception("%s: %s failed", self._thread.name, what)
 
     def start(self) -> None:
         self._thread.start()

@@ -76,3 +76,23 @@ def test_hundreds_of_deployments_leave_one_record(database: Database, clock: Set
     assert cleanup.run_once() == 300
     with database.read() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM journal")).scalar_one() == 1
+
+
+def test_a_discard_that_fails_delays_nothing_else(database: Database, clock: SetClock) -> None:
+    deployments, tried = Deployments(database), list[str]()
+    for number in range(1, 5):
+        deployments.create("", None, {}, {}, Manifest())
+        deployments.move(number, "failed" if number < 3 else "discarded", of=["planned"])
+    deployments.mark_swept([3, 4])
+    for number in range(1, 5):
+        age(database, number, 3 * HOUR)
+
+    def discard(id: str) -> None:
+        tried.append(id)
+        raise OSError("the catalog is away")
+
+    settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=7_200))
+    cleanup = DeploymentCleanup(deployments, settings, discard)
+    clock.passed += SETTLED_SECONDS
+    assert cleanup.run_once() == 1
+    assert sorted(tried) == ["1", "2"]
