@@ -70,71 +70,6 @@ class _Moved(Exception):
     """Something was changed while it was read: begin anew."""
 
 
-class _TableCopies:
-    """Copies every file that a snapshot of a table refers to. Raises FileNotFoundError if one is gone, DamagedFile,
-    Failed for a file outside the warehouse."""
-
-    def __init__(self, warehouse: Path, folder: BackupFolder, copied: CopiedFiles):
-        self._warehouse = warehouse
-        self._folder = folder
-        self._copied = copied
-        self._seen: set[str] = set()
-
-    def take(self, location: str) -> Path:
-        """Copy one file; returns the copy."""
-        path = require_local(location)
-        if not path.is_relative_to(self._warehouse):
-            raise Failed(f"{path} is outside the warehouse {self._warehouse}", hint="such a table cannot be backed up")
-        copy = self._folder.warehouse / path.relative_to(self._warehouse)
-        try:
-            self._copied.link(path, copy)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            if _is_readable(path):
-                raise
-            raise DamagedFile(f"{path} cannot be read: {error.strerror}") from error
-        return copy
-
-    def copy_table(self, table: CatalogTable) -> None:
-        """Copy what its metadata file, which was copied before, refers to."""
-        metadata = read_metadata(str(self.take(table.metadata)))
-        for each in statistics_files(metadata):
-            self.take(each)
-        for manifest_list in manifest_lists(metadata):
-            if self._is_new(manifest_list):
-                self._copy_manifests(str(self.take(manifest_list)))
-
-    def _copy_manifests(self, manifest_list: str) -> None:
-        for manifest in manifests(manifest_list):
-            if self._is_new(manifest):
-                for file, size in data_files(str(self.take(manifest))):
-                    if self.take(file).stat().st_size != size:
-                        raise DamagedFile(f"{file} is damaged: it does not have its {size} bytes")
-
-    def copy_rest(self, table: CatalogTable) -> None:
-        """Copy what is left of a damaged table: everything in its folder."""
-        for here, _, names in os.walk(require_local(table.metadata).parent.parent):
-            for name in names:
-                with suppress(FileNotFoundError, DamagedFile):
-                    self.take(os.path.join(here, name))
-
-    def _is_new(self, location: str) -> bool:
-        new = location not in self._seen
-        self._seen.add(location)
-        return new
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            while file.read(1_000_000):
-                pass
-    except OSError:
-        return False
-    return True
-
-
 class _Damage:
     """The tables that cannot be read. A file that is missing may only have been removed meanwhile: it is damage if the
     table still names it at the next attempt."""
@@ -156,6 +91,88 @@ class _Damage:
                 self._missing.add(key)
                 raise
             self.tables[table.name] = f"{error.filename} is missing"
+
+
+class _TableCopies:
+    """Copies every file that a snapshot of a table refers to. Raises FileNotFoundError for one that may have been
+    removed meanwhile, Failed for a file outside the warehouse."""
+
+    def __init__(self, warehouse: Path, folder: BackupFolder, copied: CopiedFiles, damage: _Damage):
+        self._warehouse = warehouse
+        self._folder = folder
+        self._copied = copied
+        self._damage = damage
+        self._whole: set[str] = set()
+
+    def copy_metadata(self, table: CatalogTable) -> None:
+        """Copy the file that says what the table consists of."""
+        with self._damage.of_table(table):
+            if table.metadata.endswith(UNMOVED):
+                raise DamagedFile("a file of it was damaged when its folder was moved")
+            self._take(table.metadata)
+
+    def copy_files(self, table: CatalogTable) -> None:
+        """Copy what its metadata file refers to; of a damaged table, what is left."""
+        if table.name not in self._damage.tables:
+            with self._damage.of_table(table):
+                self._copy_referenced(table)
+        if table.name in self._damage.tables:
+            self._copy_folder(table)
+
+    def _take(self, location: str) -> Path:
+        """Copy one file; returns the copy."""
+        path = require_local(location)
+        if not path.is_relative_to(self._warehouse):
+            raise Failed(f"{path} is outside the warehouse {self._warehouse}", hint="such a table cannot be backed up")
+        copy = self._folder.warehouse / path.relative_to(self._warehouse)
+        try:
+            self._copied.link(path, copy)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if _is_readable(path):
+                raise
+            raise DamagedFile(f"{path} cannot be read: {error.strerror}") from error
+        return copy
+
+    def _copy_referenced(self, table: CatalogTable) -> None:
+        metadata = read_metadata(str(self._take(table.metadata)))
+        for each in statistics_files(metadata):
+            self._take(each)
+        for manifest_list in manifest_lists(metadata):
+            self._copy_whole(manifest_list, self._copy_manifests)
+
+    def _copy_manifests(self, manifest_list: str) -> None:
+        for manifest in manifests(manifest_list):
+            self._copy_whole(manifest, self._copy_data)
+
+    def _copy_data(self, manifest: str) -> None:
+        for file, size in data_files(manifest):
+            if self._take(file).stat().st_size != size:
+                raise DamagedFile(f"{file} is damaged: it does not have its {size} bytes")
+
+    def _copy_whole(self, location: str, copy_what_it_lists: Callable[[str], None]) -> None:
+        """Copy a file and what it lists, once: snapshots and clones share both. One of which a part is damaged is so
+        for every table."""
+        if location not in self._whole:
+            copy_what_it_lists(str(self._take(location)))
+            self._whole.add(location)
+
+    def _copy_folder(self, table: CatalogTable) -> None:
+        for here, _, names in os.walk(require_local(table.metadata).parent.parent):
+            for name in names:
+                with suppress(FileNotFoundError, DamagedFile):
+                    self._take(os.path.join(here, name))
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            while file.read(1_000_000):
+                pass
+    except OSError:
+        return False
+    return True
 
 
 def make_backup(source: BackupSource, destination: Path) -> BackupInfo:
@@ -224,10 +241,10 @@ def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalog
     for _ in range(ATTEMPTS):
         copied = CopiedFiles()
         try:
-            tables = _TableCopies(warehouse, folder, copied)
-            rows = _copy_stores(source, folder, catalog, (tables, damage))
+            tables = _TableCopies(warehouse, folder, copied, damage)
+            rows = _copy_stores(source, folder, catalog, tables)
             for table in rows.tables:
-                _copy_table(table, tables, damage)
+                tables.copy_files(table)
             number = _copy_inbox(source, folder)
         except (_Moved, FileNotFoundError) as error:
             log.info("the backup begins anew: %s", error)
@@ -247,28 +264,14 @@ def _copy_moment(source: BackupSource, folder: BackupFolder, catalog: SqlCatalog
     )
 
 
-def _copy_table(table: CatalogTable, tables: _TableCopies, damage: _Damage) -> None:
-    if table.name not in damage.tables:
-        with damage.of_table(table):
-            tables.copy_table(table)
-    if table.name in damage.tables:
-        tables.copy_rest(table)
-
-
 def _copy_stores(
-    source: BackupSource,
-    folder: BackupFolder,
-    catalog: SqlCatalogRows,
-    copies: tuple[_TableCopies, _Damage],
+    source: BackupSource, folder: BackupFolder, catalog: SqlCatalogRows, tables: _TableCopies
 ) -> CatalogRows:
     """Copy the catalog, then the state store. What says which tables there are is the same before and after: then the
     catalog is that of the copied store. What only grows (batches, logs) may have grown."""
-    (tables, damage), before, rows = copies, structure_digest(source.database), catalog.read()
+    before, rows = structure_digest(source.database), catalog.read()
     for table in rows.tables:
-        with damage.of_table(table):
-            if table.metadata.endswith(UNMOVED):
-                raise DamagedFile("it was damaged when its folder was moved")
-            tables.take(table.metadata)  # at once: a metadata file is removed after some more commits
+        tables.copy_metadata(table)  # at once: it is removed after some more commits
     folder.state.unlink(missing_ok=True)
     copy_state_to_file(source.database, folder.state)
     copy = open_database(f"sqlite:///{folder.state}")

@@ -74,7 +74,9 @@ class BackupFolder:
         return self.root / ADMIN_TOKEN
 
     def write_info(self, info: BackupInfo) -> None:
-        self.info.write_bytes(orjson.dumps(asdict(info), option=orjson.OPT_INDENT_2))
+        """Without damage the file is one that the former release restores too."""
+        written = {name: value for name, value in asdict(info).items() if name != "damaged" or value}
+        self.info.write_bytes(orjson.dumps(written, option=orjson.OPT_INDENT_2))
 
     def read_info(self) -> BackupInfo:
         """Raises InvalidRequest for a folder that is no complete backup."""

@@ -93,6 +93,7 @@ def test_a_restored_project_is_the_saved_one_in_another_place(
 ) -> None:
     made = make_backup(source, tmp_path / "backup")
     assert (made.tables, made.batches) == (5, 6)
+    assert "damaged" not in (tmp_path / "backup" / "backup.json").read_text(), "a former release restores it too"
     shutil.move(home, tmp_path / "gone")
     restored = tmp_path / "a new" / "project"
     restore_backup(tmp_path / "backup", restored, ".penstock")
@@ -222,6 +223,19 @@ def start(home: Path) -> None:
     opened = open_database(f"sqlite:///{home / 'state.db'}")
     claim_storage(SETTINGS, home, opened)
     opened.close()
+
+
+def test_damage_that_clones_share_is_that_of_each(
+    source: BackupSource, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    catalog = open_sql_catalog(SETTINGS, home)
+    assert catalog is not None
+    rows = catalog.read()
+    found = next(each for each in rows.tables if each.name == "totals__d2")
+    catalog.write(replace(rows, tables=(*rows.tables, replace(found, name="totals__d3"))))
+    next((home / "warehouse" / "penstock" / "totals__d2").rglob("*.parquet")).write_bytes(b"")
+    assert list(make_backup(source, tmp_path / "backup").damaged) == ["totals__d2", "totals__d3"]
 
 
 def test_damage_in_the_backup_itself_is_named(source: BackupSource, tmp_path: Path) -> None:
