@@ -112,6 +112,8 @@ def _check_parts(text: Text, node: exp.Expr) -> None:
         raise _refused_function(text, node, node.expression.name or node.expression.sql_name())
     if isinstance(node, exp.Select) and (node.args.get("kind") or node.args.get("operation_modifiers")):
         raise _unsupported_error(text, node, "this kind of SELECT is not supported")
+    if isinstance(node, exp.In) and not (node.expressions or node.args.get("query")):
+        raise _unsupported_error(text, node, "IN needs values in brackets")
     if isinstance(node, exp.Identifier) and node.name.lower().startswith(STAND_IN_PREFIX):
         raise refusal(text, node, "invalid-name", f"the name `{node.name}` is reserved")
 

@@ -41,7 +41,7 @@ from penstock.sql.spark_text import (
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.problems import refusal
-from penstock.sql.syntax.tree import refuse_depth
+from penstock.sql.syntax.tree import refuse_depth, refuse_unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,14 @@ class _SparkTable:
 def parse_spark(text: Text) -> exp.Query:
     """The one SELECT of a text. Raises Refused."""
     try:
-        refuse_depth(text, tokenize_spark(text.text))
+        tokens = tokenize_spark(text.text)
+        refuse_depth(text, tokens)
         found = parse_statements(text.text)
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+    refuse_unfinished(text, tokens, found[0])
     _balance_conditions(found[0])
     _refuse_tree_depth(text, found[0])
     _refuse_alias_growth(text, found[0])

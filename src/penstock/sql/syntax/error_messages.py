@@ -55,6 +55,7 @@ def _parse_problem(text: Text, error: ParseError) -> Refused:
     offset = len(context) if text.text.startswith(context) else text.text.rfind(context) + len(context)
     described = str(first.get("description") or "invalid expression").rstrip(".").lower()
     described = "something is missing after it" if "missing for <class" in described else described
+    described = described.replace(" but got", "").partition(" <token")[0]
     message = f"invalid SQL near `{near}`: {described}" if near else f"invalid SQL: {described}"
     return Refused(Problem("invalid-sql", message, place_of(text, offset), _misspelt_clause(text.text[:offset])))
 

@@ -77,7 +77,33 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
         raise syntax_problem(text, error) from error
     if len(found) != 1:
         raise refusal(text, found[1] if found else None, "invalid-sql", "expected one statement")
+    refuse_unfinished(text, tokens, found[0])
     return found[0]
+
+
+_ENDS = frozenset(
+    {TokenType.R_PAREN, TokenType.COMMA, TokenType.SEMICOLON, TokenType.WHERE, TokenType.PREWHERE, TokenType.GROUP_BY}
+    | {TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.UNION, TokenType.JOIN}
+)
+_NAMED = frozenset({TokenType.DOT, TokenType.ALIAS})
+
+
+def refuse_unfinished(text: Text, tokens: Tokens, tree: exp.Expr) -> None:
+    """Refuses what sqlglot takes without its end: `a IN` would be no row, `JOIN b ON` all of them. Raises Refused."""
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        is_word = token.token_type == TokenType.ON and (before is None or before.token_type not in _NAMED)
+        if is_word and (after is None or after.token_type in _ENDS):
+            place = place_of(text, token.start)
+            raise Refused(Problem("invalid-sql", "ON of nothing", place, "write a condition, or CROSS JOIN"))
+    for node in tree.find_all(exp.In, exp.Group, exp.Join, exp.Select):
+        if isinstance(node, exp.In) and node.args.get("field", node) is None:
+            raise refusal(text, node, "invalid-sql", "IN of nothing", "write IN (…)")
+        if isinstance(node, exp.Group) and not any(node.args.values()):
+            raise refusal(text, node.parent, "invalid-sql", "GROUP BY of nothing", "name its keys, or leave it out")
+        if isinstance(node, exp.Join) and node.args.get("using") == []:
+            raise refusal(text, node, "invalid-sql", "USING of nothing", "write USING (…)")
+        if isinstance(node, exp.Select) and not node.expressions:
+            raise refusal(text, node, "invalid-sql", "SELECT of nothing", "name a column, or write *")
 
 
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")

@@ -50,6 +50,17 @@ def test_a_view() -> None:
         ("SELECT * FROM flihts", "q.sql:1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"),
         ("DROP TABLE flights", "q.sql:1:12: only one SELECT is allowed here"),
         ("SELECT reflect('a', 'b') AS x", "q.sql:1:8: the function `reflect` is not allowed (did you mean `repeat`?)"),
+        ("SELECT 1 AS x FROM flights WHERE day IN", "q.sql:1:34: IN of nothing (write IN (…))"),
+        ("SELECT 1 AS x FROM flights WHERE day IN ()", "q.sql:1:34: IN needs values in brackets"),
+        ("SELECT 1 AS x FROM flights WHERE day IN 1", "q.sql:1:34: IN needs values in brackets"),
+        (
+            "SELECT 1 AS x FROM flights GROUP BY",
+            "q.sql:1:8: GROUP BY of nothing (name its keys, or leave it out)",
+        ),
+        (
+            "SELECT a.day FROM flights AS a LEFT JOIN flights AS b ON WHERE a.day = 1",
+            "q.sql:1:55: ON of nothing (write a condition, or CROSS JOIN)",
+        ),
         ("SELECT (1", "q.sql:1:9: invalid SQL near `1`: expecting )"),
     ],
 )
