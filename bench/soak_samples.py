@@ -6,6 +6,7 @@ operator could: files, the SQLite file opened to read only, `/proc` and `/metric
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
@@ -16,6 +17,7 @@ from pathlib import Path
 import psutil
 
 MIB = 2**20
+GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def _tables(home: Path) -> Iterator[tuple[str, TableSample]]:
         newest = max(metadata.glob("*.metadata.json"), key=_age, default=None)
         try:
             text = newest.read_bytes() if newest else b""
-            read = json.loads(text) if text else None
-        except (OSError, ValueError):
+            read = json.loads(gzip.decompress(text) if text.startswith(GZIP) else text) if text else None
+        except (OSError, EOFError, ValueError):
             continue
         if read is not None:
             commits = int(read.get("last-sequence-number", 0))

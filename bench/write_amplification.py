@@ -8,6 +8,7 @@ deletes them.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import tempfile
 import threading
@@ -94,7 +95,9 @@ def measure(home: Path, seconds: float, posts: float) -> dict[str, object]:
             "files": len(watch._sizes) - commits,
             "ratio": round(sum(written.values()) / (posted[0] - input_before), 1),
             "newest": sorted(path.stat().st_size for path in newest),
-            "snapshots": sorted(len(json.loads(path.read_text()).get("snapshots", ())) for path in newest),
+            "snapshots": sorted(
+                len(json.loads(gzip.decompress(path.read_bytes())).get("snapshots", ())) for path in newest
+            ),
         }
     finally:
         pipeline.close()

@@ -10,6 +10,7 @@ any snapshot names is whole.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import sqlite3
@@ -194,7 +195,9 @@ class Survivors:
         return sum(events for events, _ in parts), sum(ids for _, ids in parts)
 
     def _metadata(self, location: str) -> TableMetadata:
-        return TableMetadataUtil.parse_raw((self._archive / location).read_text())
+        content = (self._archive / location).read_bytes()
+        packed = location.endswith(".gz.metadata.json")
+        return TableMetadataUtil.parse_raw((gzip.decompress(content) if packed else content).decode())
 
     def _snapshot_files(self, manifest_list: str) -> tuple[str, ...]:
         """The manifests and data files of a snapshot."""

@@ -51,6 +51,31 @@ def answers(tidy: Tidy, name: str, deployment: str = "live") -> list[object]:
     ]
 
 
+def test_metadata_files_are_packed_also_those_of_former_releases(tidy: Tidy) -> None:
+    """The list of snapshots is written anew with each commit."""
+    tidy.deploy(landing("packed"))
+    table = tidy.table("packed")
+    tidy.core.warehouse.lake.spark.sql(
+        f"ALTER TABLE {qualified_table(table)} UNSET TBLPROPERTIES ('write.metadata.compression-codec')"
+    )
+    tidy.stream("packed", [rows(number * 10, 10) for number in range(12)])
+    plain = tidy.metadata_bytes(table)
+    tidy.tidy()
+    tidy.stream("packed", [rows(120, 10)])
+    found = physical_tables.load_table(tidy.core.warehouse.lake, table)
+    assert found is not None
+    assert found.metadata_location.endswith(".gz.metadata.json")
+    assert tidy.metadata_bytes(table) * 4 < plain
+    assert tidy.ask("SELECT count(), uniqExact(id) FROM packed", "live") == [(130, 130)]
+    damaged = Path(found.metadata_location.removeprefix("file:"))
+    content = damaged.read_bytes()
+    for left in (b"", content[:1], content[: len(content) // 2], b"x" + content[1:]):
+        damaged.write_bytes(left)
+        with pytest.raises(physical_tables.DamagedTable):
+            physical_tables.load_table(tidy.core.warehouse.lake, table)
+    damaged.write_bytes(content)
+
+
 def test_small_files_become_few_and_sorted(tidy: Tidy) -> None:
     tidy.deploy(landing("clicks"))
     tidy.stream("clicks", [rows(number * 10, 10) for number in range(9)])

@@ -27,7 +27,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.lake.maintenance.shared_files import read_table_files, restorable_properties, set_properties
 from penstock.lake.tables.java_table import RewriteConflict
-from penstock.lake.tables.physical_tables import SEQ_METRICS, list_tables
+from penstock.lake.tables.physical_tables import LATER_PROPERTIES, list_tables, load_table
 from penstock.state.batches import BatchLog
 
 TICK_SECONDS = 5.0
@@ -36,8 +36,6 @@ RETENTION_REUSE_SECONDS = 5.0
 """Seconds for which the result of `find_retained_data` is reused; shorter than any snapshot is kept."""
 LONGEST = 3600.0
 """The longest wait, in seconds, before a task that keeps failing is tried again."""
-WIDE = 90
-"""Columns from which on a table may be one of which Iceberg does not keep metrics of each column."""
 GIVING_WAY = frozenset({"compaction", "ttl", "orphans"})
 """The tasks that give way to live. The others are short, and without them every step becomes slower."""
 log = logging.getLogger("penstock.deploy")
@@ -85,8 +83,7 @@ class Maintenance(PeriodicTask):
             if expiry_condition(on) is not None:
                 self._run_if_due("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
             self._run_if_due("expiry", on, 0.0, partial(self._expire, on))
-            if len(on.table.fields) >= WIDE:
-                self._run_if_due("metrics", on, LONGEST, partial(_keep_seq_metrics, self._core, on))
+            self._run_if_due("properties", on, LONGEST, partial(_add_properties, self._core, on))
             self._expire_where_due()
         self._run_if_due("sharing", None, 60.0, self._allow_shared_deletes)
         self._run_if_due("trim", None, 60.0, self._trim_logs)
@@ -206,7 +203,12 @@ class Maintenance(PeriodicTask):
         return bool(batches + keys + trim_logs(self._core.settings, self._core.store))
 
 
-def _keep_seq_metrics(core: Core, on: MaintainedTable) -> bool:
-    """Let Iceberg keep metrics of `_seq` in a table that was made before all tables asked for them."""
-    set_properties(core.warehouse.lake, on.table.id, SEQ_METRICS)
-    return False
+def _add_properties(core: Core, on: MaintainedTable) -> bool:
+    """Give a table of a former release the properties that it was made without."""
+    found = load_table(core.warehouse.lake, on.table.id)
+    missing = (
+        {} if found is None else {key: LATER_PROPERTIES[key] for key in LATER_PROPERTIES.keys() - found.properties}
+    )
+    if missing:
+        set_properties(core.warehouse.lake, on.table.id, missing)
+    return found is not None and bool(missing)

@@ -6,7 +6,9 @@ every function can run again after a crash and leads to the same table.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
+from gzip import BadGzipFile
 from typing import Literal
 
 from pyiceberg.catalog import Catalog
@@ -21,10 +23,15 @@ from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
-# Iceberg keeps metrics of a table's first hundred columns, and `_seq` is the last one.
-SEQ_METRICS = {f"write.metadata.metrics.column.{SEQ}": "full"}
+LATER_PROPERTIES = {
+    # Iceberg keeps metrics of a table's first hundred columns, and `_seq` is the last one.
+    f"write.metadata.metrics.column.{SEQ}": "full",
+    # Each commit writes the list of all snapshots anew, whose entries are much alike.
+    "write.metadata.compression-codec": "gzip",
+}
+"""Those that tables of former releases were made without."""
 PROPERTIES = {
-    **SEQ_METRICS,
+    **LATER_PROPERTIES,
     "format-version": "2",
     # Steps are small: a shuffle before the write costs more than it gives.
     "write.distribution-mode": "none",
@@ -73,7 +80,8 @@ def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
         return None
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DamagedTable(table, _UNMOVED if UNMOVED in str(error) else f"its file is missing: {error}") from error
-    except (ValueError, ValidationError) as error:  # no JSON, no text, or no description of a table
+    except (ValueError, ValidationError, EOFError, BadGzipFile, zlib.error) as error:
+        # It is no JSON, no text, not unpacked, or no description of a table.
         raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from error
 
 
