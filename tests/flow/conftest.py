@@ -16,10 +16,13 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="package")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    opened = open_lake(
-        Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), tmp_path_factory.mktemp("lake")
-    )
+def lake_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="package")
+def lake(lake_home: Path) -> Iterator[Lake]:
+    opened = open_lake(Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), lake_home)
     yield opened
     opened.close()
 

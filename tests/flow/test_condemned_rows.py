@@ -13,6 +13,8 @@ from manual_pipeline import MakePipeline, ManualPipeline
 from penstock import crash_points
 from penstock.flow.stepper import FAILURES_BEFORE_SEARCH
 from penstock.lake.spark.names import qualified_table
+from penstock.lake.tables.snapshots import Progress
+from penstock.model.cursor import BatchCursor
 from penstock.model.manifest import View
 from penstock.state.condemned_rows import CondemnedRows
 
@@ -186,3 +188,68 @@ def test_after_a_crash_of_a_view_each_row_is_somewhere_once(views: ManualPipelin
     views.restart()
     step_until_idle(views)
     check_views(views, name)
+
+
+def drop_into(views: ManualPipeline, values: str) -> None:
+    """Rows from outside in the source of the views."""
+    source = next(view.trigger.binding.table for view in views.live.views)
+    views.lake.spark.sql(f"INSERT INTO {qualified_table(source)} (id, text) VALUES {values}")
+    views.registry.refresh(source)
+
+
+def crash_in_step(pipeline: ManualPipeline, flow: str, point: str) -> None:
+    """The server ends at this point of a step in which rows are looked for."""
+    work = next(each for each in pipeline.runnable() if isinstance(each.run, View) and each.flow.endswith(flow))
+    crash_points.arm(point, 1, lambda: None)
+    with pytest.raises(crash_points.Crashed):
+        pipeline.stepper.step(work, FAILURES_BEFORE_SEARCH)
+    crash_points.disarm()
+    pipeline.restart()
+
+
+def test_what_a_view_has_passed_is_known_after_a_crash(views: ManualPipeline, name: str) -> None:
+    """The server ends after the commit. An equal row that comes later is another row: it is quarantined too."""
+    views.post(name, lines("1"))
+    assert step_until_idle(views) == []
+    drop_into(views, "(8, 'eight')")
+    crash_in_step(views, "plain", "view.committed")
+    drop_into(views, "(8, 'eight')")
+    step_until_idle(views)
+    assert left_out(views, f"{name}_plain") == ["eight", "eight"]
+    condemned = CondemnedRows(views.database)
+    assert [condemned.of_flow((view.table, view.id)) for view in views.live.views] == [(), ()]
+
+
+def test_a_quarantined_row_stays_out_when_the_view_is_to_stop_again(views: ManualPipeline, name: str) -> None:
+    """It was quarantined, and the view had not passed it."""
+    views.post(name, lines("1", "two", "3"))
+    views.stepper.step(next(work for work in views.runnable() if work.flow.startswith("landing")))
+    crash_in_step(views, "plain", "quarantine.committed")
+    first = views.deployments[0]
+    corrected = tuple(
+        replace(flow, on_error="stop", sql=flow.sql.replace("CAST(", "TRY_CAST(")) if isinstance(flow, View) else flow
+        for flow in first.manifest.flows
+    )
+    views.deployments[0] = replace(first, manifest=replace(first.manifest, flows=corrected))
+    assert step_until_idle(views) == []
+    assert sorted(views.read(f"{name}_plain", ["id", "number"])) == [(0, 1), (2, 3)]
+    assert left_out(views, f"{name}_plain") == ["two"]
+    condemned = CondemnedRows(views.database)
+    assert [condemned.of_flow((view.table, view.id)) for view in views.live.views] == [(), ()]
+
+
+def test_a_quarantine_forgets_tables_that_were_dropped(pipeline: ManualPipeline, name: str) -> None:
+    pipeline.post(name, lines("1", "two"))
+    step_until_idle(pipeline)
+    landing = pipeline.live.landings[0]
+    quarantine, kept = f"{name}__quarantine", f"quarantine.{landing.table}"
+    gone = {
+        f"quarantine.{name}_dropped": 7,
+        f"condemned.{name}_dropped.view.a.b": 7,
+        f"condemned.{landing.table}.view.a": 7,
+    }
+    pipeline.registry.add_progress(quarantine, {flow: Progress(BatchCursor(at)) for flow, at in gone.items()})
+    pipeline.post(name, lines("three"))
+    step_until_idle(pipeline)
+    assert set(pipeline.registry.snapshots(quarantine).progress) == {kept, f"condemned.{landing.table}.view.a"}
+    assert quarantined(pipeline, name) == ["three", "two"]

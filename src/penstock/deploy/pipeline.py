@@ -41,6 +41,8 @@ from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.deploy.runtime_config import backfill_rate, inbox_folder, scheduler_limits, state_url, step_limits
 from penstock.deploy.status import pipeline_status
 from penstock.deploy.worker.supervisor import SupervisorContext, WorkerSupervisor
+from penstock.deploy.worker.trial_process import TrialOrder, TrialProcess
+from penstock.flow.cautious_stepper import CautiousStepper
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.materialized_view import SplitRequired
@@ -49,7 +51,6 @@ from penstock.flow.step_times import StepTimes
 from penstock.flow.stepper import Stepper
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
-from penstock.flow.work_items import PRIORITY
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.errors import explain_error
@@ -175,9 +176,9 @@ class Pipeline:
         return MonitoredParts(self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts)
 
     def spark_ended(self) -> None:
-        """After Spark's process has ended: count a crash for each running step of a version that is not live."""
-        under_way = self.core.flows.scheduler.under_way
-        self.store.crash_counts.record_deaths([work.key for work in under_way if work.priority > PRIORITY["previous"]])
+        """After Spark's process has ended: count a crash for each flow whose step ran then."""
+        flows = self.core.flows
+        flows.cautious.count_crashes(flows.scheduler.running_when_spark_ended)
 
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
@@ -192,6 +193,7 @@ class Pipeline:
             PipelinePart("clones that a crash left", partial(drop_leftover_clones, core)),
             PipelinePart("flows that ended Spark before", partial(move_crashing_flows, core)),
             PipelinePart("scheduler", core.flows.scheduler.start, core.flows.scheduler.stop),
+            PipelinePart("trial process", stop=core.flows.trials.close),
             PipelinePart("worker process", core.flows.worker.start, core.flows.worker.stop),
             PipelinePart("unfinished deployments", self.deployer.resume_unfinished),
             PipelinePart("column materializer", self.materializer.start, self.materializer.stop),
@@ -240,9 +242,10 @@ class Pipeline:
         callbacks = SchedulerCallbacks(
             split_required=self._split_deployments,
             outgrown=lambda work: move_slow_flow(self.core, work),
-            step_ended=lambda work: store.crash_counts.clear(work.key),
         )
-        scheduler = Scheduler(stepper, explain_error, callbacks, scheduler_limits(settings))
+        trials = TrialProcess(TrialOrder(home, settings, self.database.token))
+        cautious = CautiousStepper(stepper, store.crash_counts, trials)
+        scheduler = Scheduler(cautious, explain_error, callbacks, scheduler_limits(settings))
         registry.on_change = scheduler.table_changed
         worker = WorkerSupervisor(
             SupervisorContext(
@@ -256,7 +259,7 @@ class Pipeline:
                 callbacks.split_required,
             )
         )
-        return RunningFlows(registry, arrivals, stepper, scheduler, worker)
+        return RunningFlows(registry, arrivals, stepper, cautious, scheduler, worker, trials)
 
     def _live_lag(self) -> float:
         """Seconds that the oldest row has waited which is not in live's tables yet; 0 before the first promotion."""

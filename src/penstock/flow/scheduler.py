@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Protocol
 
+from penstock.flow.failing_rows import RetryLater
 from penstock.flow.live_steps import THREADS_A_STEP, LiveSteps
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
@@ -26,6 +27,7 @@ from penstock.flow.table_reservations import TableReservations
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.flow.work_queue import OTHERS, URGENT, WorkKey, WorkQueue
 from penstock.lake.spark.cancellation import SparkTimeout
+from penstock.lake.spark.errors import has_spark_ended
 
 MAX_RETRY_WAIT = 60.0
 ANY_TABLE = ""
@@ -89,8 +91,6 @@ class SchedulerCallbacks:
     outgrown: Callable[[WorkItem], bool]
     """A step of a version that is not live took too long beside live's steps; returns whether the flow continues in the
     worker process."""
-    step_ended: Callable[[WorkItem], None]
-    """A step has ended without an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,8 @@ class Scheduler:
         self._tables = TableReservations()
         self._live_steps = LiveSteps(limits.live_steps)
         self._under_way: dict[str, WorkItem] = {}
+        self._cut_off: Mapping[WorkKey, WorkItem] = {}
+        self._spark_ended_at = 0.0
         self._failures: dict[WorkKey, FlowFailure] = {}
         self._waiters: dict[str, set[threading.Event]] = {}
         self._changed = threading.Condition()
@@ -151,8 +153,14 @@ class Scheduler:
     def assign(self, work: Sequence[WorkItem]) -> None:
         """Run these flows from now on; others stop after their current step."""
         with self._changed:
+            before = self._queue.items
             self._queue.assign(work)
-            self._failures = {key: failure for key, failure in self._failures.items() if key in self._queue.items}
+            now = self._queue.items
+            self._failures = {
+                key: failure
+                for key, failure in self._failures.items()
+                if key in now and (key not in before or before[key].run == now[key].run)
+            }
             self._notify(*self._waiters)
 
     @property
@@ -167,6 +175,11 @@ class Scheduler:
     def under_way(self) -> tuple[WorkItem, ...]:
         """The flows whose steps run now."""
         return tuple(self._under_way.copy().values())
+
+    @property
+    def running_when_spark_ended(self) -> tuple[WorkItem, ...]:
+        """The flows whose steps ran when Spark's process ended; these steps may have failed since."""
+        return tuple({**self._cut_off, **{work.key: work for work in self.under_way}}.values())
 
     def exclude(self, tables: Collection[str]) -> None:
         """Run no step into these tables (only these) from now on, because a worker process does. Waits for running
@@ -345,7 +358,7 @@ class Scheduler:
         before, began = self._failures.get(work.key), time.monotonic()
         try:
             self._stepper.step(work, before.attempts if before else 0, self._seconds(work))
-            self._callbacks.step_ended(work)
+            self._cut_off = {}
         except SplitRequired as split:
             failure = FlowFailure("waits for a table of its own", 0, time.monotonic() + 1.0)
             self._callbacks.split_required(split)
@@ -356,12 +369,21 @@ class Scheduler:
                     "takes too long beside live: continues in the worker process", 0, failure.retry_at
                 )
         except Exception as error:  # whatever the error is, the flow is tried again, and other flows continue
+            if has_spark_ended(error):
+                self._note_cut_off(work, began)
             failure = self._failed(work, error)
         kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
         self.times.observe(kind, outcome, time.monotonic() - began)
         with self._changed:
             self.steps_ended += failure is None
             self._record(work.key, failure)
+
+    def _note_cut_off(self, work: WorkItem, began: float) -> None:
+        """Remember a step that Spark's end cut off; one that began after that end was noticed had no part in it."""
+        with self._changed:
+            self._spark_ended_at = time.monotonic() if not self._cut_off else self._spark_ended_at
+            if began <= self._spark_ended_at:
+                self._cut_off = {**self._cut_off, work.key: work}
 
     def _record(self, key: WorkKey, failure: FlowFailure | None) -> None:
         """Remember how the last step of a flow ended. The caller holds the lock."""
@@ -386,5 +408,5 @@ class Scheduler:
         """The failure with one more attempt; the wait until the next try doubles, up to MAX_RETRY_WAIT seconds."""
         before = self._failures.get(work.key)
         attempts = before.attempts + 1 if before else 1
-        wait = min(2.0 ** (attempts - 1), MAX_RETRY_WAIT)
+        wait = error.seconds if isinstance(error, RetryLater) else min(2.0 ** (attempts - 1), MAX_RETRY_WAIT)
         return FlowFailure(self._explain(error), attempts, time.monotonic() + wait)

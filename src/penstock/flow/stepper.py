@@ -19,6 +19,9 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from penstock.flow.barrier import Barrier, barrier_snapshot
+from penstock.flow.failing.trials import LandingTrial, RunLocal, RunTrial
+from penstock.flow.failing.view_quarantine import ViewQuarantine, first_failing_row
+from penstock.flow.failing_rows import RetryLater
 from penstock.flow.history_copy import copy_slice, is_copy_complete
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segment_check import SegmentCheck
@@ -32,10 +35,9 @@ from penstock.flow.landing.landing import (
     step_without_quarantine_commit,
 )
 from penstock.flow.landing.unstorable_rows import find_unstorable_rows
-from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view, run_view_step
+from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillThrottle
-from penstock.flow.view_quarantine import ViewQuarantine
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.bindings import SnapshotSlice, first_snapshot
@@ -53,10 +55,13 @@ from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 MIN_STEP_ROWS = 1_000
+CRASH_HALVINGS = 3
 THROTTLED_SECONDS = 0.2
 """Seconds after which a history that gives way to live is looked at again."""
 FAILURES_BEFORE_SEARCH = 2
 """After so many failed steps in a row, the next one that fails because of its rows is searched for these."""
+HOLD_SECONDS = 600.0
+"""Seconds between two tries of a step that ends Spark's process and has no row that can be left out."""
 SEARCH_SECONDS = 600.0
 """For so long after rows of a flow were found, its next failing step is searched at once: there may be more of them."""
 
@@ -73,10 +78,12 @@ class StepLimits:
     seconds: float = 600.0
     """The seconds after which a step is cancelled."""
 
-    def after(self, failures: int) -> SliceLimits:
-        """The limits after `failures` failed steps in a row: halved each time, since the step may have been too
-        large."""
-        return SliceLimits(max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS)), max(self.bytes >> failures, 1))
+    def after(self, failures: int, crashes: int = 0) -> SliceLimits:
+        """The limits after `failures` failed steps in a row: halved each time, since the step may have been too large;
+        and after `crashes` steps in which Spark's process ended: halved CRASH_HALVINGS times for each."""
+        rows = max(self.rows >> failures, min(self.rows, MIN_STEP_ROWS))
+        halvings = CRASH_HALVINGS * crashes
+        return SliceLimits(max(rows >> halvings, 1), max(self.bytes >> failures >> halvings, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +214,14 @@ class Stepper:
             case _:
                 assert_never(work.run)
 
-    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
-        """Advance by one commit. `failures` counts failed steps in a row, each of which halves the step; `seconds` is
-        the time limit (None: the one of the limits). Raises DriftedTable, and what Spark or the disk raise; a step is
-        committed wholly or not at all."""
+    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None, crashes: int = 0) -> None:
+        """Advance by one commit. `failures` counts failed steps in a row, and `crashes` those in which Spark's process
+        ended; each makes the step smaller. `seconds` is the time limit (None: the one of the limits). Raises
+        DriftedTable, and what Spark or the disk raise; a step is committed wholly or not at all."""
         started = time.monotonic()
         self._recorded.verify(work.tables)
         with time_limit(self._lake.spark, self._limits.seconds if seconds is None else seconds):
-            done = self._run(work, failures)
+            done = self._run(work, failures, self._limits.after(failures, crashes))
         took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
         if done is not None:
@@ -222,20 +229,63 @@ class Stepper:
             if done.history:
                 self._throttle.record_step(done.read_bytes, took)
 
-    def _run(self, work: WorkItem, failures: int) -> StepResult | None:
-        run, most = work.run, self._limits.after(failures)
+    def read_again(self, work: WorkItem) -> None:
+        """Read the progress of all tables of a flow again, since another process may have written them."""
+        for table in work.tables:
+            self._registry.refresh(table)
+        if isinstance(work.run, LandingTable):
+            self._repaired.discard(work.table)
+
+    def progress(self, work: WorkItem) -> Progress | None:
+        """How far a flow is."""
+        return self._registry.progress(work.table, work.flow)
+
+    def last_batches(self, work: WorkItem) -> dict[str, int]:
+        """Of a landing, the last batch that its next step may land, by stream."""
+        return {work.run.stream: self._upto(work, work.run.stream)} if isinstance(work.run, LandingTable) else {}
+
+    def condemn_rows(self, work: WorkItem, crashes: int, run_trial: RunTrial, samples: int) -> int:
+        """Condemn the rows for which the next step of a landing, or of a view with a quarantine, fails when `run_trial`
+        runs parts of it. Returns how many were found. Raises RetryLater if a view without a quarantine fails for a row,
+        and what the search raises."""
+        most = self._limits.after(0, crashes)
+        match work.run:
+            case LandingTable() as landing:
+                batches = self._next_batches(work, landing, most)
+                return self._find_unstorable_rows(landing, self._segment_check.check(batches), run_trial)
+            case View() as view:
+                step = self._next_view_step(work, view, most)
+                return 0 if step is None else self._find_failing_rows(work, view, step, (run_trial, samples))
+            case Copy():
+                return 0
+            case _:
+                assert_never(work.run)
+
+    def _find_failing_rows(self, work: WorkItem, view: View, step: ViewStep, how: tuple[RunTrial, int]) -> int:
+        run_trial, samples = how
+        if view.on_error == "quarantine" and work.quarantine is not None:
+            return self._view_quarantine.find_failing_rows(view, step, work.quarantine, run_trial, samples)
+        found = first_failing_row(view, step, run_trial)
+        if found is None:
+            return 0
+        row, problem = found
+        raise RetryLater(f"the row of `{view.trigger.binding.name}` with _seq {row.seq}: {problem}", HOLD_SECONDS)
+
+    def _run(self, work: WorkItem, failures: int, most: SliceLimits) -> StepResult | None:
+        run = work.run
         match run:
             case LandingTable():
-                return self._land(work, run, failures)
+                return self._land(work, run, failures, most)
             case View():
-                return self._advance(work, run, failures)
+                return self._advance(work, run, failures, most)
             case Copy():
                 copied = copy_slice(self._lake, self._registry, run, most)
                 return StepResult(copied.rows, copied.rows, copied.bytes, history=True)
             case _:
                 assert_never(run)
 
-    def _advance(self, work: WorkItem, run: View, failures: int) -> StepResult | None:
+    def _next_view_step(self, work: WorkItem, run: View, most: SliceLimits) -> ViewStep | None:
+        """The next step of a view; None if there is nothing to do but to note where it begins."""
         source = self._registry.snapshots(run.trigger.binding.table)
         cursor = self._cursor(work, run)
         known = self._registry.progress(run.table, run.id)
@@ -243,7 +293,10 @@ class Stepper:
             resume_view(self._registry, run, cursor.snapshot)
             return None
         at = known if known is not None else Progress(cursor) if cursor is not None else None
-        following = next_view_step(self._lake, run, at, source, self._limits.after(failures))
+        return next_view_step(self._lake, run, at, source, most)
+
+    def _advance(self, work: WorkItem, run: View, failures: int, most: SliceLimits) -> StepResult | None:
+        following = self._next_view_step(work, run, most)
         if following is None:
             return None
         with self._registry.pinned(run.trigger.binding.table, first_snapshot(following.part)):
@@ -254,24 +307,29 @@ class Stepper:
     def _run_view_step(self, work: WorkItem, run: View, step: ViewStep, failures: int) -> int:
         """Run a step of a view; if earlier ones have failed too, and its policy allows it, without the rows for which
         it fails. Returns the number of rows appended."""
-        if work.quarantine is None:
-            return run_view_step(self._lake, self._registry, run, step)
         try:
             return self._view_quarantine.run_step(run, step, work.quarantine)
         except Exception as error:
-            if not self._is_searched(work.key, failures):
+            quarantine = work.quarantine if run.on_error == "quarantine" else None
+            if quarantine is None or not self._is_searched(work.key, failures) or not is_row_error(error):
                 raise
-            self._view_quarantine.condemn_failing_rows(run, step, work.quarantine, error)
+            log.warning("%s fails because of rows of its source; they are looked for", run.id, exc_info=error)
             self._found[work.key] = time.monotonic()
-        return self._view_quarantine.run_step(run, step, work.quarantine)
+            if not self._view_quarantine.find_failing_rows(run, step, quarantine, RunLocal(self._lake)):
+                raise
+        return self._view_quarantine.run_step(run, step, quarantine)
 
-    def _land(self, work: WorkItem, run: LandingTable, failures: int) -> StepResult | None:
+    def _next_batches(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> Sequence[Batch]:
         if work.table not in self._repaired:
             self._repair(run)
-        after, upto, most = self._landed(work), self._upto(work, run.stream), self._limits.after(failures)
+        return self._batches.read_after(
+            run.stream, self._landed(work), most.rows, most.bytes, self._upto(work, run.stream)
+        )
+
+    def _land(self, work: WorkItem, run: LandingTable, failures: int, most: SliceLimits) -> StepResult | None:
         if self._is_searched(work.key, failures):  # a step that is searched keeps what it finds in memory
             most = replace(most, rows=min(most.rows, ROWS_PER_TASK))
-        batches = self._batches.read_after(run.stream, after, most.rows, most.bytes, upto)
+        batches = self._next_batches(work, run, most)
         if not batches:
             return None
         landed = self._land_what_can_be(run, self._segment_check.check(batches), failures)
@@ -290,11 +348,23 @@ class Stepper:
             if not self._is_searched(key, failures) or not is_row_error(error):
                 raise
             log.warning("landing into %s fails because of rows; they are looked for", run.table, exc_info=error)
-            if not find_unstorable_rows(self._lake, run, raw, lambda rows: self._condemned.add(key, rows)):
+            self._found[key] = time.monotonic()
+            if not self._find_unstorable_rows(run, batches, RunLocal(self._lake)):
                 raise
-        self._found[key] = time.monotonic()
-        self._left_out[run.table] = self._condemned.of_flow(key)
         return land_batches(self._lake, self._registry, run, self._raw_batches(run, batches))
+
+    def _find_unstorable_rows(self, run: LandingTable, batches: Sequence[Batch], run_trial: RunTrial) -> int:
+        """Condemn the rows that cannot be landed. Returns how many there are."""
+        key, raw = (run.table, run.flow), self._raw_batches(run, batches)
+        try:
+            return find_unstorable_rows(
+                lambda target, tasks: run_trial(LandingTrial(target, tasks)),
+                run,
+                raw,
+                lambda rows: self._condemned.add(key, rows),
+            )
+        finally:
+            self._left_out[run.table] = self._condemned.of_flow(key)
 
     def _is_searched(self, flow: tuple[str, str], failures: int) -> bool:
         """Whether a failing step of a flow is searched for the rows that make it fail."""

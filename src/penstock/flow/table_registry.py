@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame
@@ -95,11 +95,14 @@ class TableRegistry:
         at = self.progress(table, flow)
         return at.cursor if at else None
 
-    def commit(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
-        """Append rows together with the progress `made`; the progress of the table's other flows is carried along.
-        Returns how many rows were added. Raises CommitConflict if another flow committed to the table meanwhile."""
+    def commit(
+        self, rows: DataFrame, table: str, made: Mapping[str, Progress], ended: Collection[str] = frozenset()
+    ) -> int:
+        """Append rows together with the progress `made`; the progress of the table's other flows is carried along,
+        except of those that have `ended`. Returns how many rows were added. Raises CommitConflict if another flow
+        committed to the table meanwhile."""
         before = self.snapshots(table)
-        progress = {**before.progress, **made}
+        progress = {**{flow: at for flow, at in before.progress.items() if flow not in ended}, **made}
         try:
             with self.pinned(table, _current_id(before)):
                 append_rows(rows, table, progress, _current_id(before))

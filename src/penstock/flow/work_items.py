@@ -42,7 +42,7 @@ class WorkItem:
     source_barrier: Barrier | None = None
     """The barrier of its source, from which it begins."""
     quarantine: str | None = None
-    """Of a view with `ON_ERROR quarantine`: the table for the rows for which it fails."""
+    """Of a view: the quarantine of its target, if that has one."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -56,11 +56,14 @@ class WorkItem:
                 return (self.table, landing.quarantine)
             case View() as view:
                 read = (source.binding.table for source in (view.trigger, *view.others))
-                return (self.table, *read, *([self.quarantine] if self.quarantine is not None else []))
+                return (self.table, *read, *self._filled_quarantine(view))
             case Copy() as copy:
                 return (self.table, copy.source.table)
             case _:
                 assert_never(self.run)
+
+    def _filled_quarantine(self, view: View) -> tuple[str, ...]:
+        return (self.quarantine,) if self.quarantine is not None and view.on_error == "quarantine" else ()
 
 
 def collect_work(deployments: Iterable[Deployment]) -> tuple[WorkItem, ...]:
@@ -100,7 +103,7 @@ def _deployment_work(deployment: Deployment) -> Iterable[WorkItem]:
 
 
 def _view_quarantine(manifest: Manifest, flow: Flow) -> str | None:
-    if not isinstance(flow, View) or flow.on_error == "stop":
+    if not isinstance(flow, View):
         return None
     landings = (each for each in manifest.flows_into(flow.table) if isinstance(each, Landing))
     return next((LandingTable((each,)).quarantine for each in landings), None)

@@ -32,6 +32,9 @@ class CondemnedRow:
     """The row as JSON; empty for a landing, whose rows are in the inbox."""
     number: int = 0
     """1, 2, 3 … in the order of the decisions about the flow's rows; 0 before it is stored."""
+    left_out_at: str | None = None
+    """Of a view: its position before the last step that left the row out; None before there was one. If the view is at
+    another position, that step was committed."""
 
 
 class CondemnedRows:
@@ -42,7 +45,7 @@ class CondemnedRows:
 
     def of_flow(self, flow: tuple[str, str]) -> tuple[CondemnedRow, ...]:
         """The flow's condemned rows, in the order of their numbers."""
-        columns = (rows_table.c[name] for name in ("seq", "mark", "problem", "raw", "number"))
+        columns = (rows_table.c[name] for name in ("seq", "mark", "problem", "raw", "number", "left_out_at"))
         query = sa.select(*columns).where(_is_of(flow)).order_by(rows_table.c.number)
         with self._database.read() as connection:
             return tuple(CondemnedRow(*row) for row in connection.execute(query))
@@ -62,8 +65,19 @@ class CondemnedRows:
                 connection.execute(sa.insert(rows_table), [_values(flow, each) for each in added])
         return added
 
+    def leave_out(self, flow: tuple[str, str], numbers: Collection[int], position: str) -> None:
+        """Note that the flow's next step leaves these rows out, before it is committed."""
+        if not numbers:
+            return
+        with self._database.write() as connection:
+            for some in _parts(sorted(numbers)):
+                those = sa.and_(_is_of(flow), rows_table.c.number.in_(some))
+                connection.execute(sa.update(rows_table).where(those).values(left_out_at=position))
+
     def forget(self, flow: tuple[str, str], numbers: Collection[int]) -> None:
         """Forget rows that the flow has passed and its quarantine has."""
+        if not numbers:
+            return
         with self._database.write() as connection:
             for some in _parts(sorted(numbers)):
                 connection.execute(sa.delete(rows_table).where(_is_of(flow), rows_table.c.number.in_(some)))

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from penstock.state.database import Database
 from penstock.state.locks import take_named_lock
-from penstock.state.schema import condemned_rows, made_tables
+from penstock.state.schema import attempts, condemned_rows, made_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ class MadeTables:
             connection.execute(sa.insert(made_tables), values)
 
     def forget(self, table: str) -> None:
-        """Remove the record of a table that Penstock dropped, if there is one, and the condemned rows of its flows."""
+        """Remove the record of a table that Penstock dropped, if there is one, and what is known of its flows: their
+        condemned rows and their crashes."""
         with self._database.write() as connection:
             connection.execute(sa.delete(made_tables).where(made_tables.c.id == table))
             connection.execute(sa.delete(condemned_rows).where(condemned_rows.c.table_id == table))
+            connection.execute(sa.delete(attempts).where(attempts.c.table_id == table))

@@ -198,6 +198,7 @@ condemned_rows = sa.Table(
     sa.Column("problem", sa.Text, nullable=False),
     sa.Column("raw", sa.Text, nullable=False),
     sa.Column("found_at", UtcDateTime, nullable=False),
+    sa.Column("left_out_at", sa.Text),
 )
 
 jobs = sa.Table(

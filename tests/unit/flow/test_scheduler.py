@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from flow_values import landing_item, view_item
+from penstock.flow.failing_rows import RetryLater
 from penstock.flow.scheduler import FlowFailure, Scheduler, SchedulerCallbacks, SchedulerLimits
 from penstock.flow.work_items import WorkItem
+from penstock.model.manifest import View
 from waiting import wait_until
 
 
@@ -66,7 +70,7 @@ class MemoryFlows:
 
 @contextmanager
 def running(flows: MemoryFlows, *work: WorkItem, live_steps: int = 2) -> Iterator[Scheduler]:
-    callbacks = SchedulerCallbacks(lambda split: None, lambda work: False, lambda work: None)
+    callbacks = SchedulerCallbacks(lambda split: None, lambda work: False)
     scheduler = Scheduler(flows, str, callbacks, SchedulerLimits(live_steps, 30.0))
     flows.on_change = scheduler.table_changed
     scheduler.assign(work)
@@ -237,7 +241,7 @@ def test_no_thread_ends_when_what_follows_a_step_fails_too() -> None:
     def explain(error: Exception) -> str:
         raise RuntimeError("the error has no text")
 
-    callbacks = SchedulerCallbacks(lambda split: None, lambda work: False, lambda work: None)
+    callbacks = SchedulerCallbacks(lambda split: None, lambda work: False)
     scheduler = Scheduler(flows, explain, callbacks, SchedulerLimits(2, 30.0))
     scheduler.assign([landing_item("s"), *(landing_item(table) for table in broken)])
     scheduler.start()
@@ -252,3 +256,53 @@ def test_no_thread_ends_when_what_follows_a_step_fails_too() -> None:
         assert scheduler.wait(lambda: all(flows.tables[table] == 1 for table in broken), 30)
     finally:
         scheduler.stop()
+
+
+class CutFlows(MemoryFlows):
+    """Steps end as Spark's process does: all that run are cut off, and those that begin later are refused."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = threading.Barrier(3)
+        self.ended = threading.Event()
+
+    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
+        if self.ended.is_set():
+            raise ConnectionRefusedError("Spark is not there")
+        self.inside.wait(30)
+        self.ended.wait(30)
+        raise EOFError("Answer from Java side is empty")
+
+
+def test_the_steps_that_spark_cut_off_are_known(caplog: pytest.LogCaptureFixture) -> None:
+    flows = CutFlows()
+    flows.busy = {"a", "b"}
+    with running(flows, landing_item("a"), landing_item("b"), landing_item("late"), live_steps=4) as scheduler:
+        flows.inside.wait(30)
+        assert {work.table for work in scheduler.running_when_spark_ended} == {"a", "b"}
+        flows.ended.set()
+        wait_until(lambda: {table for table, _ in scheduler.failures} == {"a", "b"})
+        flows.busy.add("late")
+        scheduler.wake()
+        wait_until(lambda: ("late", landing_item("late").flow) in scheduler.failures)
+        assert {work.table for work in scheduler.running_when_spark_ended} == {"a", "b"}
+
+
+class HeldFlows(MemoryFlows):
+    def step(self, work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
+        raise RetryLater("not before an hour", 3_600.0)
+
+
+def test_a_failure_says_when_to_try_again_and_another_flow_is_tried_at_once() -> None:
+    flows = HeldFlows()
+    flows.busy = {"v"}
+    work = view_item("s", "v")
+    with running(flows, work) as scheduler:
+        wait_until(lambda: work.key in scheduler.failures)
+        assert scheduler.failures[work.key].retry_at > time.monotonic() + 3_000.0
+        scheduler.assign([work])
+        assert work.key in scheduler.failures
+        flows.busy.clear()
+        assert isinstance(work.run, View)
+        scheduler.assign([replace(work, run=replace(work.run, sql="SELECT 1"))])
+        assert work.key not in scheduler.failures

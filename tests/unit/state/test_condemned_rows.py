@@ -38,3 +38,11 @@ def test_they_go_with_their_table(database: Database) -> None:
         rows.add(flow, [CondemnedRow(1, "", "why")])
     MadeTables(database).forget(FLOW[0])
     assert [len(rows.of_flow(flow)) for flow in (FLOW, OTHER)] == [0, 1]
+
+
+def test_where_a_row_was_left_out_is_kept(database: Database) -> None:
+    rows = CondemnedRows(database)
+    rows.add(FLOW, [CondemnedRow(number, "", "why") for number in range(3)])
+    rows.leave_out(FLOW, [1, 3], "tail:7")
+    rows.leave_out(FLOW, [3], "tail:8")
+    assert [each.left_out_at for each in rows.of_flow(FLOW)] == ["tail:7", None, "tail:8"]

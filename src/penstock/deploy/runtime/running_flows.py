@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.deploy.worker.supervisor import WorkerSupervisor
+from penstock.deploy.worker.trial_process import TrialProcess
+from penstock.flow.cautious_stepper import CautiousStepper
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.lag import FlowLag, blocked_tables, find_lags
 from penstock.flow.scheduler import Scheduler
@@ -28,10 +30,14 @@ class RunningFlows:
     """The batches that arrived."""
     stepper: Stepper
     """Runs one step of a flow."""
+    cautious: CautiousStepper
+    """Runs one step of a flow that may end Spark's process, or of any other."""
     scheduler: Scheduler
     """Decides which flow is stepped next."""
     worker: WorkerSupervisor
     """Fills large histories in a worker process."""
+    trials: TrialProcess
+    """Runs what may end Spark's process."""
 
     @contextmanager
     def exclusive(self, tables: Collection[str]) -> Iterator[None]:

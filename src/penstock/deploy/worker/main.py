@@ -12,34 +12,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import orjson
 
-from penstock.deploy.runtime_config import backfill_rate, inbox_folder, state_url, step_limits
+from penstock.deploy.worker.opened_parts import open_parts
 from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
-from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.materialized_view import SplitRequired
-from penstock.flow.stepper import Stepper
-from penstock.flow.table_registry import TableRegistry
-from penstock.flow.throttle import BackfillThrottle
 from penstock.flow.work_items import WorkItem, collect_work
-from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.spark.errors import explain_error
-from penstock.lake.spark.session import open_lake
-from penstock.lake.tables import physical_tables
 from penstock.model.cursor import TailCursor
 from penstock.model.deployment import RUNNING
 from penstock.model.manifest import Copy, View
 from penstock.model.settings import secret_values
 from penstock.redaction import register_secrets
-from penstock.state.batches import BatchLog
-from penstock.state.condemned_rows import CondemnedRows
-from penstock.state.database import open_database
 from penstock.state.deployments import Deployments
-from penstock.state.made_tables import MadeTables
-from penstock.state.operations import OperationsLog
 
 NICE = 5
 """The nice value of the worker, which leaves the processor to the server: a worker thread gets a third of the share of
@@ -81,30 +68,12 @@ class _TableFiller:
     """The flows into the order's tables, stepped one after the other."""
 
     def __init__(self, order: WorkerOrder, supervisor_input: _SupervisorInput):
-        home, settings = Path(order.home), order.settings
-        database = open_database(state_url(settings, home))
-        if order.token is not None:
-            database.guard(order.token)
-        batches = BatchLog(database)
-        lake = open_lake(settings, home)
+        parts = open_parts(order.settings, Path(order.home), order.token, lambda: supervisor_input.live_lag)
         self._order = order
-        self._deployments = Deployments(database)
-        self._registry = TableRegistry(lake)
-        self._operations = OperationsLog(database)
-        throttle = BackfillThrottle(backfill_rate(settings), lambda: supervisor_input.live_lag)
-        recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
-        self._stepper = Stepper(
-            lake,
-            self._registry,
-            batches,
-            inbox_folder(settings, home),
-            step_limits(settings),
-            self._operations,
-            Arrivals(batches.heads()),
-            throttle,
-            recorded,
-            CondemnedRows(database),
-        )
+        self._deployments = Deployments(parts.database)
+        self._registry = parts.registry
+        self._operations = parts.operations
+        self._stepper = parts.stepper
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:

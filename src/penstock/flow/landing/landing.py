@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.crash_points import crash_point
+from penstock.flow.landing.quarantine_commits import commit_to_quarantine, landing_flow
 from penstock.flow.landing.row_parser import ABSENT
 from penstock.flow.landing.spark_workers import (
     RECEIVED,
@@ -81,7 +82,7 @@ class LandingTable:
 
     @property
     def quarantine_flow(self) -> str:
-        return f"quarantine.{self.table}"
+        return landing_flow(self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +269,9 @@ def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable
         kept = registry.cursor(target.quarantine, target.quarantine_flow)
         after = kept.number if isinstance(kept, BatchCursor) else 0
         rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
-        at = Progress(BatchCursor(upto))
-        added = registry.commit(rows, target.quarantine, {target.quarantine_flow: at})
-        crash_point("quarantine.committed")
-        return added
+        return commit_to_quarantine(
+            (lake, registry), rows, target.quarantine, (target.quarantine_flow, BatchCursor(upto))
+        )
 
 
 def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:

@@ -13,20 +13,21 @@ from dataclasses import replace
 from itertools import accumulate
 
 from penstock.flow.failing_rows import Selection, find_failing_rows
-from penstock.flow.landing.landing import LandingTable, RawBatches, landing_rows, segment_split
+from penstock.flow.landing.landing import LandingTable, RawBatches, segment_split
 from penstock.flow.landing.spark_workers import SegmentSplit, Tasks
-from penstock.lake.spark.session import Lake
-from penstock.lake.tables.dry_run import why_rows_fail
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batches import Batch
 from penstock.state.condemned_rows import CondemnedRow
 
 
 def find_unstorable_rows(
-    lake: Lake, target: LandingTable, raw: RawBatches, found: Callable[[Sequence[CondemnedRow]], object]
+    run: Callable[[LandingTable, Tasks], str | None],
+    target: LandingTable,
+    raw: RawBatches,
+    found: Callable[[Sequence[CondemnedRow]], object],
 ) -> int:
-    """Call `found` with the rows for which the step fails, as soon as they are known. Returns how many there are.
-    Raises what the step raises for another reason than its rows."""
+    """Call `found` with the rows for which the step fails, as soon as they are known. `run` says why a landing of some
+    rows fails. Returns how many there are. Raises what the step raises for another reason than its rows."""
     intact = tuple(batch for batch in raw.batches if batch.damage is None)
     starts = (0, *accumulate(batch.rows for batch in intact))
     condemned = 0
@@ -34,25 +35,13 @@ def find_unstorable_rows(
         alone = LandingTable((landing,))
 
         def probe(rows: Selection, alone: LandingTable = alone) -> str | None:
-            return _why_it_fails(lake, alone, (tuple(_splits(intact, starts, rows, raw)),))
+            return run(alone, (tuple(_splits(intact, starts, rows, raw)),))
 
         def condemn(position: int, problem: str, version: str = landing.version) -> None:
             found([_condemned_row(intact, starts, position, (version, problem))])
 
-        failing = find_failing_rows(starts[-1], probe, condemn)
-        rest = [
-            _condemned_row(intact, starts, position, (landing.version, problem))
-            for rows, problem in failing.rest
-            for position in rows
-        ]
-        if rest:
-            found(rest)
-        condemned += len(failing.single) + len(rest)
+        condemned += len(find_failing_rows(starts[-1], probe, condemn))
     return condemned
-
-
-def _why_it_fails(lake: Lake, target: LandingTable, tasks: Tasks) -> str | None:
-    return why_rows_fail(landing_rows(lake, target, tasks, lake.spark.sparkContext.accumulator(0)), target.table)
 
 
 def _splits(

@@ -82,6 +82,13 @@ class Lake:
         assert gateway is not None, "the session was opened here"
         return int(gateway.proc.pid)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether that process has ended."""
+        gateway = self.spark.sparkContext._gateway
+        assert gateway is not None, "the session was opened here"
+        return gateway.proc.poll() is not None
+
     def close(self) -> None:
         self.spark.stop()
 
