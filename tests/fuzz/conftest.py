@@ -13,7 +13,7 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import ServerSettings, Settings, SparkSettings
 from penstock.serve.http.pipeline_host import PipelineHost
 
-LIMITS = ServerSettings(max_query_seconds=4, max_result_rows=1_000, max_result_bytes=100_000)
+LIMITS = ServerSettings(max_query_seconds=6, max_result_rows=1_000, max_result_bytes=100_000)
 FILES = {
     "flights.datasource": "SCHEMA >\n    carrier String `json:$.carrier`,\n    delay Int32 `json:$.delay`\n"
     'ENGINE "MergeTree"\nENGINE_SORTING_KEY carrier\n',
