@@ -82,7 +82,9 @@ def test_the_servers_own_records_are_read_by_sql(host: PipelineHost, pipeline: P
     admin.post("/v1/deployments/nothing/set-live", headers={"X-Request-Id": "seen-by-sql"})
     query = "SELECT action, target, outcome FROM penstock.audit_log WHERE request_id = 'seen-by-sql'"
     answer = admin.post("/v0/sql", content=query)
-    assert answer.json().get("data") == [{"action": "promote", "target": "nothing", "outcome": "not-found"}], answer.text
+    assert answer.json().get("data") == [{"action": "promote", "target": "nothing", "outcome": "not-found"}], (
+        answer.text
+    )
     operations = "SELECT event_type, sum(written_rows) AS n FROM tinybird.datasources_ops_log GROUP BY event_type"
     assert {each["event_type"] for each in admin.post("/v0/sql", content=operations).json()["data"]} >= {"append"}
     assert admin.post("/v0/sql", content="SELECT count() AS n FROM penstock.jobs_log").json()["data"] == [{"n": 0}]
