@@ -5,17 +5,20 @@ flows stop whose results would be wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.drift_watch import Drift, drift_problems, find_drift
 from penstock.deploy.lifecycle.states import NOT_OVER
-from penstock.errors import InvalidProject
+from penstock.errors import InvalidProject, PenstockError
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
 from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
+from penstock.lake.maintenance.snapshot_expiry import expire_snapshots
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
 from penstock.plan.plan import Plan
@@ -34,7 +37,16 @@ SQL >
 TYPE materialized
 DATASOURCE {name}_seen
 """
-FLAT = ("drift_columns", "drift_added", "drift_widened", "drift_rows", "drift_back", "drift_settled", "drift_quiet")
+FLAT = (
+    "drift_columns",
+    "drift_added",
+    "drift_widened",
+    "drift_rows",
+    "drift_back",
+    "drift_settled",
+    "drift_quiet",
+    "drift_files",
+)
 VIEWED = ("drift_dropped", "drift_remade")
 
 
@@ -232,3 +244,35 @@ def test_other_tables_go_on_and_nothing_is_repaired(world: World) -> None:
     assert world.snapshots("drift_remade_seen") == []
     assert world.found("drift_columns") == ["columns"]
     assert world.found("drift_rows") == ["rows"]
+
+
+def test_a_damaged_file_is_one_table_s_and_can_be_put_back(world: World) -> None:
+    """Nothing is deleted meanwhile, and other tables are read and maintained."""
+    asked = "SELECT count(code) FROM drift_files WHERE code >= ''"
+    world.post("drift_files", 100)
+    path = current_manifest_list(world)
+    content, (before,) = path.read_bytes(), world.running.ask(asked)
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(PenstockError) as raised:
+        world.running.ask(asked)
+    assert raised.value.code == "damaged-table"
+    assert path.name in raised.value.message
+    world.post("drift_quiet", 100)
+    there = set(path.parent.parent.rglob("*"))
+    maintenance = world.running.pipeline.maintenance
+    maintenance.run_round()
+    history = world.core.warehouse.lake.catalog.load_table(("penstock", world.table("drift_files"))).snapshots()
+    with pytest.raises(Py4JJavaError):
+        expire_snapshots(world.core.warehouse.lake, world.table("drift_files"), [history[0].snapshot_id])
+    assert there <= set(path.parent.parent.rglob("*"))
+    path.write_bytes(content)
+    assert world.running.ask(asked) == [before]
+
+
+def current_manifest_list(world: World) -> Path:
+    """The file that the table drift_files cannot be read without."""
+    table = world.core.warehouse.lake.catalog.load_table(("penstock", world.table("drift_files")))
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    return Path(snapshot.manifest_list.removeprefix("file://").removeprefix("file:"))

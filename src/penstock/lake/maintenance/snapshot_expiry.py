@@ -179,8 +179,10 @@ def expire_snapshots(
     lake: Lake, table: str, snapshots: Sequence[int], branches: Collection[str] = ()
 ) -> tuple[str, ...] | None:
     """Remove these snapshots, and these branches, from the table's metadata. Returns the files that no snapshot refers
-    to any more (none for a table that shares files with a clone); None if another commit came first."""
+    to any more (none for a table that shares files with a clone); None if another commit came first. Raises Iceberg's
+    error, and removes nothing, if the files of a snapshot that stays cannot be listed."""
     java = JavaTable(lake, table)
+    _require_manifest_lists(java, frozenset(snapshots))
     _drop_branches(java, branches)
     if java.shares_files:
         return () if java.remove_snapshots(snapshots) else None
@@ -193,6 +195,18 @@ def expire_snapshots(
     update.commit()
     crash_point("lake.after")
     return tuple(str(path) for path in files)
+
+
+def _require_manifest_lists(java: JavaTable, expiring: Collection[int]) -> None:
+    """Read the manifest list of each snapshot that stays. Where one is missing or damaged, Iceberg would only log that,
+    and give back manifests to delete which that snapshot needs. Source: IncrementalFileCleanup of Iceberg 1.12."""
+    if java.shares_files:
+        return
+    io, snapshots = java.table.io(), java.table.snapshots().iterator()
+    while snapshots.hasNext():
+        snapshot = snapshots.next()
+        if snapshot.snapshotId() not in expiring:
+            snapshot.allManifests(io)
 
 
 def _drop_branches(java: JavaTable, branches: Collection[str]) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
 from penstock.lake.spark.cancellation import SparkTimeout, WorkCancelled, cancellable, time_limit
+from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import (
     error_condition,
     explain_error,
@@ -187,6 +188,8 @@ def _too_large_error(most: QueryLimits) -> TooLarge:
 def _query_error(error: Exception) -> PenstockError:
     if is_out_of_memory(error):
         return TooLarge("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
+    if (damaged := damaged_files(error)) is not None:
+        return damaged
     reason = explain_error(error)
     return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 

@@ -37,7 +37,7 @@ _PYTHON_WORKER = "org.apache.spark.api.python.PythonException"
 
 def is_row_error(error: BaseException) -> bool:
     """Whether a value of a row is the cause, so that the step fails again with the same rows and not without them."""
-    causes = list(_causes(error))
+    causes = list(java_causes(error))
     if not causes or any("OutOfMemoryError" in name for name, _ in causes):
         return False
     traces = [message for name, message in causes if name == _PYTHON_WORKER]
@@ -54,7 +54,7 @@ def _raised_by_python(trace: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _causes(error: BaseException) -> Iterator[tuple[str, str]]:
+def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
     """Class and message of the Java exception and of its causes, the innermost last."""
     java = error.java_exception if isinstance(error, Py4JJavaError) else None
     if isinstance(error, PySparkException):
