@@ -25,6 +25,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.errors import Failed
+from penstock.lake.spark.cached_catalog import CachedSqlCatalog
 from penstock.lake.spark.names import CATALOG
 from penstock.model.settings import Settings
 from penstock.state.database import may_pass
@@ -131,7 +132,9 @@ def _storage_properties(settings: Settings) -> dict[str, str]:
 
 def open_pyiceberg_catalog(settings: Settings, home: Path) -> Catalog:
     """PyIceberg's view of the catalog. Raises Failed like `pyiceberg_catalog_properties`."""
-    catalog = load_catalog(CATALOG, **pyiceberg_catalog_properties(settings, home))
+    properties = pyiceberg_catalog_properties(settings, home)
+    sql = properties.get("type") == "sql"
+    catalog = CachedSqlCatalog(CATALOG, **properties) if sql else load_catalog(CATALOG, **properties)
     if isinstance(catalog, SqlCatalog) and catalog.engine.dialect.name == "sqlite":
         catalog.engine.dispose()  # connections from before the listener
         sa.event.listen(catalog.engine, "connect", _sync_commits)

@@ -1,0 +1,118 @@
+"""PyIceberg's SQL catalog, which reads each metadata file once.
+
+In: the name of a table. Out: the table as the catalog names it now. Invariant: the catalog is asked at every call, and
+only the file that it names may come from memory: a metadata file never changes. A file that was changed or is gone all
+the same (a damaged disk, a file put back from a backup) is read again, so that the damage, and its end, are seen.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
+
+import sqlalchemy as sa
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.io import load_file_io
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.typedef import Identifier
+
+MOST_BYTES = 192 * 2**20
+"""The most memory that contents of metadata files take, about."""
+TABLE_BYTES, SNAPSHOT_BYTES = 12 * 2**10, 6 * 2**10
+"""The memory that the contents of a file take, and each snapshot in it, as measured. The size of the file says little,
+since it is packed."""
+REMOTE_SECONDS = 60.0
+"""Seconds after which a file that is not local is read again, since its damage cannot be seen otherwise."""
+
+_NEWEST_FILE = sa.select(IcebergTables.metadata_location).where(
+    IcebergTables.catalog_name == sa.bindparam("catalog"),
+    IcebergTables.table_namespace == sa.bindparam("namespace"),
+    IcebergTables.table_name == sa.bindparam("table"),
+)
+
+FileStamp: TypeAlias = tuple[int, ...]
+"""What is different once a file was changed or replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """A metadata file that was read."""
+
+    stamp: FileStamp
+    metadata: TableMetadata
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
+        return TABLE_BYTES + SNAPSHOT_BYTES * len(self.metadata.snapshots)
+
+
+class CachedSqlCatalog(SqlCatalog):
+    """Thread-safe, as the catalog that it extends."""
+
+    def __init__(self, name: str, **properties: str):
+        super().__init__(name, **properties)
+        self._files: dict[str, CachedFile] = {}
+        self._bytes = 0
+        self._files_guard = threading.Lock()
+
+    def load_table(self, identifier: str | Identifier) -> Table:
+        """The table with its newest metadata. Raises NoSuchTableError, and what reading a damaged file raises."""
+        location = self._newest_file(identifier)
+        # Before the file is read: if it is replaced meanwhile, what was read counts as the older one.
+        stamp = _file_stamp(location) if location is not None else None
+        if location is None or stamp is None:
+            return super().load_table(identifier)
+        known = self._cached(location)
+        if known is not None and known.stamp == stamp:
+            io = load_file_io({**self.properties, **known.metadata.properties}, location)
+            return Table(Catalog.identifier_to_tuple(identifier), known.metadata, location, io, self)
+        found = super().load_table(identifier)
+        if found.metadata_location == location:
+            self._keep(location, CachedFile(stamp, found.metadata))
+        return found
+
+    def _newest_file(self, identifier: str | Identifier) -> str | None:
+        asked = {
+            "catalog": self.name,
+            "namespace": Catalog.namespace_to_string(Catalog.namespace_from(identifier)),
+            "table": Catalog.table_name_from(identifier),
+        }
+        with self.engine.connect() as connection:
+            return connection.execute(_NEWEST_FILE, asked).scalar_one_or_none()
+
+    def _cached(self, location: str) -> CachedFile | None:
+        """What is kept of a file, which then counts as the one used last."""
+        with self._files_guard:
+            known = self._files.pop(location, None)
+            if known is not None:
+                self._files[location] = known
+            return known
+
+    def _keep(self, location: str, known: CachedFile) -> None:
+        """Remember a file, and forget those that were not used for longest while there are too many bytes."""
+        with self._files_guard:
+            before = self._files.pop(location, None)
+            self._bytes += known.bytes - (before.bytes if before is not None else 0)
+            self._files[location] = known
+            while self._bytes > MOST_BYTES and len(self._files) > 1:
+                self._bytes -= self._files.pop(next(iter(self._files))).bytes
+
+
+def _file_stamp(location: str) -> FileStamp | None:
+    """The stamp of a file; None for a local one that is missing."""
+    parts = urlsplit(location)
+    if parts.scheme not in ("", "file"):
+        return (int(time.monotonic() // REMOTE_SECONDS),)
+    for path in dict.fromkeys((parts.path, unquote(parts.path))):  # some writers take the name as it is written
+        with suppress(OSError):
+            found = os.stat(path)
+            return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return None
