@@ -24,6 +24,7 @@ from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_re
 from penstock.lake.read.query_execution import QueryLimits, run_query
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
+from penstock.lake.tables.new_tables import create_table
 from penstock.model.datasource import Text
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, Manifest
@@ -70,7 +71,7 @@ class ManualPipeline:
         assert not [problem for problem in plan.problems if problem.level == "error"], plan.problems
         for step in plan.steps:
             if isinstance(step, CreateTable):
-                physical_tables.create_table(self.lake, step.table)
+                create_table(self.lake, step.table)
         self.add(plan.manifest, files, "live")
 
     def add(self, manifest: Manifest, files: Mapping[str, str], state: DeploymentState) -> None:

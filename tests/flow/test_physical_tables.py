@@ -13,6 +13,7 @@ from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
+from penstock.lake.tables.new_tables import create_table
 from penstock.lake.tables.snapshots import Progress, read_snapshots
 from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.manifest import Field, Table, Transform
@@ -28,7 +29,7 @@ def table(lake: Lake) -> str:
         id, (Field("a", Int(32)), Field("b", String())), (Transform("identity", "b"),), (Transform("identity", "a"),)
     )
     for _ in range(2):
-        physical_tables.create_table(lake, made)
+        create_table(lake, made)
     return id
 
 

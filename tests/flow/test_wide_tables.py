@@ -11,8 +11,8 @@ from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables import physical_tables
 from penstock.lake.tables.commit import append_rows
+from penstock.lake.tables.new_tables import create_table
 from penstock.lake.tables.snapshots import Progress, read_snapshots
 from penstock.model.cursor import BatchCursor
 from penstock.model.manifest import Field, Table
@@ -25,7 +25,7 @@ numbers = itertools.count(1)
 
 def made_table(lake: Lake, *, old: bool) -> str:
     table = f"wide__x{next(numbers)}"
-    physical_tables.create_table(lake, Table(table, tuple(Field(f"c{each}", Int(32)) for each in range(WIDTH))))
+    create_table(lake, Table(table, tuple(Field(f"c{each}", Int(32)) for each in range(WIDTH))))
     if old:
         lake.spark.sql(f"ALTER TABLE {qualified_table(table)} UNSET TBLPROPERTIES ('{METRICS}')")
     return table

@@ -91,9 +91,9 @@ class Deployments:
         }
         with self._database.write() as connection:
             row = connection.execute(sa.insert(deployments).values(values).returning(deployments.c.id)).one()
-            for ordinal, step in enumerate(steps):
-                entry = {"deployment": row.id, "ordinal": ordinal, "step": step}
-                connection.execute(sa.insert(journal).values(entry))
+            entries = [{"deployment": row.id, "ordinal": ordinal, "step": step} for ordinal, step in enumerate(steps)]
+            if entries:
+                connection.execute(sa.insert(journal), entries)
             return _load_deployment(connection, row.id)
 
     def get(self, number: int) -> Deployment:

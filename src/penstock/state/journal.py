@@ -6,6 +6,7 @@ only after it has run, and undone only after its inverse has run.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -47,12 +48,15 @@ class Journal:
     def mark(self, deployment: int, ordinal: int, mark: StepMark) -> None:
         """Mark a step as about to run (`intended`), as run (`done`) or as `undone`. Raises Conflict if its present mark
         does not allow that."""
-        this = sa.and_(journal.c.deployment == deployment, journal.c.ordinal == ordinal)
-        legal = sa.and_(this, journal.c.state.in_(MAY_FOLLOW[mark]))
+        self.mark_all(deployment, (ordinal,), mark)
+
+    def mark_all(self, deployment: int, ordinals: Collection[int], mark: StepMark) -> None:
+        """Mark several steps, all or none. Raises Conflict if the present mark of one does not allow that."""
+        these = sa.and_(journal.c.deployment == deployment, journal.c.ordinal.in_(ordinals))
+        legal = sa.and_(these, journal.c.state.in_(MAY_FOLLOW[mark]))
         with self._database.write() as connection:
-            if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != 1:
-                now = connection.execute(sa.select(journal.c.state).where(this)).scalar_one_or_none() or "unknown"
-                raise Conflict(f"step {ordinal} of deployment {deployment} cannot change from {now} to {mark}")
+            if connection.execute(sa.update(journal).where(legal).values(state=mark)).rowcount != len(set(ordinals)):
+                raise Conflict(_illegal_mark(connection, deployment, ordinals, mark))
             if mark == "intended":  # it may leave something in the lake, also if the deployment is discarded meanwhile
                 swept = sa.and_(deployments.c.id == deployment, deployments.c.swept)
                 connection.execute(sa.update(deployments).where(swept).values(swept=False))
@@ -66,3 +70,11 @@ class Journal:
         )
         with self._database.read() as connection:
             return tuple(JournalEntry(*row) for row in connection.execute(query))
+
+
+def _illegal_mark(connection: sa.Connection, deployment: int, ordinals: Collection[int], mark: StepMark) -> str:
+    """The first step that cannot get the mark, in words. The marks of the others are undone with the transaction."""
+    query = sa.select(journal.c.ordinal, journal.c.state).where(journal.c.deployment == deployment)
+    now = dict(connection.execute(query.where(journal.c.ordinal.in_(ordinals))).tuples().all())
+    first = next(each for each in ordinals if now.get(each) not in MAY_FOLLOW[mark])
+    return f"step {first} of deployment {deployment} cannot change from {now.get(first, 'unknown')} to {mark}"

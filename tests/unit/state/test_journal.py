@@ -52,3 +52,14 @@ def test_a_step_that_is_not_in_the_journal_is_refused(journal: Journal) -> None:
 
 def test_no_mark_leads_back_from_undone() -> None:
     assert all("undone" not in before for mark, before in MAY_FOLLOW.items() if mark != "undone")
+
+
+def test_several_steps_are_marked_together_or_not_at_all(journal: Journal) -> None:
+    journal.mark_all(1, (0, 1), "intended")
+    assert [entry.mark for entry in journal.entries(1)] == ["intended", "intended"]
+    journal.mark(1, 1, "undone")
+    with pytest.raises(Conflict, match="step 1 of deployment 1 cannot change from undone to done"):
+        journal.mark_all(1, (0, 1), "done")
+    assert [entry.mark for entry in journal.entries(1)] == ["intended", "undone"]
+    with pytest.raises(Conflict, match="step 7 of deployment 1 cannot change from unknown"):
+        journal.mark_all(1, (0, 7), "intended")

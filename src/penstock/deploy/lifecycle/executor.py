@@ -7,7 +7,8 @@ again; it is marked intended before it runs and done after it, so the journal al
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from typing_extensions import assert_never
@@ -29,10 +30,11 @@ from penstock.flow.lag import FlowLag, blocked_tables, find_lags
 from penstock.flow.work_items import PRIORITY
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.tables import physical_tables
+from penstock.lake.tables.new_tables import create_table
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import Field, Manifest, last_seq
+from penstock.model.manifest import Field, Manifest, Table, last_seq
 from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.plan.steps import (
     Activate,
@@ -51,6 +53,9 @@ PATIENCE = 600.0
 """Seconds that a promotion requested with the deployment waits for the deployment to catch up."""
 ATTEMPTS = 3
 """A deployment that is not ready yet has failed once a flow of its own failed this many times in a row."""
+CREATED_AT_ONCE = 64
+"""The most tables that are created, recorded and marked in the journal together."""
+CREATING_THREADS = 4
 log = logging.getLogger("penstock.deploy")
 
 
@@ -73,17 +78,16 @@ def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None
         _wait_while_paused(core.store, core.flows, id)
         if core.store.deployments.get(id).state == "planned":
             core.store.deployments.move(id, "preparing", of=only_state("planned"))
-        left = [(each, step_from_json(each.step)) for each in core.store.journal.entries(id) if not each.done]
-        for entry, step in left:
-            if not isinstance(step, Promote):
-                _run_journalled(core, id, entry.ordinal, step)
+        left = [(each.ordinal, step_from_json(each.step)) for each in core.store.journal.entries(id) if not each.done]
+        for group in group_steps((ordinal, step) for ordinal, step in left if not isinstance(step, Promote)):
+            _run_journalled(core, id, group)
         if core.store.deployments.get(id).state == "backfilling":
             core.flows.worker.end(id)
             core.store.deployments.move(id, "ready", of=only_state("backfilling"))
             core.board.refresh()
-        for entry, step in left:
+        for ordinal, step in left:
             if isinstance(step, Promote):
-                _promote(core, id, entry.ordinal, promote)
+                _promote(core, id, ordinal, promote)
     except (ExecutionStopped, Unavailable):
         raise
     except Exception as error:
@@ -93,14 +97,41 @@ def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None
         _mark_failed(core.store, core.board, id, error)
 
 
-def _run_journalled(core: Core, id: int, ordinal: int, step: Step) -> None:
+def group_steps(steps: Iterable[tuple[int, Step]]) -> Iterator[Mapping[int, Step]]:
+    """The steps in order, by ordinal: each by itself, but those that create tables and follow each other together, up
+    to CREATED_AT_ONCE of them."""
+    group: dict[int, Step] = {}
+    for ordinal, step in steps:
+        together = isinstance(step, CreateTable) and all(isinstance(each, CreateTable) for each in group.values())
+        if group and (not together or len(group) >= CREATED_AT_ONCE):
+            yield group
+            group = {}
+        group[ordinal] = step
+    if group:
+        yield group
+
+
+def _run_journalled(core: Core, id: int, steps: Mapping[int, Step]) -> None:
+    """Run steps that are marked together."""
     _wait_while_paused(core.store, core.flows, id)
-    core.store.journal.mark(id, ordinal, "intended")
+    core.store.journal.mark_all(id, steps.keys(), "intended")
     crash_point("step.intended")
-    _run_step(core, id, step)
+    _create_tables(core.warehouse, [each.table for each in steps.values() if isinstance(each, CreateTable)])
+    for step in steps.values():
+        _run_step(core, id, step)
     crash_point("step.ran")
-    core.store.journal.mark(id, ordinal, "done")
+    core.store.journal.mark_all(id, steps.keys(), "done")
     crash_point("step.journalled")
+
+
+def _create_tables(warehouse: Warehouse, tables: Sequence[Table]) -> None:
+    """Create tables, several at a time: most of it is waiting for the disk and for the catalog."""
+    if not tables:
+        return
+    with ThreadPoolExecutor(CREATING_THREADS, "creating tables") as pool:
+        for made in [pool.submit(create_table, warehouse.lake, table) for table in tables]:
+            made.result()
+    warehouse.recorded.record_created(*(table.id for table in tables))
 
 
 def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:
@@ -136,9 +167,8 @@ def _mark_failed(store: StateStore, board: DeploymentBoard, id: int, error: Exce
 def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a kind of step
     lake = core.warehouse.lake
     match step:
-        case CreateTable(table):
-            physical_tables.create_table(lake, table)
-            core.warehouse.recorded.record_created(table.id)
+        case CreateTable():
+            pass  # with those that follow each other
         case AddFields(table, fields):
             with core.flows.exclusive([table]):
                 with core.warehouse.recorded.changing(table, [field.name for field in fields]):

@@ -52,14 +52,15 @@ class RecordedTables:
         """For each table, how often a change began or ended: odd while one is in progress."""
         self._settled = threading.Condition(self._guard)
 
-    def record_created(self, table: str) -> None:
-        """Record a table that was just created or cloned. A clone's older snapshots are accepted as the original's
-        are."""
-        now = self._load(table)
-        if isinstance(now, ObservedTable):
-            with self._guard:
-                accepted = max((each.accepted for each in self._tables.values() if each.uuid == now.uuid), default=0)
-            self._keep(_make_record(table, now, accepted))
+    def record_created(self, *tables: str) -> None:
+        """Record tables that were just created or cloned; all or none is stored. A clone's older snapshots are accepted
+        as the original's are."""
+        found = {table: now for table in tables if isinstance(now := self._load(table), ObservedTable)}
+        uuids = {now.uuid for now in found.values()}
+        with self._guard:
+            known = [each for each in self._tables.values() if each.uuid in uuids]
+        accepted = {uuid: max((each.accepted for each in known if each.uuid == uuid), default=0) for uuid in uuids}
+        self._keep(*(_make_record(table, now, accepted[now.uuid]) for table, now in found.items()))
 
     @contextmanager
     def changing(self, table: str, columns: Collection[str]) -> Iterator[None]:
@@ -177,15 +178,14 @@ class RecordedTables:
                 self._tables[table] = replace(made, newest=newest)
                 self._unsaved.add(table)
 
-    def _keep(self, made: MadeTable) -> None:
+    def _keep(self, *records: MadeTable) -> None:
         with self._guard:
-            known = self._tables.get(made.id)
-            if known is not None and known.uuid == made.uuid:
-                made = replace(made, newest=max(made.newest, known.newest))
-            self._store.keep([made])
-            self._tables[made.id] = made
-            self._looked.pop(made.id, None)
-            self._unsaved.discard(made.id)
+            newest = [_with_newest(made, self._tables.get(made.id)) for made in records]
+            self._store.keep(newest)
+            for made in newest:
+                self._tables[made.id] = made
+                self._looked.pop(made.id, None)
+                self._unsaved.discard(made.id)
 
     def _of(self, table: str) -> MadeTable | None:
         with self._guard:
@@ -201,6 +201,12 @@ class RecordedTables:
 
 def _make_record(table: str, now: ObservedTable, accepted: int) -> MadeTable:
     return MadeTable(table, now.uuid, now.columns, accepted, now.newest.sequence if now.newest is not None else 0)
+
+
+def _with_newest(made: MadeTable, known: MadeTable | None) -> MadeTable:
+    """The record with the newest snapshot that is known of the same table."""
+    same = known is not None and known.uuid == made.uuid
+    return replace(made, newest=max(made.newest, known.newest)) if known is not None and same else made
 
 
 def _sort_by_id(columns: Sequence[MadeColumn]) -> tuple[MadeColumn, ...]:

@@ -1,6 +1,6 @@
-"""Physical tables: create, alter, clone and drop them.
+"""Physical tables: alter, clone and drop them.
 
-In: `Table`, `Field` and `Transform` values of a manifest. Out: changed Iceberg metadata; no row is moved. Invariant:
+In: `Field` and `Transform` values of a manifest. Out: changed Iceberg metadata; no row is moved. Invariant:
 every function can run again after a crash and leads to the same table.
 """
 
@@ -19,7 +19,7 @@ from penstock.crash_points import crash_point
 from penstock.errors import Failed
 from penstock.lake.spark.names import NAMESPACE, UNMOVED, qualified_table
 from penstock.lake.spark.session import Lake
-from penstock.model.manifest import REJECTS, SEQ, Field, Table, Transform
+from penstock.model.manifest import SEQ, Field, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
@@ -83,23 +83,6 @@ def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
     except (ValueError, ValidationError, EOFError, BadGzipFile, zlib.error) as error:
         # It is no JSON, no text, not unpacked, or no description of a table.
         raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from error
-
-
-def create_table(lake: Lake, table: Table) -> None:
-    """Create the table with its partition and sort order. An existing table is left unchanged."""
-    if load_table(lake, table.id) is not None:
-        return
-    fields = [f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in table.fields]
-    hidden = [f"{SEQ} BIGINT"] + ([f"{REJECTS} STRING"] if table.lands else [])
-    partition = f" PARTITIONED BY ({', '.join(map(_render_transform, table.partition))})" if table.partition else ""
-    properties = _property_list(PROPERTIES)
-    _run_ddl(
-        lake,
-        f"CREATE TABLE IF NOT EXISTS {qualified_table(table.id)} ({', '.join(fields + hidden)})"
-        f" USING iceberg{partition} TBLPROPERTIES ({properties})",
-    )
-    if table.sort:
-        set_sort_order(lake, table.id, table.sort)
 
 
 def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
