@@ -2,8 +2,9 @@
 
 In: `--tables N` (1000), `--seconds N` of load (60), `--write` for bench/results/wide.md. Out: how long a deployment, a
 start, a look of maintenance, a post that waits and a query take, and how many commits a second are made while a row is
-posted to every stream in turn, with the writes of the state store that belong to them. Half of the tables are landed,
-half are fed by a view of one of these. Everything runs in this process, so a profiler can be put beside it.
+posted to every stream in turn, with the writes of the state store and the processor time that belong to them. Half of
+the data sources are landed, half are fed by a view of one of these. Everything but Spark runs in this process, so a
+profiler can be put beside it. `--write` replaces the figures of the page and keeps the notes after them.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 import sqlalchemy as sa
 from pipelines import LONGEST, deployed
-from wide_report import report
+from wide_report import page
 
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
+from penstock.lake.spark.names import NAMESPACE
 from penstock.model.settings import FlowSettings, InboxSettings, MaintenanceSettings, Settings, SparkSettings
 
 RESULT = Path(__file__).parent / "results" / "wide.md"
@@ -102,7 +104,7 @@ def main() -> None:
         found = measure(home, settings, Measured(asked.tables, asked.seconds))
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    text = report(found.tables, found.seconds, found.values)
+    text = page(found.tables, found.seconds, found.values, RESULT.read_text(encoding="utf-8"))
     print(text)
     if asked.write:
         RESULT.write_text(text, encoding="utf-8")
@@ -115,11 +117,16 @@ def measure(home: Path, settings: Settings, found: Measured) -> Measured:
         with found.timed("deployment"):
             made = deployed(running, wide_project(found.tables), DeployOptions(promote=True))
             assert made.state == "live", made.error
+        found.values["physical tables"] = len(running.core.warehouse.lake.catalog.list_tables(NAMESPACE))
         with found.timed("first row in every table"):
             _post_everywhere(running, found.tables)
         _measure_quiet(running, found)
         _measure_load(running, found)
         _measure_quiet_maintenance(running, found, "maintenance after the load")
+        with found.timed("deployment of one more data source"):
+            more = {**wide_project(found.tables), "datasources/more.datasource": LANDING}
+            made = deployed(running, more, DeployOptions(promote=True))
+            assert made.state == "live", made.error
         _measure_memory(found)
     finally:
         with found.timed("stop"):
@@ -149,7 +156,7 @@ def _measure_quiet(running: Pipeline, found: Measured) -> None:
     """Nothing is posted but what is measured."""
     values = found.values
     values["query"] = _median(lambda: running.reader.sql("SELECT count() AS n FROM t1", "live"))
-    values["query of staging's kind"] = _median(lambda: running.store.find("live"))
+    values["looking up live"] = _median(lambda: running.store.find("live"))
     values["status"] = _median(running.status, 5)
     values["list of deployments"] = _median(running.store.deployments.list)
     values["post"] = _median(lambda: running.ingestion.append("s1", _row(1), None))
@@ -165,7 +172,7 @@ def _measure_quiet(running: Pipeline, found: Measured) -> None:
 
 def _measure_quiet_maintenance(running: Pipeline, found: Measured, name: str) -> None:
     with found.timed(name):
-        running.maintenance.run_once()
+        running.maintenance.run_round()
 
 
 def _idle_share() -> float:
@@ -190,7 +197,7 @@ def _measure_load(running: Pipeline, found: Measured) -> None:
             posted["posts"] += 1
 
     counted = _count_writes(running)
-    before = _commits(running)
+    before, worked = _commits(running), _processor_seconds()
     began = time.monotonic()
     threads = [threading.Thread(target=post, daemon=True) for _ in range(4)]
     for each in threads:
@@ -204,11 +211,25 @@ def _measure_load(running: Pipeline, found: Measured) -> None:
         "posts a second": posted["posts"] / took,
         "commits a second": commits / took,
         "writes of the state store a second": counted["writes"] / took,
+        **{
+            f"processor time of {name} a commit": (now - worked.get(name, 0.0)) / max(commits, 1)
+            for name, now in _processor_seconds().items()
+        },
         "lag at the end of the load": running.core.flows.lag(running.core.board.live().manifest),  # type: ignore[union-attr]
     }
     with found.timed("until everything is in its tables"):
         _post_everywhere(running, found.tables)
     print(found.values, flush=True)
+
+
+def _processor_seconds() -> Mapping[str, float]:
+    """The processor time used so far, by kind of process: what others use at the same time does not change it."""
+    me = psutil.Process()
+    used = {"Python": sum(me.cpu_times()[:2]), "Java": 0.0, "Spark's Python workers": 0.0}
+    for child in me.children(recursive=True):
+        with suppress(psutil.Error):
+            used["Java" if "java" in child.name() else "Spark's Python workers"] += sum(child.cpu_times()[:2])
+    return used
 
 
 def _count_writes(running: Pipeline) -> Counter[str]:
