@@ -80,6 +80,9 @@ class FlowFailure:
     """When the flow is tried again, in seconds of the monotonic clock."""
     since: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     """When the first of these steps failed."""
+    of_look: bool = False
+    """It is not known whether the flow has something to do: the catalog or the state store is away, or a table is
+    damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,14 +347,17 @@ class Scheduler:
         before = self._failures.get(work.key)
         if before is not None and before.retry_at > (now := time.monotonic()):
             return before.retry_at - now
+        failure: FlowFailure | None = None
         try:
-            return self._stepper.seconds_until_due(work)
+            due = self._stepper.seconds_until_due(work)
         except Exception as error:
             log.warning("it is not known whether %s into %s has work", work.flow, work.table, exc_info=error)
-            failure = self._failure(work, error)
+            failure = self._failed_look(work, error)
+            due = failure.retry_at - time.monotonic()
+        if failure is not None or (before is not None and before.of_look):
             with self._changed:
                 self._record(work.key, failure)
-            return failure.retry_at - time.monotonic()
+        return due
 
     def _step(self, work: WorkItem) -> None:
         failure: FlowFailure | None = None
@@ -403,6 +409,12 @@ class Scheduler:
         except Exception:
             log.warning("the progress of %s could not be read again after a failed step", work.table, exc_info=True)
         return failure
+
+    def _failed_look(self, work: WorkItem, error: Exception) -> FlowFailure:
+        """Looks cost little, so they are repeated soon: after an outage no row waits for as long as after steps."""
+        failure = self._failure(work, error)
+        soon = min(failure.retry_at, time.monotonic() + LOOK_SECONDS)
+        return replace(failure, retry_at=soon, of_look=True)
 
     def _failure(self, work: WorkItem, error: Exception) -> FlowFailure:
         """The failure with one more attempt; the wait until the next try doubles, up to MAX_RETRY_WAIT seconds."""

@@ -31,6 +31,7 @@ class MemoryFlows:
         self.writing: Counter[str] = Counter()
         self.busy: set[str] = set()
         self.broken: set[str] = set()
+        self.away = False
         self.hanging: dict[str, threading.Event] = {}
         self.doubly_written: list[str] = []
         self.on_change: Callable[[str], None] = lambda table: None
@@ -41,6 +42,8 @@ class MemoryFlows:
 
     def seconds_until_due(self, work: WorkItem) -> float | None:
         self.looks[work.table] += 1
+        if self.away:
+            raise ConnectionError("the catalog is away")
         if work.table in self.hanging:
             self.hanging[work.table].wait(60)
         return 0.0 if work.table in self.busy or self.tables[work.table] < self._available(work) else None
@@ -208,6 +211,20 @@ def test_slow_steps_hold_up_no_others_and_quick_ones_are_few_at_a_time() -> None
         flows.heads["quick"] = 1
         scheduler.batch_arrived("quick")
         wait_until(lambda: flows.tables["quick"] == 1)
+
+
+def test_after_an_outage_rows_do_not_wait_for_the_last_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits that double would be of minutes after so many looks; and a flow without new rows is not failing."""
+    monkeypatch.setattr("penstock.flow.scheduler.LOOK_SECONDS", 0.05)
+    flows = MemoryFlows()
+    with running(flows, landing_item("s"), landing_item("idle")) as scheduler:
+        flows.away = True
+        wait_until(lambda: len(scheduler.failures) == 2)
+        wait_until(lambda: min(each.attempts for each in scheduler.failures.values()) >= 12)
+        flows.away = False
+        post(flows, scheduler, "s")
+        assert scheduler.wait(lambda: flows.tables["s"] == 1, 30, ["s"])
+        wait_until(lambda: not scheduler.failures)
 
 
 def test_flows_of_a_table_that_a_worker_fills_wait_until_it_is_given_back() -> None:
