@@ -236,6 +236,14 @@ class Stepper:
         if isinstance(work.run, LandingTable):
             self._repaired.discard(work.table)
 
+    def accept_step(self, work: WorkItem) -> None:
+        """Another process has run a step of a flow to its end, with the commit to the quarantine that belongs to it."""
+        self.read_again(work)
+        self._ended[work.table] = time.monotonic()
+        if isinstance(work.run, LandingTable):
+            self._left_out[work.table] = self._condemned.of_flow(work.key)
+            self._repaired.add(work.table)
+
     def progress(self, work: WorkItem) -> Progress | None:
         """How far a flow is."""
         return self._registry.progress(work.table, work.flow)
@@ -246,12 +254,13 @@ class Stepper:
 
     def condemn_rows(self, work: WorkItem, crashes: int, run_trial: RunTrial, samples: int) -> int:
         """Condemn the rows for which the next step of a landing, or of a view with a quarantine, fails when `run_trial`
-        runs parts of it. Returns how many were found. Raises RetryLater if a view without a quarantine fails for a row,
-        and what the search raises."""
+        runs parts of it: nothing reads rows but that. Returns how many were found. Raises RetryLater if a view without
+        a quarantine fails for a row, and what the search raises."""
         most = self._limits.after(0, crashes)
         match work.run:
             case LandingTable() as landing:
-                batches = self._next_batches(work, landing, most)
+                self._left_out[work.table] = self._condemned.of_flow(work.key)
+                batches = self._read_batches(work, landing, most)
                 return self._find_unstorable_rows(landing, self._segment_check.check(batches), run_trial)
             case View() as view:
                 step = self._next_view_step(work, view, most)
@@ -322,6 +331,9 @@ class Stepper:
     def _next_batches(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> Sequence[Batch]:
         if work.table not in self._repaired:
             self._repair(run)
+        return self._read_batches(work, run, most)
+
+    def _read_batches(self, work: WorkItem, run: LandingTable, most: SliceLimits) -> Sequence[Batch]:
         return self._batches.read_after(
             run.stream, self._landed(work), most.rows, most.bytes, self._upto(work, run.stream)
         )

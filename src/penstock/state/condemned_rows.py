@@ -66,10 +66,11 @@ class CondemnedRows:
         return added
 
     def leave_out(self, flow: tuple[str, str], numbers: Collection[int], position: str) -> None:
-        """Note that the flow's next step leaves these rows out, before it is committed."""
-        if not numbers:
-            return
+        """Note that the flow's next step leaves these rows out, before it is committed. A step from the same position
+        that left more of them out was not committed: the next one may be smaller, and not pass the others."""
         with self._database.write() as connection:
+            before = sa.and_(_is_of(flow), rows_table.c.left_out_at == position)
+            connection.execute(sa.update(rows_table).where(before).values(left_out_at=None))
             for some in _parts(sorted(numbers)):
                 those = sa.and_(_is_of(flow), rows_table.c.number.in_(some))
                 connection.execute(sa.update(rows_table).where(those).values(left_out_at=position))

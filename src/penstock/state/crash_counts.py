@@ -46,13 +46,14 @@ class CrashCounts:
         """Whether no step of the flow has succeeded since its last crash, so that it may be the cause."""
         return flow in self._deaths and flow not in self._stepped
 
-    def record_deaths(self, flows: Iterable[FlowKey]) -> None:
-        """Count one more crash for flows that were running when Spark's process ended, or that left a task running that
-        makes it end."""
+    def record_deaths(self, flows: Iterable[FlowKey], most: int | None = None) -> None:
+        """Count one more crash, up to `most`, for flows that were running when Spark's process ended, or that left a
+        task running that makes it end."""
         with self._database.write() as connection:
             take_named_lock(connection, attempts.name)
             for flow in flows:
-                self._deaths[flow] = self._deaths.get(flow, 0) + 1
+                before = self._deaths.get(flow, 0)
+                self._deaths[flow] = before if most is not None and before >= most else before + 1
                 self._calm_since[flow] = time.monotonic()
                 self._stepped.discard(flow)
                 connection.execute(sa.delete(attempts).where(_is_of(flow)))

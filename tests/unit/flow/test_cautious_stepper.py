@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flow_values import landing_item, view_item
-from penstock.flow.cautious_stepper import CautiousStepper
+from penstock.flow.cautious_stepper import MOST_COUNTED, STEPS_APART, WAIT_SECONDS, CautiousStepper
 from penstock.flow.failing.trials import ENDED, RunTrial, StepOrder, Trial, TrialEnded
 from penstock.flow.failing_rows import RetryLater
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.stepper import HOLD_SECONDS, StepLimits
 from penstock.flow.work_items import WorkItem
 from penstock.lake.tables.snapshots import Progress
+from penstock.model.manifest import View
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.database import open_database
 from waiting import wait_until
@@ -53,6 +55,9 @@ class MemoryStepper:
             self.inside.wait(30)
 
     def read_again(self, work: WorkItem) -> None:
+        pass
+
+    def accept_step(self, work: WorkItem) -> None:
         pass
 
     def last_batches(self, work: WorkItem) -> Mapping[str, int]:
@@ -175,4 +180,63 @@ def test_flows_of_staging_are_left_to_the_worker_process(flows: Flows) -> None:
         flows.cautious.count_crashes([staging])
     flows.cautious.step(staging)
     assert flows.stepper.steps == [("v", 0)]
+    assert flows.crashes.deaths == {}
+
+
+def test_flows_that_are_looked_at_together_are_stepped_one_after_the_other(flows: Flows) -> None:
+    """Whoever waited within its step would hold a thread of live for minutes, and be counted with the next crash."""
+    flows.stepper.rows = {"v": frozenset("a"), "w": frozenset("b")}
+    flows.cautious.count_crashes([WORK, OTHER])
+    assert flows.cautious.seconds_until_due(WORK) == 0.0
+    assert flows.cautious.seconds_until_due(OTHER) == WAIT_SECONDS
+    flows.cautious.step(WORK)
+    assert flows.cautious.seconds_until_due(OTHER) == 0.0
+
+
+def test_a_busy_flow_gives_others_their_turn(flows: Flows) -> None:
+    flows.stepper.rows = {"v": frozenset("a"), "w": frozenset("b")}
+    flows.cautious.count_crashes([WORK, OTHER])
+    assert flows.cautious.seconds_until_due(WORK) == 0.0
+    assert flows.cautious.seconds_until_due(OTHER) == WAIT_SECONDS
+    flows.cautious.step(WORK)
+    flows.crashes.record_deaths([WORK.key], 1)
+    assert flows.cautious.seconds_until_due(WORK) == WAIT_SECONDS, "the other one has waited longer"
+    assert flows.cautious.seconds_until_due(OTHER) == 0.0
+
+
+def test_a_search_in_the_trial_process_keeps_no_flow_of_the_server_waiting(flows: Flows) -> None:
+    flows.stepper.rows = {"v": frozenset("a"), "w": frozenset("b")}
+    flows.cautious.count_crashes([WORK, OTHER])
+    flows.cautious.count_crashes([WORK])
+    assert flows.cautious.seconds_until_due(WORK) == flows.cautious.seconds_until_due(OTHER) == 0.0
+    flows.cautious.step(OTHER)
+    assert flows.stepper.steps == [("w", 1)]
+
+
+def test_who_passes_its_rows_in_the_trial_process_returns_to_the_server(flows: Flows) -> None:
+    """Two queries that ended Spark within an hour must not leave all busy flows to one process for hours."""
+    for _ in range(9):
+        flows.cautious.count_crashes([WORK])
+    assert flows.crashes.count(WORK.key) == MOST_COUNTED
+    for _ in range(STEPS_APART + 1):
+        flows.stepper.rows = {"v": frozenset("a")}
+        assert flows.cautious.seconds_until_due(WORK) == 0.0
+        flows.cautious.step(WORK)
+    assert len(flows.trials.orders) == STEPS_APART
+    assert flows.stepper.steps == [("v", MOST_COUNTED)]
+    flows.cautious.count_crashes([WORK])
+    flows.cautious.step(WORK)
+    assert len(flows.trials.orders) == STEPS_APART + 1
+
+
+def test_another_query_is_not_suspected_for_the_one_before(flows: Flows) -> None:
+    flows.stepper.rows = {"v": frozenset(["deadly"])}
+    for _ in range(2):
+        flows.cautious.count_crashes([WORK])
+    flows.stepper.condemn_rows = lambda *_: 0  # type: ignore[method-assign]
+    with pytest.raises(RetryLater, match="no row"):
+        flows.cautious.step(WORK)
+    flows.stepper.rows = {"v": frozenset("a")}
+    assert isinstance(WORK.run, View)
+    flows.cautious.step(replace(WORK, run=replace(WORK.run, sql="SELECT 2")))
     assert flows.crashes.deaths == {}

@@ -46,3 +46,15 @@ def test_where_a_row_was_left_out_is_kept(database: Database) -> None:
     rows.leave_out(FLOW, [1, 3], "tail:7")
     rows.leave_out(FLOW, [3], "tail:8")
     assert [each.left_out_at for each in rows.of_flow(FLOW)] == ["tail:7", None, "tail:8"]
+
+
+def test_a_smaller_step_from_the_same_position_does_not_pass_what_the_larger_one_left_out(database: Database) -> None:
+    """The larger one was not committed. At the position after the smaller one, the row would count as passed: the view
+    would read it, and the quarantine has it."""
+    rows = CondemnedRows(database)
+    rows.add(FLOW, [CondemnedRow(number, "", "why") for number in range(2)])
+    rows.leave_out(FLOW, [1, 2], "tail:7")
+    rows.leave_out(FLOW, [1], "tail:7")
+    assert [each.left_out_at for each in rows.of_flow(FLOW)] == ["tail:7", None]
+    rows.leave_out(FLOW, [], "tail:7")
+    assert [each.left_out_at for each in rows.of_flow(FLOW)] == [None, None]

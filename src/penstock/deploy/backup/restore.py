@@ -18,7 +18,7 @@ from pathlib import Path
 from penstock.crash_points import crash_point
 from penstock.deploy.backup.files import CopiedFiles
 from penstock.deploy.backup.layout import ADMIN_TOKEN, BackupFolder, BackupInfo
-from penstock.deploy.backup.restore_marker import RestoreMarker, hold_marker, read_marker
+from penstock.deploy.backup.restore_marker import BEFORE_MARKER, RestoreMarker, hold_marker, read_marker
 from penstock.deploy.backup.state_copy import copy_file_to_state, holds_copy
 from penstock.deploy.runtime_config import inbox_folder, state_url
 from penstock.errors import Conflict, Failed, InvalidProject, InvalidRequest, Problem
@@ -49,7 +49,7 @@ def restore_backup(backup: Path, project: Path, home_name: str) -> BackupInfo:
         )
     target = _Target(project, home, settings, warehouse, inbox_folder(settings, home), own_files, begun is not None)
     _require_room(folder, target, begun)
-    with hold_marker(home, RestoreMarker(str(backup), own_files, str(warehouse), str(target.inbox))):
+    with hold_marker(home, RestoreMarker(str(backup), own_files, str(warehouse), str(target.inbox)), begun):
         damaged = _restore_parts(folder, target, FolderMove(Path(info.warehouse), warehouse))
         os.sync()
     log.info("the backup of %s is restored in %s: %d tables", info.made_at, project, info.tables)
@@ -128,7 +128,7 @@ def _parse(file: Path) -> Settings:
 
 
 def _require_empty(place: Path) -> None:
-    if place.exists() and any(place.iterdir()):
+    if place.exists() and any(each.name not in BEFORE_MARKER for each in place.iterdir()):
         raise Conflict(f"{place} is not empty", hint="restore into a new folder, or move what is there away")
 
 

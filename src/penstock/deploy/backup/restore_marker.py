@@ -15,9 +15,12 @@ from pathlib import Path
 
 import orjson
 
+from penstock.deploy.ownership.folder_lock import LOCK
 from penstock.errors import Conflict, Failed
 
-FILE = "restore.json"
+FILE, FRESH = "restore.json", "restore.json.new"
+BEFORE_MARKER = frozenset({LOCK, FRESH})
+"""What a restore that was killed before it began may leave in the folder."""
 
 
 class UnfinishedRestore(Conflict):
@@ -52,9 +55,7 @@ def require_restored(home: Path) -> None:
 def read_marker(home: Path) -> RestoreMarker | None:
     """The marker; None if no restore has begun, or it has ended. Raises Failed."""
     try:
-        content = (home / FILE).read_bytes()
-        # It is empty if the restore was killed before it had begun.
-        return RestoreMarker(**orjson.loads(content)) if content else None
+        return RestoreMarker(**orjson.loads((home / FILE).read_bytes()))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -62,19 +63,21 @@ def read_marker(home: Path) -> RestoreMarker | None:
 
 
 @contextmanager
-def hold_marker(home: Path, marker: RestoreMarker) -> Iterator[None]:
-    """The block restores; the marker stays if it raises. Raises UnfinishedRestore if another restore runs there."""
+def hold_marker(home: Path, marker: RestoreMarker, begun: RestoreMarker | None) -> Iterator[None]:
+    """The block restores; the marker stays if it raises. `begun` is the marker that was found when the restore was
+    prepared. Raises UnfinishedRestore if another restore runs there, or has run since."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (home / FILE).open("ab") as file:
+    # Not the marker is locked: it goes, and whoever opened it before would hold a file that has no name.
+    with (home / LOCK).open("ab") as lock:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = f"another restore into {home.parent} runs"
+            message = f"another restore into {home.parent} runs, or a server"
             raise UnfinishedRestore(message, hint="wait until it has ended") from None
-        file.truncate(0)
-        file.write(orjson.dumps(asdict(marker)))
-        file.flush()
-        os.fsync(file.fileno())
+        if read_marker(home) != begun:
+            message = f"another restore into {home.parent} ran at the same time"
+            raise UnfinishedRestore(message, hint="look at what it did, and restore again if it did not end")
+        _write(home / FILE, orjson.dumps(asdict(marker)))
         _sync_folder(home)
         yield
         (home / FILE).unlink()
@@ -87,3 +90,13 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(entries)
     finally:
         os.close(entries)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file, or another content of it, in one moment: a marker that is empty for a moment would be none."""
+    fresh = path.with_name(FRESH)
+    with fresh.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -79,6 +79,7 @@ def _run(options: argparse.Namespace) -> None:
     owner = take_folder(home, listening.closing_before(waiting), lambda: read_heartbeat(lease))
     pid = home / PID
     try:
+        require_restored(home)  # again: a restore may have had the folder meanwhile
         _set_up_process(home)
         describe = describe_server(home, ProcessId.of(os.getpid()), f"port {listening.port(settings)}")
         take_lease(lease, describe, listening.closing_before(None if waiting is None else _report_waiting_for_lease))

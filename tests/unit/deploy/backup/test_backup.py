@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,10 +18,17 @@ from pyiceberg.catalog import load_catalog
 
 from penstock import crash_points
 from penstock.deploy.backup import backup as module
+from penstock.deploy.backup import restore
 from penstock.deploy.backup.backup import BackupSource, make_backup
 from penstock.deploy.backup.layout import BackupFolder
 from penstock.deploy.backup.restore import restore_backup
-from penstock.deploy.backup.restore_marker import RestoreMarker, UnfinishedRestore, hold_marker, require_restored
+from penstock.deploy.backup.restore_marker import (
+    RestoreMarker,
+    UnfinishedRestore,
+    hold_marker,
+    read_marker,
+    require_restored,
+)
 from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.ownership.storage_records import StorageRecords
 from penstock.errors import Conflict, InvalidRequest
@@ -285,10 +292,44 @@ def test_two_restores_at_once_into_one_folder_are_refused(source: BackupSource, 
     make_backup(source, tmp_path / "backup")
     marker = RestoreMarker(str(tmp_path / "backup"), False, "/w", "/i")
     with (
-        hold_marker(tmp_path / "restored" / ".penstock", marker),
+        hold_marker(tmp_path / "restored" / ".penstock", marker, None),
         pytest.raises(UnfinishedRestore, match="another restore"),
     ):
         restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
+
+
+def test_a_restore_that_was_prepared_while_another_one_ended_changes_nothing(
+    source: BackupSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It saw the marker of the other one, and could think that it goes on with a restore that was killed."""
+    make_backup(source, tmp_path / "backup")
+    home = tmp_path / "restored" / ".penstock"
+    marker = RestoreMarker(str(tmp_path / "backup"), False, str(home / "warehouse"), str(home / "inbox"))
+    other = hold_marker(home, marker, None)
+    other.__enter__()
+    before = restore.hold_marker
+
+    def hold(home: Path, marker: RestoreMarker, begun: RestoreMarker | None) -> AbstractContextManager[None]:
+        other.__exit__(None, None, None)
+        return before(home, marker, begun)
+
+    monkeypatch.setattr(restore, "hold_marker", hold)
+    with pytest.raises(UnfinishedRestore, match="at the same time"):
+        restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
+    assert not (home / "warehouse").exists()
+
+
+def test_the_marker_of_a_restore_that_goes_on_is_never_empty(tmp_path: Path) -> None:
+    """It is another file, and not written anew: cut between, it would let a server start on a part of a project."""
+    marker = RestoreMarker("/backup", False, "/w", "/i")
+    with pytest.raises(crash_points.Crashed), hold_marker(tmp_path, marker, None):
+        raise crash_points.Crashed
+    again = replace(marker, backup="/moved")
+    with (tmp_path / "restore.json").open("rb") as first:
+        with pytest.raises(crash_points.Crashed), hold_marker(tmp_path, again, marker):
+            raise crash_points.Crashed
+        assert b'"/backup"' in first.read()
+    assert read_marker(tmp_path) == again
 
 
 def _change(database: Database) -> None:
