@@ -78,6 +78,11 @@ def format_count(count: object) -> str:
     return f"{count:,}" if isinstance(count, int) else "?"
 
 
+def format_number(count: int, thing: str, things: str) -> str:
+    """A count with its noun: `1 row`, `1,000 rows`."""
+    return f"{count:,} {thing if count == 1 else things}"
+
+
 def _console_width(page: int) -> int | None:
     """The width of a console; None lets Rich use the terminal's or the variable COLUMNS."""
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page

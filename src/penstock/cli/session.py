@@ -25,6 +25,7 @@ from penstock.cli.project_folder import (
     read_settings_url,
     require_project,
 )
+from penstock.errors import NoServer
 
 DEFAULT_URL = "http://127.0.0.1:7180"
 P = ParamSpec("P")
@@ -86,7 +87,8 @@ class Session:
     @property
     def url(self) -> str:
         """The address given, else the one that the project's server recorded, else that of the project's settings, else
-        the default."""
+        the default. Raises NoServer for a project that had a server, or was restored, and has none now: the one at the
+        address of its settings is another project's, and may take the same token."""
         url = self._common.url or (self._project_url(self._folder) if self._folder else None) or DEFAULT_URL
         if not url.startswith(("http://", "https://")):
             raise WrongUsage(f"`{url}` is not an address of a server", hint=f"such as {DEFAULT_URL}")
@@ -94,6 +96,8 @@ class Session:
 
     def _project_url(self, folder: Path) -> str | None:
         known = read_server_record(folder)
+        if known is None and self._common.token is None and read_admin_token(folder) is not None:
+            raise NoServer(f"no server of {folder} runs", hint="`penstock up` starts one; --url names another")
         return known.url if known is not None else read_settings_url(folder)
 
     def client(self) -> ServerClient:

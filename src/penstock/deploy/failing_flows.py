@@ -73,7 +73,7 @@ def failing_flows(flows: RunningFlows, board: DeploymentBoard) -> Sequence[Faili
                 failure.message,
                 failure.attempts,
                 failure.since,
-                _advice(work),
+                failure.hint or _advice(work),
             )
         )
     return sorted(found, key=lambda each: (not each.is_live, each.since))
@@ -86,5 +86,8 @@ def _advice(work: WorkItem | None) -> str:
                 "only this view waits: correct its query and deploy, or write `ON_ERROR quarantine` in its node and "
                 "deploy, so that rows for which it fails go to the quarantine of its target"
             )
-        return "only this view waits, and is tried again: correct its query or a table that it joins, and deploy"
+        return (
+            "only this view waits. At its third attempt the rows for which it fails go to the quarantine of its target;"
+            " if it still fails then, correct its query or a table that it joins, and deploy"
+        )
     return "its rows are kept and the step is tried again by itself; the log has the cause"

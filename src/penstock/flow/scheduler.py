@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Protocol
 
+from penstock.errors import PenstockError, Unavailable
 from penstock.flow.failing_rows import RetryLater
 from penstock.flow.live_steps import THREADS_A_STEP, LiveSteps
 from penstock.flow.log_context import log_context
@@ -27,6 +28,7 @@ from penstock.flow.table_reservations import TableReservations
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.flow.work_queue import OTHERS, URGENT, WorkKey, WorkQueue
 from penstock.lake.spark.cancellation import SparkTimeout
+from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import has_spark_ended
 
 MAX_RETRY_WAIT = 60.0
@@ -83,6 +85,8 @@ class FlowFailure:
     of_look: bool = False
     """It is not known whether the flow has something to do: the catalog or the state store is away, or a table is
     damaged."""
+    hint: str | None = None
+    """What to do, if the error itself says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,4 +425,6 @@ class Scheduler:
         before = self._failures.get(work.key)
         attempts = before.attempts + 1 if before else 1
         wait = error.seconds if isinstance(error, RetryLater) else min(2.0 ** (attempts - 1), MAX_RETRY_WAIT)
-        return FlowFailure(self._explain(error), attempts, time.monotonic() + wait)
+        shown = damaged_files(error) or error
+        hint = shown.hint if isinstance(shown, PenstockError) and not isinstance(shown, Unavailable) else None
+        return FlowFailure(self._explain(shown), attempts, time.monotonic() + wait, hint=hint)

@@ -290,7 +290,8 @@ def _migration_scripts() -> ScriptDirectory:
 
 def _open_failure(database: Database, error: PenstockError) -> Failed:
     cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error.message
-    return Failed(f"the state store {redacted_url(database.engine)} cannot be opened: {' '.join(str(cause).split())}")
+    message = f"the state store {redacted_url(database.engine)} cannot be opened: {' '.join(str(cause).split())}"
+    return Failed(message, hint="`url` in [state] of penstock.toml says where it is; without that, .penstock/state.db")
 
 
 def _migration_config(connection: Connection) -> Config:

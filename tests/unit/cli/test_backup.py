@@ -34,6 +34,8 @@ def test_a_stopped_project_is_saved_and_restored(
     assert (code, error) == (0, "")
     assert f"penstock up --project {restored}" in out.replace("\n", " ")
     assert (restored / "penstock.toml").exists()
+    for private in (tmp_path / "backup", restored / ".penstock"):
+        assert not [path.name for path in (private, *private.iterdir()) if path.stat().st_mode & 0o077]
     assert (restored / ".penstock" / "state.db").exists()
 
 
@@ -74,4 +76,5 @@ def test_a_restore_that_was_killed_is_told_by_up_and_by_backup(penstock: Run, tm
 def test_what_is_no_backup_is_refused_in_one_sentence(penstock: Run, tmp_path: Path) -> None:
     code, out, _ = penstock("restore", str(tmp_path), str(tmp_path / "restored"), "--output", "json")
     assert (code, json.loads(out)["code"]) == (1, "invalid-request")
-    assert "is no complete backup" in json.loads(out)["error"]
+    assert f"is no complete backup: {tmp_path / 'backup.json'} is missing" in json.loads(out)["error"]
+    assert "`penstock backup`" in json.loads(out)["problems"][0]["hint"]

@@ -128,7 +128,7 @@ def test_append_a_file(
 def test_append_says_what_does_not_fit(penstock: Run, pipeline: MemoryPipeline, tmp_path: Path) -> None:
     (tmp_path / "rows.ndjson").write_bytes(b'{"a": 1}\nnonsense\n')
     code, out, _ = penstock("datasource", "append", "flights", "--file", str(tmp_path / "rows.ndjson"))
-    assert (code, "1 rows do not fit" in out, "flights_quarantine" in out) == (0, True, True)
+    assert (code, "1 row does not fit" in out, "flights_quarantine" in out) == (0, True, True)
     assert penstock("datasource", "append", "flights", "--file", "nowhere")[0] == 1
     assert penstock("datasource", "append", "flihts", "--file", str(tmp_path / "rows.ndjson"))[0] == 1
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -128,3 +129,15 @@ def test_brackets_of_users_are_shown(penstock: Run, project: Path, monkeypatch: 
 def test_a_stopped_server_is_called_where_its_project_says(project: Path, settings: str, address: str) -> None:
     (project / "penstock.toml").write_text(settings)
     assert Session(CommonOptions(project=project)).url == address
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_a_stopped_project_is_not_taken_for_another_one_at_its_address(project: Path, penstock: Run) -> None:
+    """A copy, or what was restored from a backup, has the same tokens and settings as the original."""
+    record = json.loads((project / ".penstock" / "server.json").read_text())
+    port = record["url"].rpartition(":")[2]
+    (project / "penstock.toml").write_text(f"[server]\nport = {port}\n")
+    (project / ".penstock" / "server.json").unlink()
+    code, _, error = penstock("status")
+    assert (code, f"no server of {project} runs" in error) == (3, True)
+    assert penstock("status", "--url", record["url"])[0] == 0

@@ -38,3 +38,12 @@ def test_what_fails_is_listed() -> None:
     assert "ON_ERROR quarantine" in found[0].hint
     assert found[0].as_json()["since"] == "2026-01-01T00:00:00+00:00"
     assert str(found[1]) == "p.n into `daily` of deployment 2 fails since 2025-12-31T23:00:00+00:00: first"
+
+
+def test_what_the_error_says_to_do_comes_before_what_flows_of_its_kind_need() -> None:
+    view = View("p.n", "p", "n", "daily__d1", "SELECT 1", Source("t", Binding("events", "events__d1", ())), ())
+    running = (deployment(1, "live", view),)
+    failures = {("daily__d1", "p.n"): FlowFailure("a file is missing", 1, 0.0, hint="put it back")}
+    flows = SimpleNamespace(scheduler=SimpleNamespace(work=collect_work(running), failures=failures))
+    board = SimpleNamespace(live=lambda: running[0], running=SimpleNamespace(deployments=running))
+    assert [each.hint for each in failing_flows(flows, board)] == ["put it back"]  # type: ignore[arg-type]

@@ -12,9 +12,11 @@ from dataclasses import replace
 import pytest
 
 from flow_values import landing_item, view_item
+from penstock.errors import Unavailable
 from penstock.flow.failing_rows import RetryLater
 from penstock.flow.scheduler import FlowFailure, Scheduler, SchedulerCallbacks, SchedulerLimits
 from penstock.flow.work_items import WorkItem
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.model.manifest import View
 from waiting import wait_until
 
@@ -31,6 +33,7 @@ class MemoryFlows:
         self.writing: Counter[str] = Counter()
         self.busy: set[str] = set()
         self.broken: set[str] = set()
+        self.error: Exception = ZeroDivisionError()
         self.away = False
         self.hanging: dict[str, threading.Event] = {}
         self.doubly_written: list[str] = []
@@ -56,7 +59,7 @@ class MemoryFlows:
         if work.table in self.broken:
             with self._guard:
                 self.writing[work.table] -= 1
-            raise ZeroDivisionError
+            raise self.error
         with self._guard:
             self.tables[work.table] = self._available(work)
             self.steps[work.table] += 1
@@ -199,6 +202,20 @@ def test_a_failing_flow_is_tried_again_later_and_others_go_on() -> None:
         flows.broken = set()
         assert scheduler.wait(lambda: flows.tables["bad"] == 50, 30)
         wait_until(lambda: not scheduler.failures)
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [(DamagedTable("bad", "it is empty"), "put the file back"), (Unavailable("away", hint="wait"), None)],
+)
+def test_a_failure_says_what_to_do_if_its_error_does(error: Exception, hint: str | None) -> None:
+    flows = MemoryFlows()
+    flows.broken, flows.error = {"bad"}, error
+    with running(flows, landing_item("bad")) as scheduler:
+        post(flows, scheduler, "bad")
+        wait_until(lambda: scheduler.failures)
+        found = scheduler.failures["bad", "landing.bad"].hint
+        assert found is None if hint is None else hint in (found or "")
 
 
 def test_slow_steps_hold_up_no_others_and_quick_ones_are_few_at_a_time() -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from penstock.errors import Unavailable
+from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.serve.server.repeated_records import MOST_CAUSES, QUIET, REMINDER, RepeatedRecords
 
 GONE = Unavailable("the state store does not answer: connection refused")
@@ -45,6 +46,13 @@ def test_an_outage_is_one_line_whatever_part_notices_it_and_a_count_when_it_ends
     ]
     assert list(repeated.due()) == []
     assert texts(repeated.sift(record("again", error=GONE))) != []
+
+
+def test_a_damaged_table_is_one_line_too() -> None:
+    error = DamagedTable("events__d1", "its file is missing: /data/a%20b.json")
+    written = list(RepeatedRecords(Clock()).sift(record("step of %s failed", "landing.events", error=error)))
+    assert texts(written) == [f"step of landing.events failed: {error.message}"]
+    assert written[0].exc_info is None
 
 
 def test_one_that_goes_on_is_counted_now_and_then() -> None:

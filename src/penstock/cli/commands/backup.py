@@ -14,7 +14,7 @@ import typer
 
 from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, damaged_table, report
-from penstock.cli.output import console, print_json
+from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.cli.storage_program import run_storage_program
 from penstock.errors import NoServer
@@ -42,7 +42,6 @@ def backup(
 
 
 def _print_backup(place: str, made: Json) -> None:
-    size = (
-        f"{made['tables']} tables ({made['files']:,} files, {made['bytes']:,} bytes), {made['batches']:,} raw batches"
-    )
-    console().print(f"backup in {place}: {size}", markup=False)
+    tables, files = format_number(made["tables"], "table", "tables"), format_number(made["files"], "file", "files")
+    batches = format_number(made["batches"], "raw batch", "raw batches")
+    console().print(f"backup in {place}: {tables} ({files}, {made['bytes']:,} bytes), {batches}", markup=False)

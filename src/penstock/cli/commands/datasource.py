@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
-from penstock.cli.output import console, print_json, print_table
+from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 
@@ -63,9 +63,9 @@ def append(
         print_json(counts)
         return
     page = console()
-    page.print(f"{counts['successful_rows']:,} rows appended to {name}", markup=False)
+    page.print(f"{format_number(counts['successful_rows'], 'row', 'rows')} appended to {name}", markup=False)
     if counts["quarantined_rows"]:
-        rows = f"{counts['quarantined_rows']:,} rows do not fit"
+        rows = format_number(counts["quarantined_rows"], "row does not fit", "rows do not fit")
         page.print(f"{rows}: penstock sql 'SELECT * FROM {name}_quarantine' shows why", style="yellow", markup=False)
 
 

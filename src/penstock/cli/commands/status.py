@@ -6,7 +6,7 @@ In: the server's status document. Out: tables and one line a failure. Invariant:
 from __future__ import annotations
 
 from penstock.cli.client import Json
-from penstock.cli.output import console, format_count, print_json, print_table
+from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 
 
@@ -52,7 +52,11 @@ def _print_failure(failure: Json) -> None:
     of = "" if failure["live"] else f" of deployment {', '.join(map(str, failure['deployments']))}"
     line = f"{failure['flow']} into `{failure['datasource']}`{of} fails since {failure['since']}"
     page = console()
-    page.print(f"{line} ({failure['attempts']} times): {failure['message']}", style="red", markup=False)
+    page.print(
+        f"{line} ({format_number(failure['attempts'], 'time', 'times')}): {failure['message']}",
+        style="red",
+        markup=False,
+    )
     page.print(f"  {failure['hint']}", markup=False)
 
 
@@ -70,5 +74,5 @@ def _print_deployment(deployment: Json) -> None:
         page.print(f"  {each['name']}: {rows} of its history", markup=False)
     for late in deployment["behind"]:
         if late["stream"]:
-            line = f"  {late['flow']} into {late['table']} is {late['batches']} batches behind `{late['stream']}`"
-            page.print(line, markup=False)
+            batches = format_number(late["batches"], "batch", "batches")
+            page.print(f"  {late['flow']} into {late['table']} is {batches} behind `{late['stream']}`", markup=False)

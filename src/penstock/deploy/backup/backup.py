@@ -108,7 +108,9 @@ class _TableCopies:
         """Copy the file that says what the table consists of."""
         with self._damage.of_table(table):
             if table.metadata.endswith(UNMOVED):
-                raise DamagedFile("a file of it was damaged when its folder was moved")
+                raise DamagedFile(
+                    "a file of it was damaged when its folder was moved; server.log names it at each start"
+                )
             self._take(table.metadata)
 
     def copy_files(self, table: CatalogTable) -> None:

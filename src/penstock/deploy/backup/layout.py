@@ -83,8 +83,12 @@ class BackupFolder:
         try:
             found = orjson.loads(self.info.read_bytes())
             info = BackupInfo(**{**found, "made_at": datetime.fromisoformat(found["made_at"])})
+        except FileNotFoundError:
+            message = f"{self.root} is no complete backup: {self.info} is missing"
+            raise InvalidRequest(message, hint="name a folder that `penstock backup` made") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InvalidRequest(f"{self.root} is no complete backup: {error}") from error
+            message = f"{self.root} is no complete backup: {self.info} cannot be read: {error}"
+            raise InvalidRequest(message, hint="restore another backup") from error
         if info.format != FORMAT:
             raise InvalidRequest(
                 f"{self.root} was made by Penstock {info.release}, whose backups this release cannot read",

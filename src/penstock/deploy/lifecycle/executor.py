@@ -168,7 +168,7 @@ def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one c
     lake = core.warehouse.lake
     match step:
         case CreateTable():
-            pass  # with those that follow each other
+            pass  # `_create_tables` has made it, with the others of its group
         case AddFields(table, fields):
             with core.flows.exclusive([table]):
                 with core.warehouse.recorded.changing(table, [field.name for field in fields]):

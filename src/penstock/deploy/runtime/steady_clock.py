@@ -1,7 +1,7 @@
 """The time of day for what deletes by age: a clock that is set forward makes nothing old.
 
 In: the machine's two clocks. Out: a time. Invariant: from one look to the next it goes on by no more than this process
-has run meanwhile. A clock that was wrong when the process began shows only once it is set right, so nothing is old
+has run meanwhile. That the clock was wrong when the process began shows only once it is set right, so nothing is old
 before the process has run for SETTLED_SECONDS.
 """
 

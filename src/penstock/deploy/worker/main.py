@@ -20,6 +20,7 @@ from penstock.deploy.worker.opened_parts import open_parts
 from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.work_items import WorkItem, collect_work
+from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import explain_error
 from penstock.model.cursor import TailCursor
 from penstock.model.deployment import RUNNING
@@ -137,7 +138,7 @@ class _TableFiller:
         except Exception as error:
             self._stepper.recover(work)
             self._attempts[work.key] = failures + 1
-            _send(WorkerMessage("failed", table, flow, explain_error(error), failures + 1))
+            _send(WorkerMessage("failed", table, flow, explain_error(damaged_files(error) or error), failures + 1))
             time.sleep(min(2.0**failures, LONGEST_REST))
         else:
             self._attempts.pop(work.key, None)

@@ -1,4 +1,4 @@
-"""The trial process as the server sees it: a Spark of its own for steps that may end it.
+"""The trial process as the server sees it: a Spark of its own for steps that may end Spark's process.
 
 In: a trial, or an order for a step. Out: its answer. Invariant: one at a time; if the process ends meanwhile, that is
 an answer too (TrialEnded), and the next trial starts another one; it never outlives the server.

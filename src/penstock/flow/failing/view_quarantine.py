@@ -137,7 +137,7 @@ class ViewQuarantine:
             rows = [(each.seq, version, now, raw, [each.problem]) for each in new for raw in each.raw.split("\n")]
             frame = self._lake.spark.createDataFrame(rows, QUARANTINE_SCHEMA)
             made = (view_flow(view.table, view.id), BatchCursor(new[-1].number))
-            commit_to_quarantine((self._lake, self._registry), frame, quarantine, made)
+            commit_to_quarantine(self._lake, self._registry, frame, quarantine, made)
 
 
 def first_failing_row(view: View, step: ViewStep, run: RunTrial) -> tuple[RowName, str] | None:

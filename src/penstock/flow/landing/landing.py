@@ -270,7 +270,7 @@ def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable
         after = kept.number if isinstance(kept, BatchCursor) else 0
         rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
         return commit_to_quarantine(
-            (lake, registry), rows, target.quarantine, (target.quarantine_flow, BatchCursor(upto))
+            lake, registry, rows, target.quarantine, (target.quarantine_flow, BatchCursor(upto))
         )
 
 

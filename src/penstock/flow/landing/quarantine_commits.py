@@ -32,13 +32,12 @@ def view_flow(table: str, view: str) -> str:
 
 
 def commit_to_quarantine(
-    lake: tuple[Lake, TableRegistry], rows: DataFrame, quarantine: str, made: tuple[str, BatchCursor]
+    lake: Lake, registry: TableRegistry, rows: DataFrame, quarantine: str, made: tuple[str, BatchCursor]
 ) -> int:
     """Append the rows with the cursor of the flow that `made` names. Returns how many were added. The caller holds the
     quarantine's lock."""
-    tables, registry = lake
     flow, cursor = made
-    ended = _ended_flows(tables, flow, registry.snapshots(quarantine).progress)
+    ended = _ended_flows(lake, flow, registry.snapshots(quarantine).progress)
     added = registry.commit(rows, quarantine, {flow: Progress(cursor)}, ended)
     crash_point("quarantine.committed")
     return added

@@ -106,7 +106,8 @@ def pyiceberg_catalog_properties(settings: Settings, home: Path) -> dict[str, st
     elif uri.startswith(POSTGRES):
         uri = _libpq_address(java)
     else:
-        raise Failed(f"a catalog of type jdbc is on SQLite or Postgres, not at {uri.split('?')[0]}")
+        message = f"a catalog of type jdbc is on SQLite or Postgres, not at {uri.split('?')[0]}"
+        raise Failed(message, hint=f"`uri` in [catalog] of penstock.toml begins with {POSTGRES} or {SQLITE}")
     found = {"type": "sql", "uri": uri, "init_catalog_tables": "false", "pool_pre_ping": "true"}
     return _storage_properties(settings) | {k: v for k, v in shared.items() if k not in POSTGRES_CONF} | found
 

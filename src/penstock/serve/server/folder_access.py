@@ -13,14 +13,15 @@ from pathlib import Path
 
 from penstock.model.settings import Settings
 
-OTHERS, GROUP_AND_OTHERS = 0o007, 0o077
+OTHERS, GROUP, GROUP_AND_OTHERS = 0o007, 0o070, 0o077
 log = logging.getLogger("penstock.serve")
 
 
 def make_private(home: Path) -> None:
     """Create the folder, or close one that a former release left open, with the files directly in it."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shared = not stat.S_IMODE(home.stat().st_mode) & OTHERS
+    mode = home.stat().st_mode
+    shared = mode & GROUP and not mode & OTHERS
     closed = OTHERS if shared else GROUP_AND_OTHERS
     for path in (home, *home.iterdir()):
         _close(path, closed)

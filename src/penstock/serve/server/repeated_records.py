@@ -21,6 +21,8 @@ MOST_CAUSES = 1_000
 LONGEST_CAUSE = 500
 PASSING = frozenset((408, 409, 413, 429, 503, 507))
 """Statuses of errors that say what is wrong outside: their traceback tells nothing more."""
+DAMAGED = "damaged-table"
+"""The code of another one that does."""
 _DIGITS = re.compile(r"[0-9]+")
 log = logging.getLogger("penstock.log")
 
@@ -89,8 +91,8 @@ def cause_of(record: logging.LogRecord) -> str | None:
     if record.levelno < logging.WARNING or record.levelno >= logging.CRITICAL:
         return None
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, PenstockError) and error.status in PASSING:
-        text = error.message
+    if (sentence := _sentence(record)) is not None:
+        text = sentence
     elif error is not None:
         text = f"{record.name} {_first_line(record)} {type(error).__name__}: {str(error)[:LONGEST_CAUSE]}"
     else:
@@ -100,18 +102,24 @@ def cause_of(record: logging.LogRecord) -> str | None:
 
 def without_needless_trace(record: logging.LogRecord) -> logging.LogRecord:
     """The record with the error's sentence instead of its traceback, if the error says what is wrong outside."""
-    error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, PenstockError) and error.status in PASSING:
-        if error.message not in record.msg:
-            record.msg = f"{record.msg}: {error.message}"
+    sentence = _sentence(record)
+    if sentence is not None:
+        if sentence not in record.getMessage():
+            record.msg, record.args = f"{record.getMessage()}: {sentence}", None
         record.exc_info = record.exc_text = None
     return record
 
 
 def _first_line(record: logging.LogRecord) -> str:
+    return (_sentence(record) or record.getMessage())[:LONGEST_CAUSE]
+
+
+def _sentence(record: logging.LogRecord) -> str | None:
+    """The sentence of the record's error, if that says what is wrong outside."""
     error = record.exc_info[1] if record.exc_info else None
-    passing = isinstance(error, PenstockError) and error.status in PASSING
-    return (error.message if passing and isinstance(error, PenstockError) else record.getMessage())[:LONGEST_CAUSE]
+    if isinstance(error, PenstockError) and (error.status in PASSING or error.code == DAMAGED):
+        return error.message
+    return None
 
 
 def _count(known: RepeatedCause, what: str) -> logging.LogRecord:

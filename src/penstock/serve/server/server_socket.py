@@ -59,5 +59,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         listener.listen(MOST_WAITING)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise Conflict(f"cannot listen on {host}:{port}: {error}", hint="choose another port with --port") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        hint = "choose another port, with --port or `port` in [server] of penstock.toml"
+        raise Conflict(f"cannot listen on {host}:{port}: {why}", hint=hint) from error
     return listener

@@ -27,6 +27,7 @@ from penstock.deploy.runtime_config import state_url
 from penstock.errors import NotFound, PenstockError
 from penstock.model.settings import secret_values
 from penstock.redaction import register_secrets
+from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.main import HOME, load_settings
 from penstock.state.database import connect_database, migrate_database
 from penstock.state.lease import Lease
@@ -38,7 +39,7 @@ def main() -> int:
         if options.work == "backup":
             made = _back_up(options.project.resolve(), options.destination)
         else:
-            made = restore_backup(options.source.resolve(), options.project.resolve(), HOME)
+            made = _restore(options.source.resolve(), options.project.resolve())
     except PenstockError as error:
         sys.stderr.write(orjson.dumps(error.as_json()).decode() + "\n")
         return 1
@@ -64,6 +65,7 @@ def _back_up(project: Path, destination: Path) -> BackupInfo:
     if not home.is_dir():
         raise NotFound(f"{project} has never had a server: there is nothing to save")
     require_restored(home)
+    create_private_files(settings)
     database = connect_database(state_url(settings, home))
     lease = Lease(database)
     owner = take_folder(home, None, lambda: read_heartbeat(lease))
@@ -80,6 +82,12 @@ def _back_up(project: Path, destination: Path) -> BackupInfo:
     finally:
         owner.release()
         database.close()
+
+
+def _restore(source: Path, project: Path) -> BackupInfo:
+    made = restore_backup(source, project, HOME)
+    make_private(project / HOME)
+    return made
 
 
 def _exit_fenced() -> None:
