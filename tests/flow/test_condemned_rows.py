@@ -245,12 +245,12 @@ def test_a_quarantined_row_stays_out_when_the_view_is_to_stop_again(views: Manua
     views.stepper.step(next(work for work in views.runnable() if work.flow.startswith("landing")))
     crash_in_step(views, "plain", "quarantine.committed")
     first = views.deployments[0]
-    corrected = tuple(
-        replace(flow, on_error="stop", sql=flow.sql.replace("CAST(", "TRY_CAST(")) if isinstance(flow, View) else flow
+    stopping = tuple(
+        replace(flow, on_error="stop") if isinstance(flow, View) and flow.id.endswith("plain") else flow
         for flow in first.manifest.flows
     )
-    views.deployments[0] = replace(first, manifest=replace(first.manifest, flows=corrected))
-    assert step_until_idle(views) == []
+    views.deployments[0] = replace(first, manifest=replace(first.manifest, flows=stopping))
+    step_until_idle(views)  # the other view fails until its row is found
     assert sorted(views.read(f"{name}_plain", ["id", "number"])) == [(0, 1), (2, 3)]
     assert left_out(views, f"{name}_plain") == ["two"]
     condemned = CondemnedRows(views.database)
