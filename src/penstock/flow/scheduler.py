@@ -406,8 +406,8 @@ class Scheduler:
         return self._limits.staging_seconds if work.priority > PRIORITY["previous"] else None
 
     def _failed(self, work: WorkItem, error: Exception) -> FlowFailure:
-        failure = self._failure(work, error)
-        log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, failure.attempts, exc_info=error)
+        failure, shown = self._failure(work, error), damaged_files(error) or error
+        log.warning("step of %s into %s failed (attempt %d)", work.flow, work.table, failure.attempts, exc_info=shown)
         try:
             self._stepper.recover(work)
         except Exception:
