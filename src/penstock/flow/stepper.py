@@ -231,6 +231,8 @@ class Stepper:
 
     def read_again(self, work: WorkItem) -> None:
         """Read the progress of all tables of a flow again, since another process may have written them."""
+        if work.quarantine is not None:
+            self._registry.forget(work.quarantine)  # a view that is to stop now looks there only if rows were condemned
         for table in work.tables:
             self._registry.refresh(table)
         if isinstance(work.run, LandingTable):

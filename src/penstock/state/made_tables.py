@@ -47,8 +47,15 @@ class MadeTables:
 
     def all(self) -> tuple[MadeTable, ...]:
         """All records, sorted by table id."""
+        return self._read(sa.select(made_tables))
+
+    def of(self, tables: Collection[str]) -> tuple[MadeTable, ...]:
+        """The records of these tables, as far as there are some."""
+        return self._read(sa.select(made_tables).where(made_tables.c.id.in_(tables)))
+
+    def _read(self, query: sa.Select[tuple[object, ...]]) -> tuple[MadeTable, ...]:
         with self._database.read() as connection:
-            rows = connection.execute(sa.select(made_tables).order_by(made_tables.c.id)).all()
+            rows = connection.execute(query.order_by(made_tables.c.id)).all()
         return tuple(
             MadeTable(row.id, row.uuid, tuple(MadeColumn(**each) for each in row.columns), row.accepted, row.newest)
             for row in rows

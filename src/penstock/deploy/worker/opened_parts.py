@@ -36,6 +36,7 @@ class OpenedParts:
     registry: TableRegistry
     operations: OperationsLog
     arrivals: Arrivals
+    recorded: RecordedTables
     stepper: Stepper
 
 
@@ -46,6 +47,7 @@ def open_parts(settings: Settings, home: Path, token: int | None, live_lag: Call
         database.guard(token)
     batches, operations, lake = BatchLog(database), OperationsLog(database), open_lake(settings, home)
     registry, arrivals = TableRegistry(lake), Arrivals(batches.heads())
+    recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database))
     stepper = Stepper(
         lake,
         registry,
@@ -55,7 +57,7 @@ def open_parts(settings: Settings, home: Path, token: int | None, live_lag: Call
         operations,
         arrivals,
         BackfillThrottle(backfill_rate(settings), live_lag),
-        RecordedTables(partial(physical_tables.load_table, lake), MadeTables(database)),
+        recorded,
         CondemnedRows(database),
     )
-    return OpenedParts(database, lake, registry, operations, arrivals, stepper)
+    return OpenedParts(database, lake, registry, operations, arrivals, recorded, stepper)

@@ -99,6 +99,7 @@ def _answer(parts: OpenedParts, request: object, seconds: float) -> Answer:
 def _step(parts: OpenedParts, order: StepOrder) -> Answer:
     for stream, batch in order.upto.items():
         parts.arrivals.add(stream, batch)
+    parts.recorded.read_again(order.work.tables)  # a deployment may have changed their columns
     parts.stepper.read_again(order.work)
     with parts.stepper.limit_batches(order.upto):
         parts.stepper.step(order.work, order.failures, None, order.crashes)

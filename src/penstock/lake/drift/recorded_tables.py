@@ -38,8 +38,8 @@ class DriftedTable(Conflict):
 
 
 class RecordedTables:
-    """The records of all tables. Thread-safe, and cached in memory: only the server that owns the store changes them.
-    `load` gives a table as the catalog has it now."""
+    """The records of all tables. Thread-safe, and cached in memory: only the server that owns the store changes them,
+    so a process beside it reads them again. `load` gives a table as the catalog has it now."""
 
     def __init__(self, load: Callable[[str], IcebergTable | None], store: MadeTables):
         self._load_table = load
@@ -164,6 +164,13 @@ class RecordedTables:
             grave = [each.problem for each in found if each.stops]
             if grave:
                 raise DriftedTable(grave[0].message, grave, hint=grave[0].hint)
+
+    def read_again(self, tables: Collection[str]) -> None:
+        """Read the records of tables again, which another process may have changed together with the tables."""
+        with self._guard:
+            for made in self._store.of(tables):
+                self._tables[made.id] = _with_newest(made, self._tables.get(made.id))
+                self._looked.pop(made.id, None)
 
     def save(self) -> None:
         """Store the newest snapshot seen of each table, for the next server."""

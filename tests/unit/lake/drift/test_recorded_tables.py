@@ -422,3 +422,24 @@ def test_a_record_and_the_table_agree(world: World) -> None:
     now = observe_table(world.table)
     assert (kept.uuid, kept.columns, kept.newest) == (now.uuid, now.columns, 1)
     assert [each.name for each in kept.columns] == ["id", "n", "code"]
+
+
+def test_a_process_beside_the_server_reads_the_records_again(world: World) -> None:
+    """A deployment that was discarded drops its columns, while a trial process runs on."""
+    world.recorded.record_created("t")
+    with world.recorded.changing("t", ["more"]):
+        _add_more(world)
+    beside = world.another_server()
+    with (
+        world.recorded.changing("t", ["more"]),
+        world.table.update_schema(allow_incompatible_changes=True) as change,
+    ):
+        change.delete_column("more")
+    assert [each.stops for each in beside.differences("t")] == [True]
+    beside.read_again(["t", "other"])
+    assert beside.differences("t") == ()
+    with world.table.update_schema(allow_incompatible_changes=True) as change:
+        change.delete_column("code")
+    beside.read_again(["t"])
+    with pytest.raises(DriftedTable, match="`code` was dropped"):
+        beside.verify(["t"])
