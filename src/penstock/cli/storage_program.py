@@ -24,5 +24,6 @@ def run_storage_program(*arguments: str) -> Json:
         return found
     last = done.stderr.strip().splitlines()[-1:]
     if not last or not last[0].startswith("{"):
-        raise Failed(f"the program ended with code {done.returncode}: {' '.join(last)}")
+        message = ": ".join([f"the process that does this ended with code {done.returncode}", *last])
+        raise Failed(message, hint="run the command again, a backup into another folder")
     raise ServerRefusal(500, parse_error_document(last[0]))

@@ -78,3 +78,18 @@ def test_what_is_no_backup_is_refused_in_one_sentence(penstock: Run, tmp_path: P
     assert (code, json.loads(out)["code"]) == (1, "invalid-request")
     assert f"is no complete backup: {tmp_path / 'backup.json'} is missing" in json.loads(out)["error"]
     assert "`penstock backup`" in json.loads(out)["problems"][0]["hint"]
+
+
+def test_a_restore_that_is_killed_says_to_run_it_again(
+    penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(FORMER) as archive:
+        archive.extractall(tmp_path / "saved", filter="data")
+    monkeypatch.setenv("PENSTOCK_URL", "http://127.0.0.1:1")
+    backup, restored = str(tmp_path / "backup"), str(tmp_path / "restored")
+    assert penstock("backup", backup, "--project", str(tmp_path / "saved"))[0] == 0
+    monkeypatch.setenv("PENSTOCK_FAULT", "restore.catalog:1")
+    code, _, error = penstock("restore", backup, restored)
+    assert (code, "ended with code -9\n" in error, "run the command again" in error) == (1, True, True)
+    monkeypatch.delenv("PENSTOCK_FAULT")
+    assert penstock("restore", backup, restored)[0] == 0
