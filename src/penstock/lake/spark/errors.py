@@ -51,7 +51,7 @@ def has_spark_ended(error: BaseException) -> bool:
             text in str(seen)[:MOST_READ] for text in _ENDED
         ):
             return True
-        seen = seen.__cause__ or seen.__context__
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
     return False
 
 

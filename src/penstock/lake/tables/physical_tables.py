@@ -80,9 +80,10 @@ def find_table(catalog: Catalog, table: str) -> IcebergTable | None:
         return None
     except (FileNotFoundError, IsADirectoryError) as error:
         raise DamagedTable(table, _UNMOVED if UNMOVED in str(error) else f"its file is missing: {error}") from error
-    except (ValueError, ValidationError, EOFError, BadGzipFile, zlib.error) as error:
-        # It is no JSON, no text, not unpacked, or no description of a table.
-        raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from error
+    except (ValueError, ValidationError, EOFError, BadGzipFile, zlib.error):
+        # It is no JSON, no text, not unpacked, or no description of a table. The end of a file is no cause to show: for
+        # whoever looks at causes, a connection to Spark would have ended.
+        raise DamagedTable(table, "the newest file of its metadata folder is empty or damaged") from None
 
 
 def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -19,6 +21,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.observed_table import observe_table
 from penstock.lake.drift.recorded_tables import DriftedTable, RecordedTables
+from penstock.lake.spark.errors import has_spark_ended
 from penstock.lake.spark.names import MADE_BY
 from penstock.lake.tables.physical_tables import DamagedTable, find_table
 from penstock.lake.tables.snapshots import FLOWS
@@ -443,3 +446,15 @@ def test_a_process_beside_the_server_reads_the_records_again(world: World) -> No
     beside.read_again(["t"])
     with pytest.raises(DriftedTable, match="`code` was dropped"):
         beside.verify(["t"])
+
+
+def test_a_packed_file_that_was_cut_is_no_end_of_spark(world: World) -> None:
+    """The flow of this table would be counted as one that ends Spark, and tried in a process of its own."""
+    file = Path(urlsplit(world.table.metadata_location).path)
+    packed = file.with_name("00001.gz.metadata.json")
+    packed.write_bytes(gzip.compress(file.read_bytes())[:-20])
+    with sqlite3.connect(world.folder.parent / "catalog.db") as catalog:
+        catalog.execute("UPDATE iceberg_tables SET metadata_location = ?", [packed.as_uri()])
+    with pytest.raises(DamagedTable) as damaged:
+        world.load("t")
+    assert not has_spark_ended(damaged.value)
