@@ -12,7 +12,8 @@ from penstock.errors import Failed
 from penstock.lake.spark.names import NAMESPACE
 from penstock.lake.spark.row_errors import is_row_error, java_causes
 
-_FILE = re.compile(rf"[^\s'\"\[(]*/{NAMESPACE}/([^/\s]+)/(?:data|metadata)/[^\s'\",;\])]*")
+_SEPARATORS = re.compile(r"[\s'\"\[(,;\])]")
+"""What stands between the words of a message."""
 _GONE = ("iceberg.exceptions.NotFoundException", "java.io.FileNotFoundException")
 _CUT = ("java.io.EOFException",)
 _DAMAGED = (
@@ -39,7 +40,7 @@ def damaged_files(error: BaseException) -> DamagedFiles | None:
     causes = list(java_causes(error))
     if is_row_error(error):
         return None  # it may quote any text
-    named = _FILE.search(" ".join(message for _, message in causes))
+    named = _named_file(" ".join(message for _, message in causes))
     gone = named is not None and any(name.endswith(_GONE) for name, _ in causes)
     damaged = any(
         name.endswith(_DAMAGED)
@@ -49,10 +50,20 @@ def damaged_files(error: BaseException) -> DamagedFiles | None:
     )
     if not gone and not damaged:
         return None
-    table = f"the table {named.group(1)}" if named is not None else "a table that is read"
-    file = f": {named.group(0).rstrip('.:')} is {'missing' if gone else 'damaged'}" if named is not None else ""
+    table = f"the table {named[0]}" if named is not None else "a table that is read"
+    file = f": {named[1].rstrip('.:')} is {'missing' if gone else 'damaged'}" if named is not None else ""
     return DamagedFiles(
         f"a file of {table} is gone or damaged{file}",
         hint="only this table and those fed from it stop: put the file back from a backup, or deploy the data source"
         " under another name, or without it",
     )
+
+
+def _named_file(text: str) -> tuple[str, str] | None:
+    """The table and the path of the first file of a table in a text."""
+    for word in _SEPARATORS.split(text):
+        _, found, inside = word.rpartition(f"/{NAMESPACE}/")
+        table, _, file = inside.partition("/")
+        if found and table and file.startswith(("data/", "metadata/")):
+            return table, word
+    return None
