@@ -1,20 +1,24 @@
 """Hypothesis strategies for small projects and for edits to them, as the files a user would write.
 
-A `Draft` is a landing data source `events`, views over it and views over those; `edits` draws a draft with a few
-changes. Every drawn draft parses and compiles, so laws of the planner can be tested on it.
+A `Draft` is a landing data source `events`, views over it and views over those, and a dimension `dim` that views
+join or sample; `edits` draws a draft with a few changes. Every drawn draft parses and compiles, so laws of the planner
+can be tested on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from hypothesis import strategies as st
 
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
 
+PLACE = "Tuple(lat Float64, lon Float64)"
 TYPES = {
+    PLACE: "Tuple(lon Float64, alt Float32, lat Float64)",
     "UInt8": "UInt32",
     "UInt16": "Int64",
     "Int32": "Int64",
@@ -24,6 +28,7 @@ TYPES = {
     "Date": "Date32",
 }
 """Types of columns, and a wider one of each."""
+KINDS = ("counted", "spark", "natural", "sampled")
 COPIED = ("UInt8", "UInt16", "UInt32", "Int32", "Int64", "String")
 """Types whose values are the same text in every type that an edit can make of them."""
 NAMES = ("c{}", "c-{}", "@c{}", "C{}", "ç{}")
@@ -46,6 +51,15 @@ class DraftColumn:
     def quoted(self) -> str:
         return f"`{self.name}`"
 
+    @property
+    def is_tuple(self) -> bool:
+        return self.type.startswith("Tuple")
+
+    @property
+    def is_key(self) -> bool:
+        """Whether rows can be sorted by it."""
+        return not self.is_tuple and not self.type.startswith("Nullable")
+
     def text(self, columns: Sequence[DraftColumn]) -> str:
         other = next((each for each in columns if each.path == self.copied), None)
         given = f"toString({other.quoted})" if other is not None else self.default
@@ -56,11 +70,33 @@ class DraftColumn:
 
 @dataclass(frozen=True)
 class DraftView:
-    """Counts the rows of each value of a column; `rolled` adds a view over this one."""
+    """Counts the rows of each value of a column (of a tuple, of its `lat`); `rolled` adds a view over this one.
+
+    Those of another kind have a row for each: "spark" in that dialect, where the column's name has another case;
+    "natural" with the label of each row of `dim` that a natural join finds; "sampled" if `dim` has the value in a half
+    of its rows.
+    """
 
     column: str
     condition: str | None = None
     rolled: bool = False
+    kind: Literal["counted", "spark", "natural", "sampled"] = "counted"
+
+
+@dataclass(frozen=True)
+class DraftDimension:
+    """The data source `dim`: its first column has the name of one of `events`; the `second`, if there is one, too."""
+
+    first: DraftColumn
+    sampling: Literal["k", "other"] = "k"
+    second: DraftColumn | None = None
+
+    @property
+    def text(self) -> str:
+        shared = [f"{each.quoted} {each.type} `json:$.{each.path}`" for each in (self.first, self.second) if each]
+        own = ["label String `json:$.label`", "k UInt64 `json:$.k`", "other UInt64 `json:$.other`"]
+        key = f"ENGINE_SORTING_KEY {self.sampling}\nENGINE_SAMPLING_KEY {self.sampling}\n"
+        return f"SCHEMA >\n    {', '.join([*shared, *own])}\n\nENGINE MergeTree\n{key}"
 
 
 @dataclass(frozen=True)
@@ -74,6 +110,10 @@ class Draft:
     forward: str | None = None
     description: str = ""
     taken: frozenset[str] = frozenset()
+    renamed: frozenset[tuple[str, str | None]] = frozenset()
+    """Names and former names in the version before: the same RENAMED_FROM again would be left over from it."""
+    engine: Literal["MergeTree", "Null"] = "MergeTree"
+    dim: DraftDimension | None = None
 
     def column(self, name: str) -> DraftColumn:
         return next(column for column in self.columns if column.name == name)
@@ -82,6 +122,7 @@ class Draft:
     def files(self) -> dict[str, str]:
         """The files of the project by path."""
         found = {"events.datasource": self._events()}
+        found |= {"dim.datasource": self.dim.text} if self.dim else {}
         for number, view in enumerate(self.views):
             found |= self._view(number, view)
         return found
@@ -96,15 +137,35 @@ class Draft:
         columns = ",\n    ".join(column.text(self.columns) for column in self.columns)
         forward = f"\nFORWARD_QUERY >\n    {self.forward}\n" if self.forward else ""
         described = f"DESCRIPTION {self.description}\n" if self.description else ""
-        return f"{described}SCHEMA >\n    {columns}\n\nENGINE MergeTree\nENGINE_SORTING_KEY `{self.sorting}`\n{forward}"
+        key = f"ENGINE_SORTING_KEY `{self.sorting}`\n" if self.engine != "Null" else ""
+        return f"{described}SCHEMA >\n    {columns}\n\nENGINE {self.engine}\n{key}{forward}"
 
     def _view(self, number: int, view: DraftView) -> dict[str, str]:
-        of, condition = self.column(view.column).type, f" WHERE {view.condition}" if view.condition else ""
-        select = f"SELECT `{view.column}` AS key, countState() AS n FROM events{condition} GROUP BY key"
+        column, condition = self.column(view.column), f" WHERE {view.condition}" if view.condition else ""
+        if view.kind != "counted":
+            return _rows_target(f"by_{number}", view.kind, self._select(view))
+        of, key = ("Float64", f"`{column.name}`.lat") if column.is_tuple else (column.type, column.quoted)
+        select = f"SELECT {key} AS key, countState() AS n FROM events{condition} GROUP BY key"
         found = _target(f"by_{number}", of, select)
         if view.rolled:
             found |= _target(f"over_{number}", of, f"SELECT key, countMergeState(n) AS n FROM by_{number} GROUP BY key")
         return found
+
+    def _select(self, view: DraftView) -> str:
+        """The SELECT of a view that has a row for each row."""
+        name, condition = view.column, f" WHERE {view.condition}" if view.condition else ""
+        match view.kind:
+            case "natural":
+                return f"SELECT label AS key, CAST(1 AS BIGINT) AS n FROM events NATURAL JOIN dim{condition}"
+            case "sampled":
+                assert self.dim is not None
+                chosen = f"(SELECT toString({self.dim.first.quoted}) FROM dim SAMPLE 1/2)"
+                below = f"SELECT toString(`{name}`) AS x FROM events WHERE toString(`{name}`) IN {chosen}"
+                below += f" AND {view.condition}" if view.condition else ""
+                return f"SELECT x AS key, toInt64(1) AS n FROM ({below})"
+            case _:
+                other = "".join(each.swapcase() if each.isascii() else each for each in name)
+                return f"SELECT CAST(`{other}` AS STRING) AS key, CAST(1 AS BIGINT) AS n FROM events{condition}"
 
 
 def _target(name: str, of: str, select: str) -> dict[str, str]:
@@ -115,16 +176,36 @@ def _target(name: str, of: str, select: str) -> dict[str, str]:
     }
 
 
+def _rows_target(name: str, kind: str, select: str) -> dict[str, str]:
+    dialect = "clickhouse" if kind == "sampled" else "spark"
+    pipe = f"NODE chosen\nSQL >\n    {select}\n\nTYPE materialized\nDATASOURCE {name}\n"
+    return {
+        f"{name}.datasource": "SCHEMA >\n    key String,\n    n Int64\n\nENGINE MergeTree\nENGINE_SORTING_KEY key\n",
+        f"{name}_mv.pipe": f"DIALECT {dialect}\n\n{pipe}",
+    }
+
+
 @st.composite
 def drafts(draw: st.DrawFn) -> Draft:
-    """A project of one to four columns and up to three views."""
+    """A project of one to four columns and up to three views; the first column is no tuple."""
     types = draw(st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=4))
+    types[0] = types[0] if types[0] != PLACE else "String"
     forms = draw(st.lists(st.sampled_from(NAMES), min_size=len(types), max_size=len(types)))
     names_and_types = enumerate(zip(forms, types, strict=True))
     columns = tuple(DraftColumn(form.format(number), of, f"p{number}") for number, (form, of) in names_and_types)
-    names = st.sampled_from([column.name for column in columns])
-    views = draw(st.lists(st.builds(DraftView, names, st.none(), st.booleans()), max_size=3))
-    return Draft(columns, draw(names), tuple(views))
+    sorting = draw(st.sampled_from([column.name for column in columns if column.is_key]))
+    draft = Draft(columns, sorting, engine=draw(st.sampled_from(("MergeTree",) * 4 + ("Null",))))
+    if draw(st.booleans()):
+        draft = replace(draft, dim=DraftDimension(replace(columns[0], path="c")))
+    return replace(draft, views=tuple(draw(_new_view(draft)) for _ in range(draw(st.integers(0, 3)))))
+
+
+@st.composite
+def _new_view(draw: st.DrawFn, draft: Draft) -> DraftView:
+    kinds = KINDS if draft.dim is not None else KINDS[:2]
+    kind = draw(st.sampled_from(("counted", *kinds)))
+    keys = [each.name for each in draft.columns if each.is_key or (each.is_tuple and kind == "counted")]
+    return DraftView(draw(st.sampled_from(keys)), None, kind == "counted" and draw(st.booleans()), kind)
 
 
 @st.composite
@@ -132,7 +213,8 @@ def edits(draw: st.DrawFn, draft: Draft) -> Draft:
     """The draft after one to three changes, or after one that needs a forward query."""
     taken = frozenset(column.name for column in draft.columns)
     columns = tuple(replace(each, former=None) for each in draft.columns)
-    draft = replace(draft, forward=None, columns=columns, taken=taken)
+    renamed = frozenset((column.name, column.former) for column in draft.columns)
+    draft = replace(draft, forward=None, columns=columns, taken=taken, renamed=renamed)
     if draw(st.integers(0, 4)) == 0:
         return draw(_retype(draft))
     for edit in draw(st.lists(st.sampled_from(EDITS), min_size=1, max_size=3, unique=True)):
@@ -155,6 +237,7 @@ def _drop(draw: st.DrawFn, draft: Draft) -> Draft:
     copied = {column.copied for column in draft.columns}
     read = {view.column for view in draft.views} | {draft.sorting}
     read |= {column.name for column in draft.columns if column.path in copied}
+    read |= {each.name for each in (draft.dim.first, draft.dim.second) if each} if draft.dim else set()
     droppable = [column for column in draft.columns if column.name not in read]
     gone = draw(st.sampled_from(droppable)) if droppable else None
     return replace(draft, columns=tuple(column for column in draft.columns if column != gone))
@@ -176,7 +259,7 @@ def _widen(draw: st.DrawFn, draft: Draft) -> Draft:
 def _retype(draw: st.DrawFn, draft: Draft) -> Draft:
     """A lossy change of type, with its forward query."""
     old = draw(_column(draft))
-    if old.type not in TYPES:
+    if old.type not in TYPES or old.is_tuple or draft.engine == "Null":
         return draft
     draft = _with(draft, old, replace(old, type="String" if old.type != "String" else "UInt32", default=None))
     convert = "toString" if old.type != "String" else "toUInt32OrZero"
@@ -184,9 +267,28 @@ def _retype(draw: st.DrawFn, draft: Draft) -> Draft:
 
 
 @st.composite
+def _swap(draw: st.DrawFn, draft: Draft) -> Draft:
+    """Two columns exchange their names; the views follow."""
+    movable = [column for column in draft.columns if column.former is None and column.name in draft.taken]
+    if len(movable) < 2:
+        return draft
+    one, other = draw(st.permutations(movable))[:2]
+    if {(one.name, other.name), (other.name, one.name)} & draft.renamed:
+        return draft
+    new = {one.name: replace(one, name=other.name, former=one.name)}
+    new[other.name] = replace(other, name=one.name, former=other.name)
+    columns = tuple(new.get(column.name, column) for column in draft.columns)
+    views = tuple(
+        replace(view, column=new[view.column].name, condition=None) if view.column in new else view
+        for view in draft.views
+    )
+    sorting = new[draft.sorting].name if draft.sorting in new else draft.sorting
+    return replace(draft, columns=columns, views=views, sorting=sorting)
+
+
+@st.composite
 def _sort(draw: st.DrawFn, draft: Draft) -> Draft:
-    keys = [column.name for column in draft.columns if not column.type.startswith("Nullable")]
-    return replace(draft, sorting=draw(st.sampled_from(keys)))
+    return replace(draft, sorting=draw(st.sampled_from([column.name for column in draft.columns if column.is_key])))
 
 
 @st.composite
@@ -194,10 +296,27 @@ def _view(draw: st.DrawFn, draft: Draft) -> Draft:
     if draft.views and draw(st.booleans()):
         changed = draw(st.integers(0, len(draft.views) - 1))
         views = list(draft.views)
-        views[changed] = replace(views[changed], condition=f"`{views[changed].column}` = `{views[changed].column}`")
+        column = draft.column(views[changed].column)
+        value = f"{column.quoted}.lat" if column.is_tuple else column.quoted
+        views[changed] = replace(views[changed], condition=f"{value} = {value}")
         return replace(draft, views=tuple(views))
-    keys = [column.name for column in draft.columns if not column.type.startswith("Nullable")]
-    return replace(draft, views=(*draft.views, DraftView(draw(st.sampled_from(keys)), None, draw(st.booleans()))))
+    return replace(draft, views=(*draft.views, draw(_new_view(draft))))
+
+
+@st.composite
+def _dim(draw: st.DrawFn, draft: Draft) -> Draft:
+    """Another sampling key, or a second column that `events` has too."""
+    if draft.dim is None:
+        return draft
+    shared = [each for each in draft.columns if each.type in COPIED and each.name != draft.dim.first.name]
+    if draft.dim.second is None and shared and draw(st.booleans()):
+        return replace(draft, dim=replace(draft.dim, second=replace(draw(st.sampled_from(shared)), path="s")))
+    return replace(draft, dim=replace(draft.dim, sampling=draw(st.sampled_from(("k", "other")))))
+
+
+@st.composite
+def _engine(draw: st.DrawFn, draft: Draft) -> Draft:
+    return replace(draft, engine="MergeTree" if draft.engine == "Null" else "Null") if draw(st.booleans()) else draft
 
 
 @st.composite
@@ -210,7 +329,7 @@ def _describe(draw: st.DrawFn, draft: Draft) -> Draft:
     return replace(draft, description=draw(st.sampled_from(["one", "two"])))
 
 
-EDITS = (_add, _drop, _rename, _widen, _sort, _view, _remove_views, _describe)
+EDITS = (_add, _drop, _rename, _swap, _widen, _sort, _view, _remove_views, _describe, _dim, _engine)
 
 
 def _column(draft: Draft) -> st.SearchStrategy[DraftColumn]:

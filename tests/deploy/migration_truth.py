@@ -9,6 +9,7 @@ the rows of the version before.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from deploy.migration_cases import Case
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
-from penstock.model.types import AggregateFunction
+from penstock.model.types import AggregateFunction, is_nullable
 from penstock.parse.project_loader import load_files
 
 Rows = list[tuple[object, ...]]
@@ -45,6 +46,14 @@ class ClickHouse:
 
     def run(self, sql: str) -> None:
         self._session.query(sql)
+
+    def answers(self, version: Version) -> dict[str, Rows]:
+        """The rows of every data source; engine Null shows none."""
+        sources = version.project.datasources
+        return {
+            each.name: [] if _is_null(version.project, each.name) else self.rows(version, question(each))
+            for each in sources
+        }
 
     def rows(self, version: Version, sql: str) -> Rows:
         self.run(f"USE {version.database}")
@@ -72,12 +81,14 @@ class ClickHouse:
             self._insert(new, source.name, batches[cut:])
             if _moves(old.project, source):
                 self._forward(old, new, source)
-            else:
-                self._insert(
-                    new, source.name, [[_known(old.project, source, r) for r in each] for each in batches[:cut]]
-                )
+            elif not _is_null(old.project, name):
+                self._carry(old, new, source)
         self._views(old)
         self._views(new, [source for source in new.project.datasources if not _keeps(case, old.project, source)])
+        for source in new.project.datasources:
+            stays = case.strategies[source.name] in ("none", "reuse")
+            if stays and _reads(new.project, source, _null_sources(old.project)):
+                self._carry(old, new, source)
         kept = [source for source in new.project.datasources if _keeps(case, old.project, source)]
         self._kept(old, late, new, kept)
         return new
@@ -108,13 +119,13 @@ class ClickHouse:
                 f"`{column.name}` {column.type}" + (f" DEFAULT {column.default.text}" if column.default else "")
                 for column in source.columns
             )
-            self.run(f"CREATE TABLE {name}.{source.name} ({columns}) ENGINE = Memory")
+            self.run(f"CREATE TABLE {name}.{source.name} ({columns}) ENGINE = {_engine(source)}")
         return Version(project, name)
 
     def _insert(self, version: Version, name: str, batches: Iterable[Iterable[Mapping[str, object]]]) -> None:
         source = version.project.datasource(name)
         assert source is not None
-        lines = [json.dumps(_fields(source, row)) for batch in batches for row in batch]
+        lines = [json.dumps(_fields(source, row)) for batch in batches for row in batch if _is_accepted(source, row)]
         if lines:
             body = "\n".join(lines)
             self.run(
@@ -127,12 +138,24 @@ class ClickHouse:
         wanted = {source.name for source in (version.project.datasources if targets is None else targets)}
         self.run(f"USE {version.database}")
         for source in _in_order(version.project):
-            for _, node in version.project.feeders(source.name) if source.name in wanted else ():
+            for pipe, node in version.project.feeders(source.name) if source.name in wanted else ():
                 columns = ", ".join(f"`{name}`" for name in source.column_names)
+                sql = _from_spark(version.project, node.sql.text) if pipe.dialect == "spark" else node.sql.text
                 self.run(
-                    f"INSERT INTO {version.database}.{source.name} SELECT {columns} FROM ({node.sql.text})"
+                    f"INSERT INTO {version.database}.{source.name} SELECT {columns} FROM ({sql})"
                     " SETTINGS session_timezone='UTC'"
                 )
+
+    def _carry(self, old: Version, new: Version, source: DataSource) -> None:
+        """The rows of the version before as the new one has them: stored values stay, a new column has its DEFAULT."""
+        before = old.project.datasource(source.renamed_from or source.name)
+        assert before is not None
+        kept = [c for c in source.columns if before.column(c.renamed_from or c.name) is not None]
+        into, read = ", ".join(f"`{c.name}`" for c in kept), ", ".join(f"`{c.renamed_from or c.name}`" for c in kept)
+        self.run(
+            f"INSERT INTO {new.database}.{source.name} ({into}) SELECT {read} FROM {old.database}.{before.name}"
+            " SETTINGS session_timezone='UTC'"
+        )
 
     def _forward(self, old: Version, new: Version, source: DataSource) -> None:
         assert source.forward_query is not None
@@ -176,12 +199,39 @@ def _fields(source: DataSource, row: Mapping[str, object]) -> dict[str, object]:
     return {c.name: row[_key(source, c)] for c in source.columns if _key(source, c) in row}
 
 
-def _known(before: Project, source: DataSource, row: Mapping[str, object]) -> Mapping[str, object]:
-    """What was stored of a row in the columns that the version before had."""
-    old = before.datasource(source.renamed_from or source.name)
-    assert old is not None
-    new = {_key(source, c) for c in source.columns if old.column(c.renamed_from or c.name) is None}
-    return {key: value for key, value in row.items() if key not in new}
+def _is_accepted(source: DataSource, row: Mapping[str, object]) -> bool:
+    """Whether a row lands: it has a value for each column without a DEFAULT."""
+    return all(_key(source, c) in row for c in source.columns if c.default is None and not is_nullable(c.type))
+
+
+def _is_null(project: Project, name: str) -> bool:
+    source = project.datasource(name)
+    return source is not None and source.engine.name == "Null"
+
+
+def _null_sources(project: Project) -> list[str]:
+    return [source.name for source in project.datasources if source.engine.name == "Null"]
+
+
+def _engine(source: DataSource) -> str:
+    """What ClickHouse needs for the queries of the cases. Views are computed here from all rows of their source, so
+    that engine Null is a table whose rows nobody is shown."""
+    key = source.engine.sampling_key
+    return f"MergeTree ORDER BY {key} SAMPLE BY {key}" if key else "Memory"
+
+
+def _from_spark(project: Project, sql: str) -> str:
+    """Spark SQL of a case as ClickHouse says it: columns in their own case, NATURAL JOIN by its columns."""
+    joined = re.search(r"(\w+) NATURAL JOIN (\w+)", sql)
+    if joined:
+        left, right = (project.datasource(name) for name in joined.groups())
+        assert left is not None
+        assert right is not None
+        common = ", ".join(f"`{name}`" for name in left.column_names if name in right.column_names)
+        sql = sql.replace(joined[0], f"{joined[1]} JOIN {joined[2]} USING ({common})")
+    for name in {name for source in project.datasources for name in source.column_names}:
+        sql = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _, own=name: own, sql, flags=re.IGNORECASE)
+    return sql
 
 
 def _key(source: DataSource, column: Column) -> str:

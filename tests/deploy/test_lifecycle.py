@@ -302,6 +302,29 @@ def test_a_null_engine_keeps_no_rows_and_its_views_keep_theirs(running: Running)
 
 
 @pytest.mark.slow
+def test_a_data_source_that_was_null_begins_without_rows(running: Running) -> None:
+    name, text = "passing", LANDING.format(more="")
+    null = text.replace("ENGINE MergeTree\nENGINE_SORTING_KEY id", "ENGINE Null")
+    assert running.deploy({**project(name), f"datasources/{name}.datasource": null}).state == "live"
+    running.post(name, [row(1), row(2, "8")])
+    staged = running.deploy({f"datasources/{name}.datasource": text}, promote=False)
+    assert running.strategies(staged)[f"{name}_counts"] == "reuse"
+    running.post(name, [row(3), row(4, "9")])
+    counts = [("7", 2), ("8", 1), ("9", 1)]
+    assert running.ask(f"SELECT id FROM {name} ORDER BY id", "staging") == [(3,), (4,)]
+    assert running.ask(f"SELECT id FROM {name}") == []
+    assert (answer(running, name, "staging"), answer(running, name)) == (counts, counts)
+    running.promote()
+    running.pipeline.deployer.retire(None)
+    running.post(name, [row(5)])
+    assert running.ask(f"SELECT id FROM {name} ORDER BY id") == [(3,), (4,), (5,)]
+    view = VIEW.format(source=name, target=f"{name}_counts").replace(f"FROM {name}", f"FROM {name} WHERE code != '8'")
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy({f"pipes/{name}_view.pipe": view})
+    assert "no longer has all its rows" in str(raised.value.problems)
+
+
+@pytest.mark.slow
 def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     name = "checked"
     running.deploy(project(name))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
 from deploy.conftest import Running
-from deploy.migration_cases import Case, Posting, load, together
-from deploy.migration_truth import ClickHouse, Rows, Version, plain, question
+from deploy.migration_cases import Case, Posting, load, row, together
+from deploy.migration_truth import ClickHouse, Rows, plain, question
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import Conflict, InvalidProject
 from penstock.model.deployment import Deployment
@@ -31,6 +32,15 @@ GROUPS = {
         "16_landing_type_that_one_view_reads",
         "21_new_view_backfill_skip",
         "22_delete",
+    ),
+    "joins and defaults": (
+        "42_another_case_in_spark",
+        "43_natural_join_a_common_column",
+        "44_the_sampling_key",
+        "50_a_default_over_another_default",
+        "50_a_default_over_another_path",
+        "50_a_default_over_another_zone",
+        "54_from_null_with_another_query",
     ),
     "names": (
         "41_a_name_with_a_sign_computed_anew",
@@ -65,8 +75,10 @@ class Versions:
 
     def before(self, deployment: str) -> None:
         for case in self._cases:
-            wanted = self._truth(self._clickhouse.before(case))
-            assert all(wanted.values()), "a table without rows shows nothing"
+            version = self._clickhouse.before(case)
+            wanted = self._clickhouse.answers(version)
+            shown = {each.name for each in version.project.datasources if each.engine.name != "Null"}
+            assert all(wanted[name] for name in shown), "a table without rows shows nothing"
             assert self._answers(case, "before", deployment) == wanted, (case.folder, deployment)
 
     def after(self, deployment: str) -> None:
@@ -74,7 +86,7 @@ class Versions:
             found = self._answers(case, "after", deployment)
             cut = self._cuts.get(case.folder) or self._cut(case, found)
             self._cuts[case.folder] = cut
-            wanted = self._truth(self._clickhouse.after(case, cut))
+            wanted = self._clickhouse.answers(self._clickhouse.after(case, cut))
             assert found == wanted, (case.folder, deployment, f"{cut} batches before")
 
     def _cut(self, case: Case, found: dict[str, Rows]) -> int:
@@ -82,17 +94,13 @@ class Versions:
         number that fits, and then stays the same."""
         most = max(map(len, case.sent.values()))
         for cut in range(1, most):
-            if self._truth(self._clickhouse.after(case, cut)) == found:
+            if self._clickhouse.answers(self._clickhouse.after(case, cut)) == found:
                 return cut
         return most
 
     def _answers(self, case: Case, side: str, deployment: str) -> dict[str, Rows]:
         sources = load_files(getattr(case, side)).project.datasources
         return {each.name: plain(self._running.pipeline.reader.sql(question(each), deployment)) for each in sources}
-
-    def _truth(self, version: Version) -> dict[str, Rows]:
-        sources = version.project.datasources
-        return {each.name: self._clickhouse.rows(version, question(each)) for each in sources}
 
 
 @pytest.fixture(scope="module")
@@ -260,3 +268,80 @@ def test_two_candidates_share_what_is_equal_and_one_is_promoted(running: Running
     running.pipeline.deployer.discard("two")
     running.pipeline.deployer.retire(None)
     assert running.ask("SELECT sum(code) FROM shared") == [(11,)]
+
+
+# ------------------------------------------------------------- golden cases whose rows depend on the moment, or on luck
+
+
+@pytest.mark.parametrize(
+    ("folder", "first", "staged", "live"),
+    [
+        ("45_a_dimension_from_null", [], [2], []),
+        ("45_a_dimension_to_null", [1], [1], [1, 2]),
+    ],
+)
+def test_a_view_joins_what_its_version_keeps_of_a_dimension(
+    running: Running, folder: str, first: list[int], staged: list[int], live: list[int]
+) -> None:
+    """Each sale is chosen if the dimension has its place: engine Null has none."""
+    case = load(folder)
+    running.deploy(dict(case.before))
+
+    def sell(amount: int) -> None:
+        running.post(f"{case.prefix}places", [{"place": "a", "region": "r", "number": 1}])
+        running.post(f"{case.prefix}sales", [{"at": "2024-02-01 00:00:00", "place": "a", "amount": amount}])
+
+    def chosen(version: str) -> list[object]:
+        return sorted(amount for (amount,) in running.ask(f"SELECT amount FROM {case.prefix}chosen", version))
+
+    sell(1)
+    assert chosen("live") == first
+    assert running.deploy(dict(case.after), promote=False, destructive=True).state == "ready"
+    sell(2)
+    assert (chosen("staging"), chosen("live")) == (staged, live)
+    running.promote()
+    assert chosen("live") == staged
+    running.rollback()
+    assert chosen("live") == live
+    running.promote()
+    running.pipeline.deployer.retire(None)
+
+
+def test_a_default_that_is_always_another_is_computed_once(running: Running) -> None:
+    case = load("51_a_default_that_is_always_another_by_forward_query")
+    running.deploy(dict(case.before))
+    running.post(f"{case.prefix}trips", [row(number, case.folder) for number in range(20)])
+    assert running.deploy(dict(case.after), promote=False).state == "ready"
+
+    def keys(version: str) -> set[tuple[object, ...]]:
+        return set(running.ask(f"SELECT id, key FROM {case.prefix}trips", version))
+
+    copied = keys("staging")
+    assert len({key for _, key in copied}) == 20
+    running.post(f"{case.prefix}trips", [row(number, case.folder) for number in range(20, 25)])
+    both = keys("staging")
+    assert both == keys("staging")
+    assert both > copied
+    assert len({key for _, key in both}) == 25
+    running.promote()
+    assert keys("live") == both
+    running.pipeline.deployer.retire(None)
+
+
+def test_a_default_that_may_fail_is_tried_with_the_rows_there_are(running: Running) -> None:
+    case = load("52_a_default_that_may_fail")
+    trips = f"{case.prefix}trips"
+    running.deploy(dict(case.before))
+    running.post(
+        trips, [{**row(number, case.folder), "name": f"{uuid5(NAMESPACE_URL, str(number))}"} for number in (1, 2)]
+    )
+    staged = running.deploy(dict(case.after), promote=False)
+    assert staged.state == "ready", staged.error
+    assert {str(key) == name for key, name in running.ask(f"SELECT key, name FROM {trips}", "staging")} == {True}
+    running.pipeline.deployer.discard(str(staged.id))
+    running.post(trips, [row(3, case.folder)])
+    failed = running.deploy(dict(case.after), promote=False)
+    assert failed.state == "failed"
+    assert "Name 0" in str(failed.error)
+    assert running.ask(f"SELECT count() FROM {trips}") == [(3,)]
+    running.pipeline.deployer.discard(str(failed.id))

@@ -2,7 +2,8 @@
 
 In: a copy and its progress. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
 table; with its last slice it commits the cursors that the old table's flows had at that snapshot, and the new
-table's flows continue from there, so no row is missing or repeated in between.
+table's flows continue from there, so no row is missing or repeated in between. Of a source of engine Null no row is
+copied: those that are still on disk were never part of it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.read.bindings import CurrentRows, SnapshotSlice, TablePart, binding_relation, with_seq
-from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.read.history_slices import HistorySlice, SliceLimits, next_slice
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag
 from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
-from penstock.model.manifest import SEQ, Copy
+from penstock.model.manifest import KEEPS_NOTHING, SEQ, Copy
 from penstock.sql.spark_text import quote_identifier
 
 EMPTY_SOURCE = TailCursor(-1)
@@ -44,7 +46,7 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
     if cursor is None and source.current is None:
         return CopiedSlice(_commit_slice(lake, registry, copy, CurrentRows(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
     snapshot, after = _copy_position(cursor, source)
-    history_slice = next_slice(lake, copy.source.table, snapshot, after, most)
+    history_slice = _next_slice(lake, copy, snapshot, after, most)
     if history_slice.last:
         made = {copy.id: Progress(TailCursor(snapshot)), **_inherited_progress(copy, source.at(snapshot))}
     else:
@@ -53,6 +55,13 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
     if history_slice.last:
         release_tag(lake, copy.source.table, (copy.table, copy.id))
     return CopiedSlice(rows, history_slice.bytes)
+
+
+def _next_slice(lake: Lake, copy: Copy, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
+    if copy.source.keeps != KEEPS_NOTHING:
+        return next_slice(lake, copy.source.table, snapshot, after, most)
+    set_properties(lake, copy.table, {ROWS_DELETED: "true"})
+    return HistorySlice(after, 0, 0, True)
 
 
 def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:

@@ -27,6 +27,8 @@ from penstock.model.types import Type
 SEQ = "_seq"
 REJECTS = "_rejects"
 ROWS_PER_BATCH = 2**20
+KEEPS_NOTHING = "false"
+"""What a binding of engine Null keeps: queries see none of its rows."""
 
 
 def last_seq(batch: int) -> int:

@@ -63,7 +63,7 @@ class Live:
     candidates: tuple[Candidate, ...] = ()
     """Other deployments whose data sources can be reused."""
     shortened: frozenset[str] = frozenset()
-    """Tables from which expired rows were deleted."""
+    """Tables that do not have all the rows they got: expired ones were deleted, or engine Null had not kept them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ResourcePlan:
 
 @dataclass(frozen=True, slots=True)
 class HiddenRows:
-    """Live rows that the next version of a data source does not show, because its TTL is shorter."""
+    """Live rows that the next version of a data source does not show, because its TTL is shorter or its engine Null."""
 
     name: str
     live: Binding

@@ -204,7 +204,7 @@ class Deployer:
             snapshots = self._core.warehouse.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = self._core.projects.load(live).project
-        with_ttl = [binding.table for binding in live.manifest.bindings if binding.keeps]
+        read = sorted({view.trigger.binding.table for view in live.manifest.views})
         return Live(
             project,
             live.manifest,
@@ -212,7 +212,7 @@ class Deployer:
             self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
             candidates=self._find_candidates(live.id),
-            shortened=tables_with_deleted_rows(self._core.warehouse.lake, with_ttl),
+            shortened=tables_with_deleted_rows(self._core.warehouse.lake, read),
         )
 
     def _find_candidates(self, base: int) -> tuple[Candidate, ...]:

@@ -79,7 +79,7 @@ def count_rows(warehouse: Warehouse, step: CheckRows) -> list[Problem]:
 
 
 def count_hidden(warehouse: Warehouse, hidden: HiddenRows) -> Problem | None:
-    """The error that a TTL would hide rows of live without `--allow-destructive`; None if it hides none."""
+    """The error that a TTL or engine Null would hide rows without `--allow-destructive`; None if it hides none."""
     live = hidden.live
     shown = [*accepted_conditions(live.accepts), *([unexpired_condition(live)] if live.keeps is not None else [])]
     where = " AND ".join([*shown, f"({hidden.expired})"])
@@ -87,7 +87,7 @@ def count_hidden(warehouse: Warehouse, hidden: HiddenRows) -> Problem | None:
     rows = int(warehouse.lake.bulk.sql(count).collect()[0][0])
     if not rows:
         return None
-    message = f"the TTL of `{hidden.name}` hides {rows_text(rows)} that live has"
+    message = f"the TTL or the engine of `{hidden.name}` hides {rows_text(rows)} that live has"
     return destructive_problem(message, hidden.location)
 
 

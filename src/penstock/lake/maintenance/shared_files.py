@@ -7,6 +7,7 @@ may refer to. A clone has the location of its original, so only tables with the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.crash_points import crash_point
@@ -17,7 +18,8 @@ from penstock.lake.tables.java_table import JavaTable
 TRIMS_METADATA = "write.metadata.delete-after-commit.enabled"
 COLLECTS_GARBAGE = "gc.enabled"
 ROWS_DELETED = "penstock.expired"
-"""Table property: rows whose TTL expired were deleted, so a table that is rebuilt from this one lacks them."""
+"""Table property: rows whose TTL expired were deleted, or those of before were of engine Null, so a table that is
+rebuilt from this one lacks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,14 @@ def restorable_properties(table: str, homes: Mapping[str, TableFiles]) -> dict[s
 
 
 def tables_with_deleted_rows(lake: Lake, tables: Iterable[str]) -> frozenset[str]:
-    """The tables from which expired rows were deleted."""
-    found = {table: physical_tables.load_table(lake, table) for table in tables}
-    return frozenset(table for table, now in found.items() if now is not None and ROWS_DELETED in now.properties)
+    """The tables that do not have all the rows they got, as far as they can be read: of a damaged one, the drift check
+    speaks."""
+    found: set[str] = set()
+    for table in tables:
+        with suppress(physical_tables.DamagedTable):
+            now = physical_tables.load_table(lake, table)
+            found |= {table} if now is not None and ROWS_DELETED in now.properties else set()
+    return frozenset(found)
 
 
 def set_properties(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
+from penstock.model.manifest import KEEPS_NOTHING
 from penstock.model.merge_rule import Merge
 from penstock.model.types import Date, DateTime, DateTime64, unwrap_type
 from penstock.parse.ttl import TtlRule, parse_ttl_rules
@@ -20,7 +21,6 @@ from penstock.sql.engines.merge_rules import merge_rule
 
 NULL_ENGINE = "Null"
 """The engine without stored rows: they only pass through to the views."""
-KEEPS_NOTHING = "false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,12 @@ def keeps_no_rows(*versions: DataSource) -> bool:
     """Whether one of the versions of a data source has the engine Null: then its table has not all rows that ever came,
     and a view cannot be recomputed from it."""
     return any(version.engine.name == NULL_ENGINE for version in versions)
+
+
+def begins_empty(old: DataSource, new: DataSource) -> bool:
+    """Whether a data source keeps its rows from this version on: those of before only passed through, and whether some
+    of them are still on disk is a matter of luck."""
+    return old.engine.name == NULL_ENGINE and new.engine.name != NULL_ENGINE
 
 
 def is_same_ttl(old: DataSource, new: DataSource) -> bool:

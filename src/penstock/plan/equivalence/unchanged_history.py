@@ -34,7 +34,7 @@ def bind_as_live(run: RunningDataSource, new: Binding, match: ColumnMatch, kept:
         live = run.binding.column(origins.get(column.name, "")) if column.name in known else None
         other = BoundColumn(column.name, column.type, f"{column.name} of {new.table}")
         columns.append(replace(live, name=column.name, type=column.type) if live is not None else other)
-    return Binding(new.name, run.table.id, tuple(columns), run.binding.accepts)
+    return Binding(new.name, run.table.id, tuple(columns), run.binding.accepts, run.binding.keeps)
 
 
 def columns_stored_as_live(

@@ -15,12 +15,13 @@ from dataclasses import dataclass, fields, replace
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from penstock.model.manifest import Binding, BoundColumn, Source, View
+from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type
 
+TRIGGER_ROLE = "__new_"
 TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
 """Families of stored types: the wider type holds each value of the narrower one exactly."""
 _BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
@@ -102,7 +103,8 @@ def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[V
 
 def view_content(view: View) -> tuple[object, ...]:
     """What a view does, without logical names and without its start position. Which rows its sources accept is not part
-    of it: landing versions decide that. Of a column's type only the Spark type counts, as the SQL is compiled."""
+    of it: landing versions decide that. Whether a joined source shows its rows is: one of engine Null shows none. Of a
+    column's type only the Spark type counts, as the SQL is compiled."""
     return _content_of(view, lambda each: spark_type(each.type))
 
 
@@ -120,7 +122,9 @@ def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tu
     columns = frozenset(
         (type_of(each), each.physical, without_materialized_range(each.before)) for each in source.binding.columns
     )
-    return source_role(source), source.binding.table, columns, _merge_content(source.binding)
+    role = source_role(source)
+    is_hidden = role != TRIGGER_ROLE and source.binding.keeps == KEEPS_NOTHING  # of its trigger, a view gets every row
+    return role, source.binding.table, columns, _merge_content(source.binding), is_hidden
 
 
 def _merge_content(binding: Binding) -> tuple[object, ...]:
@@ -169,7 +173,7 @@ def _source_meaning(source: Source) -> str:
 
 
 def source_role(source: Source) -> str:
-    """`__new_` for the trigger, `__all_` for a table that is read as it is."""
+    """TRIGGER_ROLE for the trigger, `__all_` for a table that is read as it is."""
     return source.placeholder.removesuffix(f"{source.binding.name}__")
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
 from penstock.plan.diff.query_equality import is_same_pipe
+from penstock.plan.diff.ttl_and_final import begins_empty
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
@@ -80,7 +81,7 @@ class StrategyChoice:
 def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
     """The strategy of an existing data source: the cheapest correct one, unless the user requests another correct
     one."""
-    right, wrong = _options_for_view_target(inputs) if inputs.has_views else _options_for_ingested(inputs)
+    right, wrong = _find_options(inputs)
     requested = [choice for choice in right if choice.strategy == inputs.requested]
     best = (requested or right)[0]
     if best.strategy == "none" or (requested and right[0].strategy == "none"):
@@ -95,6 +96,21 @@ def _correct_alternative(choice: StrategyChoice) -> StrategyAlternative:
 
 _Options = tuple[list[StrategyChoice], list[StrategyAlternative]]
 """The correct strategies, from the cheapest on (each reads a part of what the next one reads), and wrong ones."""
+
+
+def _find_options(inputs: StrategyInputs) -> _Options:
+    if begins_empty(inputs.transition.running.source, inputs.transition.new):
+        return _options_after_null(inputs)
+    return _options_for_view_target(inputs) if inputs.has_views else _options_for_ingested(inputs)
+
+
+def _options_after_null(inputs: StrategyInputs) -> _Options:
+    """The strategy of a data source that was of engine Null: a new table, as the live one may have some rows of
+    before on disk. Its flows go on where those of the live table are."""
+    changes = (change for change in inputs.changes if not isinstance(change, MetadataChanged))
+    reason = f"{', '.join(map(change_text, changes))}: begins without rows"
+    in_place = StrategyAlternative("in_place", NOTHING, "rows that engine Null has not kept would be seen")
+    return [StrategyChoice("forward", reason, "new")], [in_place]
 
 
 def _options_for_ingested(inputs: StrategyInputs) -> _Options:

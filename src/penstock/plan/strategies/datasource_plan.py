@@ -249,7 +249,7 @@ def _lost_history(context: PlanningContext, inputs: StrategyInputs) -> Iterator[
         hint = "`FORWARD_QUERY > SELECT *` keeps them; with `--allow-destructive-operations` it starts empty"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
     for source in context.shortened_sources(name):
-        message = f"`{name}` would be recomputed from `{source}`, from which expired rows were deleted"
+        message = f"`{name}` would be recomputed from `{source}`, which no longer has all its rows"
         hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` uses the remaining rows"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
 

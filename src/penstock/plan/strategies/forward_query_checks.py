@@ -14,6 +14,7 @@ from dataclasses import replace
 from penstock.model.datasource import Column, Text
 from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_columns import keeps_values
+from penstock.plan.diff.ttl_and_final import begins_empty
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, default_of_live_rows
@@ -28,6 +29,8 @@ def build_row_checks(
 ) -> CheckRows | None:
     """What the forward query of a step and the DEFAULTs of new columns may do to existing rows; None where they change
     no value."""
+    if begins_empty(transition.running.source, transition.new):
+        return None
     forwards = transition.forward is not None and choice.strategy in ("bridge", "forward") and not choice.refused
     checks = (
         tuple(_build_checks(transition)) if forwards and transition.forward and not transition.forward.problems else ()

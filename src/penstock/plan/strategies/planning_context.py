@@ -123,7 +123,7 @@ class PlanningContext:
         )
 
     def shortened_sources(self, name: str) -> tuple[str, ...]:
-        """Sources of a data source's views from whose live table expired rows were deleted."""
+        """Sources of a data source's views from whose live table rows are gone."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(self.former.get(each, "")) for each in triggers}
         return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
-from penstock.plan.diff.ttl_and_final import keeps_no_rows
+from penstock.plan.diff.ttl_and_final import begins_empty, keeps_no_rows
 from penstock.plan.equivalence.unchanged_history import (
     bind_as_live,
     columns_copied,
@@ -37,6 +37,7 @@ from penstock.plan.tables.flow_builders import (
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
 from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.stored_types import spark_type
 
 
 def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDataSource:
@@ -247,8 +248,9 @@ def copy_by_forward_query(
     feeding: ViewPairs,
     choice: StrategyChoice,
 ) -> PlannedDataSource:
-    """Plan a new table, filled by a copy through the forward query."""
+    """Plan a new table, filled by a copy through the forward query; by one of no row if live is of engine Null."""
     running, source = transition.running, transition.new
+    is_empty = begins_empty(running.source, source)
     place = new_target_table(context, source)
     lands = build_landing(place, running.landing.stream, context.compiled, "placed")
     views = _resume_views(context, place, feeding, "placed")
@@ -264,9 +266,16 @@ def copy_by_forward_query(
         ),
         (lands, *views, _build_copy(transition, place, tuple(view for view in views if view.starts == "placed"))),
         (CreateTable(table),),
-        planned_costs(running, choice),
+        planned_costs(running, choice) if not is_empty else PlannedCosts(NOTHING, NOTHING, choice.alternatives),
         new_layout_problems(transition, laid),
-        bind_as_live(running, binding, placement.match, columns_copied(transition, placement.match)),
+        bind_as_live(
+            running,
+            binding,
+            placement.match,
+            columns_stored_as_live(running, placement.columns, placement.match)
+            if is_empty
+            else columns_copied(transition, placement.match),
+        ),
         loses_rows=keeps_no_rows(running.source, source),
     )
 
@@ -320,9 +329,12 @@ def _resume_views(context: PlanningContext, place: TargetTable, feeding: ViewPai
 
 
 def _build_copy(transition: DataSourceTransition, place: TargetTable, handed: tuple[View, ...]) -> Copy:
-    assert transition.forward is not None, "chosen only where a forward query compiles"
     physical = place.physical
-    select = tuple((physical[column.name], column.sql) for column in transition.forward.columns)
+    if begins_empty(transition.running.source, transition.new):
+        select = tuple((each.physical, f"CAST(NULL AS {spark_type(each.type)})") for each in place.columns)
+    else:
+        assert transition.forward is not None, "chosen only where a forward query compiles"
+        select = tuple((physical[column.name], column.sql) for column in transition.forward.columns)
     landed = (transition.running.landing.id, transition.running.landing.id)
     return Copy(
         f"copy.{place.table}",

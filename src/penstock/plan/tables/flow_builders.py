@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import (
+    KEEPS_NOTHING,
     Accepts,
     Binding,
     BoundColumn,
@@ -26,7 +27,6 @@ from penstock.model.manifest import (
 )
 from penstock.model.types import Array, DateTime64, String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
-from penstock.plan.diff.ttl_and_final import KEEPS_NOTHING
 from penstock.sql import query
 from penstock.sql.query import SourceRead
 from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns
