@@ -17,6 +17,7 @@ import orjson
 
 from penstock.deploy.ownership.folder_lock import LOCK
 from penstock.errors import Conflict, Failed
+from penstock.flow.inbox.segments import sync_folder
 
 FILE, FRESH = "restore.json", "restore.json.new"
 BEFORE_MARKER = frozenset({LOCK, FRESH})
@@ -78,18 +79,10 @@ def hold_marker(home: Path, marker: RestoreMarker, begun: RestoreMarker | None) 
             message = f"another restore into {home.parent} ran at the same time"
             raise UnfinishedRestore(message, hint="look at what it did, and restore again if it did not end")
         _write(home / FILE, orjson.dumps(asdict(marker)))
-        _sync_folder(home)
+        sync_folder(home)
         yield
         (home / FILE).unlink()
-        _sync_folder(home)
-
-
-def _sync_folder(folder: Path) -> None:
-    entries = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(entries)
-    finally:
-        os.close(entries)
+        sync_folder(home)
 
 
 def _write(path: Path, content: bytes) -> None:
