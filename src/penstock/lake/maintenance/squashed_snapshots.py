@@ -30,7 +30,7 @@ KEEPS_ALL = 2**31 - 1
 class SquashLimits:
     """When snapshots are squashed, and how many into one."""
 
-    begins: int = 500
+    begins: int = 200
     """A flow that is behind by more snapshots than this reads squashed ones."""
     spares: int = 50
     """So many of the newest snapshots are left as they are: at least one, so that a flow that has read squashed ones
