@@ -131,7 +131,7 @@ class ManualPipeline:
                 merged_relation(binding) if read.final else binding_relation(binding, CurrentRows())
             )
         limits = QueryLimits(60.0, 10**6, 2**30)
-        return run_query(self.lake.spark, replace_placeholders(query.sql, relations), query.columns, limits).rows
+        return list(run_query(self.lake.spark, replace_placeholders(query.sql, relations), query.columns, limits).rows)
 
     def read(self, name: str, columns: Iterable[str], deployment: int = 1) -> list[tuple[object, ...]]:
         """Rows of a data source (or quarantine) as a deployment sees them; `columns` are Spark SQL."""

@@ -77,6 +77,22 @@ def test_sql_reads_what_the_token_may_read(host: PipelineHost, pipeline: Pipelin
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), sql
 
 
+@pytest.mark.parametrize("odd", ["\\ud800", "\\ude00\\ud83d", "\\u0000", "\\uffff", "\\u0085"])
+def test_texts_that_cannot_be_encoded_are_no_error_of_the_server(
+    host: PipelineHost, pipeline: Pipeline, odd: str
+) -> None:
+    client = token(host, pipeline, "read")
+    kind = {"Content-Type": "application/json"}
+    for path, body in (
+        ("/v0/sql", f"""{{"q": "SELECT '{odd}' AS a, length('{odd}') AS n"}}"""),
+        ("/v0/sql", f"""{{"q": "SELECT carrier AS `{odd}` FROM flights WHERE carrier = '{odd}'"}}"""),
+        ("/v0/pipes/chosen.json", f"""{{"s": "{odd}", "a": ["{odd}", "x"], "raw": "{odd}"}}"""),
+    ):
+        answer = client.post(path, content=body.encode(), headers=kind)
+        assert answer.status_code in (200, 400), (body, answer.text)
+        answer.content.decode("utf-8", "strict")
+
+
 def test_the_servers_own_records_are_read_by_sql(host: PipelineHost, pipeline: Pipeline) -> None:
     admin, narrow = token(host, pipeline, "admin"), token(host, pipeline, "read:flights")
     admin.post("/v1/deployments/nothing/set-live", headers={"X-Request-Id": "seen-by-sql"})

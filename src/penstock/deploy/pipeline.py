@@ -54,6 +54,7 @@ from penstock.flow.throttle import BackfillThrottle
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.errors import explain_error
+from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap, survive_tasks_without_memory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
@@ -183,10 +184,12 @@ class Pipeline:
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
         core = self.core
+        memory_watch = MemoryWatch(SparkHeap(core.warehouse.lake))
         return (
             PipelinePart("state store", stop=self.database.close),
             PipelinePart("operations log", core.store.operations.flush, core.store.operations.flush),
             PipelinePart("Spark", stop=core.warehouse.lake.close),
+            PipelinePart("memory watch", memory_watch.start, memory_watch.stop),
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),
             PipelinePart("drift watch", self.drift.start, self.drift.stop),
@@ -208,7 +211,7 @@ class Pipeline:
         )
 
     def _open_core(self, settings: Settings, home: Path) -> Core:
-        lake, operations = open_lake(settings, home), OperationsLog(self.database)
+        lake, operations = open_lake(survive_tasks_without_memory(settings), home), OperationsLog(self.database)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(self.database))
         warehouse = Warehouse(lake, recorded, TableRegistry(lake))
         store = StateStore(

@@ -1,8 +1,9 @@
 """Step the flows that may end Spark's process so that only they wait if they do.
 
-In: a flow with a step to do, and how often Spark's process has ended in its steps. Out: a step. Invariant: the steps of
-suspected flows run one at a time, and smaller; after a second crash they run in a trial process, so whatever they do,
-other flows go on; a row is left out only if it alone ended a trial process, twice, and no rows at all did not.
+In: a flow with a step to do, and its crashes: how often Spark's process ended in its steps, or had no memory for them.
+Out: a step. Invariant: the steps of suspected flows run one at a time, and smaller; after a second crash they run in a
+trial process, so whatever they do, other flows go on; a row is left out only if it alone ended a trial process, twice,
+and no rows at all did not.
 
 Flows of versions that are not live, and not previous, are left to the worker process (`deploy/lifecycle/backfill`).
 """
@@ -22,6 +23,7 @@ from penstock.flow.failing_rows import RetryLater
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.stepper import HOLD_SECONDS, Stepper
 from penstock.flow.work_items import PRIORITY, Runnable, WorkItem
+from penstock.lake.spark.errors import is_out_of_memory
 from penstock.lake.tables.snapshots import Progress
 from penstock.state.crash_counts import CrashCounts, FlowKey
 
@@ -87,15 +89,24 @@ class CautiousStepper:
     def _step(self, work: WorkItem, failures: int, seconds: float | None) -> None:
         crashes = self._crashes.count(work.key)
         if not crashes or not is_urgent(work):
-            self._stepper.step(work, failures, seconds)
+            self._step_here(work, failures, seconds)
             self._crashes.clear(work.key)
         elif self._is_suspected(work):
             if not self._take_turn(work):
                 raise RetryLater("another flow that may end Spark's process is stepped", WAIT_SECONDS)
             self._step_suspected(work, failures)
         else:
-            self._stepper.step(work, failures, seconds, crashes)
+            self._step_here(work, failures, seconds, crashes)
             self._crashes.record_success(work.key)
+
+    def _step_here(self, work: WorkItem, failures: int, seconds: float | None, crashes: int = 0) -> None:
+        """A step in the server. One that gets no memory has ended no process, but is a crash like one that has."""
+        try:
+            self._stepper.step(work, failures, seconds, crashes)
+        except Exception as error:
+            if is_urgent(work) and is_out_of_memory(error):
+                self._record_crashes([work.key])
+            raise
 
     def count_crashes(self, running: Collection[WorkItem]) -> None:
         """Spark's process has ended, while steps of these flows ran."""
@@ -124,7 +135,7 @@ class CautiousStepper:
 
     def _step_suspected(self, work: WorkItem, failures: int) -> None:
         if not self._is_tried_apart(work):
-            self._stepper.step(work, failures, None, self._crashes.count(work.key))
+            self._step_here(work, failures, None, self._crashes.count(work.key))
             self._crashes.record_success(work.key)
             return
         self._in_trial.add(work.key)

@@ -29,7 +29,7 @@ from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.flow.work_queue import OTHERS, URGENT, WorkKey, WorkQueue
 from penstock.lake.spark.cancellation import SparkTimeout
 from penstock.lake.spark.damaged_files import damaged_files
-from penstock.lake.spark.errors import has_spark_ended
+from penstock.lake.spark.errors import has_spark_ended, is_out_of_memory
 
 MAX_RETRY_WAIT = 60.0
 ANY_TABLE = ""
@@ -96,8 +96,8 @@ class SchedulerCallbacks:
     split_required: Callable[[SplitRequired], None]
     """Deployments can no longer share a table."""
     outgrown: Callable[[WorkItem], bool]
-    """A step of a version that is not live took too long beside live's steps; returns whether the flow continues in the
-    worker process."""
+    """A step of a version that is not live took too long beside live's steps, or got no memory; returns whether the
+    flow continues in the worker process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,16 +372,14 @@ class Scheduler:
         except SplitRequired as split:
             failure = FlowFailure("waits for a table of its own", 0, time.monotonic() + 1.0)
             self._callbacks.split_required(split)
-        except SparkTimeout as error:
-            failure = self._failed(work, error)
-            if self._seconds(work) is not None and self._callbacks.outgrown(work):
-                failure = FlowFailure(
-                    "takes too long beside live: continues in the worker process", 0, failure.retry_at
-                )
         except Exception as error:  # whatever the error is, the flow is tried again, and other flows continue
             if has_spark_ended(error):
                 self._note_cut_off(work, began)
             failure = self._failed(work, error)
+            takes_too_much = isinstance(error, SparkTimeout) or is_out_of_memory(error)
+            if takes_too_much and self._seconds(work) is not None and self._callbacks.outgrown(work):
+                message = "takes too much time or memory beside live: continues in the worker process"
+                failure = FlowFailure(message, 0, failure.retry_at)
         kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
         self.times.observe(kind, outcome, time.monotonic() - began)
         with self._changed:

@@ -144,6 +144,30 @@ def test_after_two_crashes_the_row_is_found_apart(flows: Flows) -> None:
     assert flows.crashes.deaths == {}
 
 
+def test_a_step_without_memory_is_a_crash_of_its_flow(flows: Flows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that gets no memory does not end the Spark of the server. Its row is found like one that does."""
+    flows.stepper.rows = {"v": frozenset(["a", "deadly"])}
+
+    def step(work: WorkItem, failures: int = 0, seconds: float | None = None, crashes: int = 0) -> None:
+        raise RuntimeError(
+            "java.lang.OutOfMemoryError: Java heap space" if "deadly" in flows.stepper.rows["v"] else "no"
+        )
+
+    monkeypatch.setattr(flows.stepper, "step", step)
+    for crashes in (1, 2):
+        with pytest.raises(RuntimeError, match="heap"):
+            flows.cautious.step(WORK)
+        assert flows.crashes.deaths == {WORK.key: crashes}
+    flows.cautious.step(WORK)
+    assert (flows.stepper.left_out, flows.crashes.deaths) == ({"deadly"}, {})
+    with pytest.raises(RuntimeError, match="no"):
+        flows.cautious.step(WORK)
+    flows.stepper.rows["v"] = frozenset(["deadly"])
+    with pytest.raises(RuntimeError, match="heap"):
+        flows.cautious.step(view_item("s", "v", priority=2))
+    assert flows.crashes.deaths == {}, "the worker process takes it"
+
+
 def test_without_a_row_to_blame_only_this_flow_waits(flows: Flows, monkeypatch: pytest.MonkeyPatch) -> None:
     flows.stepper.rows = {"v": frozenset(["deadly"])}
     monkeypatch.setattr(flows.stepper, "condemn_rows", lambda *_: 0)

@@ -340,3 +340,27 @@ def test_a_failure_says_when_to_try_again_and_another_flow_is_tried_at_once() ->
         assert isinstance(work.run, View)
         scheduler.assign([replace(work, run=replace(work.run, sql="SELECT 1"))])
         assert work.key not in scheduler.failures
+
+
+@pytest.mark.parametrize(("message", "moved"), [("java.lang.OutOfMemoryError: Java heap space", 1), ("no such row", 0)])
+@pytest.mark.parametrize("priority", [0, 2])
+def test_a_step_of_staging_without_memory_moves_to_the_worker(message: str, moved: int, priority: int) -> None:
+    """One of live does not: it is tried again with fewer rows."""
+    flows, asked = MemoryFlows(), list[str]()
+
+    def step(work: WorkItem, failures: int = 0, seconds: float | None = None) -> None:
+        raise RuntimeError(message)
+
+    def outgrown(work: WorkItem) -> bool:
+        asked.append(work.table)
+        return True
+
+    flows.step = step  # type: ignore[method-assign]
+    flows.heads["a"] += 1
+    callbacks = SchedulerCallbacks(lambda split: None, outgrown)
+    scheduler = Scheduler(flows, str, callbacks, SchedulerLimits(2, 30.0))
+    scheduler.assign([landing_item("a", priority)])
+    scheduler.start()
+    wait_until(lambda: bool(scheduler.failures))
+    scheduler.stop()
+    assert asked == ["a"] * (moved if priority else 0)

@@ -45,9 +45,10 @@ def unfinished_tables(warehouse: Warehouse, flows: RunningFlows, deployment: Dep
 
 
 def move_slow_flow(core: Core, work: WorkItem) -> bool:
-    """Give a flow to the worker process, if it can run there, after one of its steps took too long beside live's steps.
-    The step is counted as a crash of Spark, since cancelling it may end Spark; after a restart the flow then does not
-    start beside live again. This runs in the thread of the step, so a new thread waits for the step to end."""
+    """Give a flow to the worker process, if it can run there, after one of its steps took too long beside live's steps,
+    or got no memory. The step is counted as a crash of Spark, since cancelling it may end Spark; after a restart the
+    flow then does not start beside live again. This runs in the thread of the step, so a new thread waits for the step
+    to end."""
     with suppress(PenstockError):  # without the count the flow is only tried once more beside live
         core.store.crash_counts.record_deaths([work.key])
     if not _can_run_in_worker(core.flows, core.board, work):

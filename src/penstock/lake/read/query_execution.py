@@ -1,21 +1,23 @@
 """Run a compiled query, and return its rows or write them to a file line by line.
 
 In: Spark SQL and limits. Out: `QueryResult`, or lines of a file. Invariant: a query that exceeds a limit is
-cancelled and frees its cores; no more than the limit is kept in memory (`write_lines`: one row at a time).
+cancelled and frees its cores; no more than the limit is kept in memory (`write_lines`: one row at a time); one that
+fills the memory of Spark ends alone.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
-from penstock.lake.spark.cancellation import SparkTimeout, WorkCancelled, cancellable, time_limit
+from penstock.lake.read.packed_rows import PackedRows
+from penstock.lake.spark.cancellation import MemoryFull, SparkTimeout, WorkCancelled, cancellable, query_limit
 from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import (
     error_condition,
@@ -71,7 +73,7 @@ class QueryResult:
 
     columns: tuple[tuple[str, Type], ...]
     """Names and types, in order."""
-    rows: list[tuple[object, ...]]
+    rows: PackedRows
     """Python values by position of the column."""
     elapsed: float
     """Seconds that the query took, with its compilation."""
@@ -79,13 +81,18 @@ class QueryResult:
     bytes_read: int
     totals: tuple[object, ...] | None = None
     """The row of totals of SELECT … WITH TOTALS."""
-    size: int = 0
-    """Approximate bytes of the rows."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of the rows in memory."""
+        return self.rows.size
 
 
 def split_totals(answer: QueryResult) -> QueryResult:
     """The result of a query WITH TOTALS: its last row becomes `totals`, and its last column, a marker, is dropped."""
-    *rows, totals = (row[:-1] for row in answer.rows)
+    rows, totals = PackedRows(), answer.rows[-1][:-1]
+    for row in itertools.islice(answer.rows, len(answer.rows) - 1):
+        rows.append(row[:-1])
     return replace(answer, rows=rows, totals=totals)
 
 
@@ -105,18 +112,19 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
     def ask() -> QueryResult:
         most.check_time()
         try:
-            with time_limit(session, most.seconds_left):
+            with query_limit(session, most.seconds_left) as check:
                 answer = session.sql(sql).limit(most.rows + 1)
-                rows, size = _collect_rows(answer, most)
+                rows = _collect_rows(answer, most, check)
         except SparkTimeout as error:
             raise most.timeout() from error
-        return QueryResult(columns, rows, time.monotonic() - most.began, *_scanned_size(answer), size=size)
+        return QueryResult(columns, rows, time.monotonic() - most.began, *_scanned_size(answer))
 
     try:
         return retry_query(ask)
     except InvalidQuery as error:
-        if MAX_RESULT in error.message:  # Spark's own limit on what a driver collects
-            raise _too_large_error(most) from error
+        if MAX_RESULT in error.message:  # Spark's own limit on what it collects in one place
+            message = "the answer, or a table that a join needs in memory, takes more than a quarter of Spark's memory"
+            raise TooLarge(message, hint="add a LIMIT, take fewer columns, or join by equal keys") from error
         raise
 
 
@@ -128,6 +136,8 @@ def retry_query(ask: Callable[[], T]) -> T:
             return ask()
         except (PenstockError, WorkCancelled):
             raise
+        except MemoryFull as error:
+            raise _memory_error() from error
         except Exception as error:  # whatever Spark raises for a user's SQL becomes a problem
             explained = _explain_failure(error)
             if last or explained is not None:
@@ -152,42 +162,31 @@ def _is_transient(error: Exception) -> bool:
     return (error_condition(error) or "").startswith(TABLE_CHANGED) or CONNECTION_LOST in str(error)
 
 
-def _collect_rows(answer: DataFrame, most: QueryLimits) -> tuple[list[tuple[object, ...]], int]:
-    """All rows of a result within the limits, and their size. Raises TooLarge, Timeout."""
-    rows: list[tuple[object, ...]] = []
-    size = 0
+def _collect_rows(answer: DataFrame, most: QueryLimits, check: Callable[[], None]) -> PackedRows:
+    """All rows of a result within the limits. Raises TooLarge, and what `check` raises."""
+    rows = PackedRows()
     for row in answer.toLocalIterator():
         rows.append(tuple(row))
-        size += estimate_bytes(row)
         if len(rows) > most.rows:
             raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
-        if size > most.bytes:
+        if rows.size > most.bytes:
             raise _too_large_error(most)
         if len(rows) % ROWS_BETWEEN_CHECKS == 0:
-            most.check_time()
-    return rows, size
-
-
-def estimate_bytes(value: object) -> int:
-    """Approximate size in bytes of a value in a response."""
-    match value:
-        case str() | bytes() | bytearray():
-            return len(value)
-        case Mapping():
-            return sum(estimate_bytes(key) + estimate_bytes(each) for key, each in value.items())
-        case list() | tuple():
-            return sum(map(estimate_bytes, value))
-        case _:
-            return 8
+            check()
+    return rows
 
 
 def _too_large_error(most: QueryLimits) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
+def _memory_error() -> TooLarge:
+    return TooLarge("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
+
+
 def _query_error(error: Exception) -> PenstockError:
     if is_out_of_memory(error):
-        return TooLarge("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
+        return _memory_error()
     if (damaged := damaged_files(error)) is not None:
         return damaged
     reason = explain_error(error)

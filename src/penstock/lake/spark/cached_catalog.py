@@ -43,8 +43,9 @@ FileStamp: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """A metadata file that was read."""
+    """The newest metadata file of a table, when it was read."""
 
+    location: str
     stamp: FileStamp
     metadata: TableMetadata
 
@@ -59,7 +60,7 @@ class CachedSqlCatalog(SqlCatalog):
 
     def __init__(self, name: str, **properties: str):
         super().__init__(name, **properties)
-        self._files: dict[str, CachedFile] = {}
+        self._files: dict[Identifier, CachedFile] = {}
         self._bytes = 0
         self._files_guard = threading.Lock()
 
@@ -70,13 +71,14 @@ class CachedSqlCatalog(SqlCatalog):
         stamp = _file_stamp(location) if location is not None else None
         if location is None or stamp is None:
             return super().load_table(identifier)
-        known = self._cached(location)
-        if known is not None and known.stamp == stamp:
+        table = Catalog.identifier_to_tuple(identifier)
+        known = self._cached(table)
+        if known is not None and (known.location, known.stamp) == (location, stamp):
             io = load_file_io({**self.properties, **known.metadata.properties}, location)
-            return Table(Catalog.identifier_to_tuple(identifier), known.metadata, location, io, self)
+            return Table(table, known.metadata, location, io, self)
         found = super().load_table(identifier)
         if found.metadata_location == location:
-            self._keep(location, CachedFile(stamp, found.metadata))
+            self._keep(table, CachedFile(location, stamp, found.metadata))
         return found
 
     def _newest_file(self, identifier: str | Identifier) -> str | None:
@@ -88,20 +90,21 @@ class CachedSqlCatalog(SqlCatalog):
         with self.engine.connect() as connection:
             return connection.execute(_NEWEST_FILE, asked).scalar_one_or_none()
 
-    def _cached(self, location: str) -> CachedFile | None:
-        """What is kept of a file, which then counts as the one used last."""
+    def _cached(self, table: Identifier) -> CachedFile | None:
+        """What is kept of a table, whose file then counts as the one used last."""
         with self._files_guard:
-            known = self._files.pop(location, None)
+            known = self._files.pop(table, None)
             if known is not None:
-                self._files[location] = known
+                self._files[table] = known
             return known
 
-    def _keep(self, location: str, known: CachedFile) -> None:
-        """Remember a file, and forget those that were not used for longest while there are too many bytes."""
+    def _keep(self, table: Identifier, known: CachedFile) -> None:
+        """Remember the file of a table instead of the one before, and forget those that were not used for longest while
+        there are too many bytes."""
         with self._files_guard:
-            before = self._files.pop(location, None)
+            before = self._files.pop(table, None)
             self._bytes += known.bytes - (before.bytes if before is not None else 0)
-            self._files[location] = known
+            self._files[table] = known
             while self._bytes > MOST_BYTES and len(self._files) > 1:
                 self._bytes -= self._files.pop(next(iter(self._files))).bytes
 

@@ -1,7 +1,8 @@
-"""Cancel the Spark jobs of one thread after some seconds, or when a callback asks for it.
+"""Cancel the Spark jobs of one thread after some seconds, when a callback asks for it, or when memory is short.
 
-In: a session, and seconds or a callback. Out: the result of the work, or SparkTimeout or WorkCancelled. Invariant:
-jobs of other threads are not touched, and a core that was to be freed becomes free within seconds, or Spark ends.
+In: a session, and seconds or a callback. Out: the result of the work, or SparkTimeout, WorkCancelled or MemoryFull.
+Invariant: jobs of other threads are not touched, and a core that was to be freed becomes free within seconds, or Spark
+ends.
 
 A cancelled task ends where Spark checks for it, which is between the rows that it reads; a nested loop or a single
 expression that runs for minutes does not check (Spark's documentation of spark.task.reaper). On a cluster Spark's
@@ -14,13 +15,16 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-POLL_SECONDS = 0.5
+from penstock.lake.spark.running_queries import QUERIES
+
+POLL_SECONDS = 0.25
 _group_numbers = itertools.count(1)
 REAPER_CHECKS, REAPER_PAUSE = 20, 1.0
 """A cancelled task has this many checks, this many seconds apart, to end. Checks are counted rather than seconds, so
@@ -42,43 +46,70 @@ class WorkCancelled(Exception):
     """The work was cancelled because a callback asked for it."""
 
 
+class MemoryFull(Exception):
+    """The work was cancelled because the memory of Spark was full."""
+
+
 @contextmanager
 def time_limit(spark: SparkSession, seconds: float) -> Iterator[None]:
     """Cancel the Spark jobs of this thread in the block once `seconds` have passed, also those it starts after that.
     Raises SparkTimeout instead of the error that the cancelled job raises."""
-    ended = threading.Event()
-    with _cancel_jobs(spark, lambda: not ended.wait(seconds), ended, SparkTimeout(seconds)):
+    until = time.monotonic() + seconds
+
+    def reason() -> Exception | None:
+        return SparkTimeout(seconds) if time.monotonic() >= until else None
+
+    with _cancel_jobs(spark, reason):
         yield
+
+
+@contextmanager
+def query_limit(spark: SparkSession, seconds: float) -> Iterator[Callable[[], None]]:
+    """Like `time_limit`, for a query, which is also cancelled if memory is short: then it raises MemoryFull. Gives a
+    function that raises either once it applies, for the block's own loops."""
+    until = time.monotonic() + seconds
+    with QUERIES.running() as query:
+
+        def reason() -> Exception | None:
+            if query.chosen.is_set():
+                return MemoryFull()
+            return SparkTimeout(seconds) if time.monotonic() >= until else None
+
+        def check() -> None:
+            if (error := reason()) is not None:
+                raise error
+
+        with _cancel_jobs(spark, reason):
+            yield check
 
 
 @contextmanager
 def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
-    """Like `time_limit`, once the callback `stops` returns true; it is called twice a second. Raises WorkCancelled."""
-    ended = threading.Event()
+    """Cancel the block's jobs once the callback `stops` returns true (it is called several times a second), or if
+    memory is short. Raises WorkCancelled or MemoryFull."""
+    with QUERIES.running() as query:
 
-    def wait() -> bool:
-        while not ended.wait(POLL_SECONDS):
-            if stops():
-                return True
-        return False
+        def reason() -> Exception | None:
+            if query.chosen.is_set():
+                return MemoryFull()
+            return WorkCancelled() if stops() else None
 
-    with _cancel_jobs(spark, wait, ended, WorkCancelled()):
-        yield
+        with _cancel_jobs(spark, reason):
+            yield
 
 
 @contextmanager
-def _cancel_jobs(
-    spark: SparkSession, wait: Callable[[], bool], ended: threading.Event, raised: Exception
-) -> Iterator[None]:
-    """Cancel the block's jobs when `wait` returns True; it returns False once `ended` is set. Raises `raised`."""
+def _cancel_jobs(spark: SparkSession, reason: Callable[[], Exception | None]) -> Iterator[None]:
+    """Cancel the block's jobs once there is a reason, which is raised instead of what they raise then."""
     context, group = spark.sparkContext, f"limited {next(_group_numbers)}"
-    over = threading.Event()
+    ended, over = threading.Event(), list[Exception]()
 
     def watch() -> None:
-        if wait():
-            over.set()
-            while not ended.wait(POLL_SECONDS):
-                context.cancelJobGroup(group)
+        while not over and not ended.wait(POLL_SECONDS):
+            if (found := reason()) is not None:
+                over.append(found)
+        while not ended.wait(POLL_SECONDS):
+            context.cancelJobGroup(group)
 
     watcher = threading.Thread(target=watch, name=group, daemon=True)
     context.setJobGroup(group, group, interruptOnCancel=True)
@@ -86,13 +117,13 @@ def _cancel_jobs(
     try:
         yield
     except Exception as error:
-        if over.is_set():
-            raise raised from error
+        if over:
+            raise over[0] from error
         raise
     finally:
         ended.set()
         watcher.join()
-        if over.is_set():
+        if over:
             end_spark_unless_cancelled(context, group)
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 

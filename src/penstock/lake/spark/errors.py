@@ -25,7 +25,13 @@ _ENDED = (
     "stopped SparkContext",
     "CANNOT_OPEN_SOCKET",
 )
-_NO_MEMORY = ("Java heap space", "GC overhead limit exceeded", "OutOfMemoryError", "UNABLE_TO_ACQUIRE_MEMORY")
+_NO_MEMORY = (
+    "Java heap space",
+    "GC overhead limit exceeded",
+    "Requested array size exceeds VM limit",
+    "OutOfMemoryError",
+    "UNABLE_TO_ACQUIRE_MEMORY",
+)
 # For texts whose white space is single spaces.
 _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
 

@@ -116,6 +116,7 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
     builder = SparkSession.builder.master(settings.spark.master)
     conf = SPARK_CONF | {
         "spark.driver.memory": settings.spark.driver_memory,
+        "spark.driver.maxResultSize": _quarter(settings.spark.driver_memory),
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
         "spark.driver.extraJavaOptions": f'-Dderby.system.home="{home / "tmp"}" -XX:+UseG1GC',
@@ -133,6 +134,12 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
         builder = builder.config(key, value)
     with _redirect_output(home / "spark.log"):
         return builder.getOrCreate()
+
+
+def _quarter(memory: str) -> str:
+    """A quarter of an amount such as `2g`: the results of a query's tasks wait in the heap until they are fetched."""
+    number, unit = int(memory[:-1]), memory[-1].lower()
+    return f"{number * 1024 // 4}{'bkmg'['kmgt'.index(unit)]}"
 
 
 @contextmanager

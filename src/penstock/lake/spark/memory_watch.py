@@ -1,0 +1,138 @@
+"""Watch the heap of Spark's JVM, and end queries before nothing else can run.
+
+In: the heap, and the running queries. Out: queries that are cancelled, one after the other while the heap stays full.
+Invariant: only what is still in use after a full collection counts, and a collection is asked for at most a tenth of
+the time.
+
+Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
+count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A task that gets no
+memory fails alone (`survive_tasks_without_memory`), but it may be any thread of the JVM that asks for the last of it. The scheduler's own thread does not survive that, and without it every query would wait for ever:
+then Spark is ended, and the server starts again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from typing import Protocol
+
+from penstock.lake.spark.running_queries import QUERIES, RunningQueries
+from penstock.lake.spark.session import Lake
+from penstock.model.settings import Settings
+
+POLL_SECONDS = 0.25
+SUSPICIOUS = 0.7
+"""The share of the heap in old objects, garbage among them, at which a full collection is asked for."""
+FULL = 0.8
+"""The share of the heap in use after a collection at which a query is cancelled. Spark's own limit for sorts, joins and
+hash tables is 0.6 of the heap (spark.memory.fraction), beside which Spark itself needs some 200 MB."""
+LEAST_REST, REST_FACTOR = 5.0, 10.0
+"""Seconds between two collections: so many, and so many times as long as the last one took."""
+REST_AFTER_CANCEL = 1.0
+"""Seconds after which it is looked whether the query that was cancelled has given its memory back."""
+SURVIVE = {"spark.executor.killOnFatalError.depth": "0"}
+log = logging.getLogger("penstock.lake")
+
+
+def survive_tasks_without_memory(settings: Settings) -> Settings:
+    """The settings for a local Spark with many users: a task that gets no memory fails, and does not end the process in
+    which all others run. On a cluster Spark restarts executors and runs their tasks again, so there they end."""
+    if not settings.spark.master.startswith("local"):
+        return settings
+    return replace(settings, spark=replace(settings.spark, conf=SURVIVE | dict(settings.spark.conf)))
+
+
+class JvmHeap(Protocol):
+    """What is watched; `SparkHeap` is it."""
+
+    def old_share(self) -> float:
+        """The share of the heap in old objects, garbage among them."""
+
+    def share_after_collection(self) -> float:
+        """The share of the heap in use after a full collection, which this call makes."""
+
+    def has_scheduler(self) -> bool:
+        """Whether the thread is alive without which no job of Spark ends."""
+
+    def end(self) -> None:
+        """End the JVM."""
+
+
+class SparkHeap:
+    """The heap of a local Spark. Asks the JVM, so its calls may take long or raise what py4j raises."""
+
+    def __init__(self, lake: Lake):
+        self._lake = lake
+        java = lake.spark.sparkContext._jvm
+        assert java is not None, "the session was opened here"
+        self._system = java.java.lang.System
+        beans = java.java.lang.management.ManagementFactory
+        self._memory = beans.getMemoryMXBean()
+        pools = {str(each.getName()): each for each in beans.getMemoryPoolMXBeans()}
+        self._old = next((pool for name, pool in pools.items() if "Old" in name or "Tenured" in name), self._memory)
+        self._most = float(self._memory.getHeapMemoryUsage().getMax())
+
+    def old_share(self) -> float:
+        usage = self._old.getHeapMemoryUsage() if self._old is self._memory else self._old.getUsage()
+        return float(usage.getUsed()) / self._most
+
+    def share_after_collection(self) -> float:
+        self._system.gc()
+        return float(self._memory.getHeapMemoryUsage().getUsed()) / self._most
+
+    def has_scheduler(self) -> bool:
+        return bool(self._lake.spark.sparkContext._jsc.sc().dagScheduler().eventProcessLoop().isActive())
+
+    def end(self) -> None:
+        gateway = self._lake.spark.sparkContext._gateway
+        assert gateway is not None, "the session was opened here"
+        gateway.proc.kill()
+
+
+class MemoryWatch:
+    """Looks at the heap several times a second, in a thread of its own."""
+
+    def __init__(self, heap: JvmHeap, queries: RunningQueries = QUERIES):
+        self._heap = heap
+        self._queries = queries
+        self._next_collection = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memory watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():  # unless the JVM hangs
+            self._thread.join(LEAST_REST)
+
+    def look(self, now: float) -> None:
+        """Look once; `now` is by the monotonic clock."""
+        if not self._heap.has_scheduler():
+            log.critical("Spark's scheduler has ended (out of memory?): Spark's process is ended")
+            self._heap.end()
+            self._stop.set()
+        elif now >= self._next_collection and self._heap.old_share() >= SUSPICIOUS:
+            began = time.monotonic()
+            share = self._heap.share_after_collection()
+            rest = max(LEAST_REST, REST_FACTOR * (time.monotonic() - began))
+            self._next_collection = now + (REST_AFTER_CANCEL if share >= FULL and self._cancel(share) else rest)
+
+    def _cancel(self, share: float) -> bool:
+        """Choose a query to be cancelled; returns whether there was one."""
+        chosen = self._queries.choose()
+        if chosen is not None:
+            seconds = time.monotonic() - chosen.began
+            log.warning("Spark's memory is %.0f %% full: a query of %.0f s is cancelled", share * 100, seconds)
+        return chosen is not None
+
+    def _run(self) -> None:
+        while not self._stop.wait(POLL_SECONDS):
+            try:
+                self.look(time.monotonic())
+            except Exception as error:  # Spark ends, or has ended: then the server starts again
+                log.debug("the memory of Spark is not known", exc_info=error)
+                self._stop.wait(LEAST_REST)

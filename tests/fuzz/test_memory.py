@@ -1,0 +1,81 @@
+"""Queries that would fill the memory of Spark, on a small heap: each ends alone, with an error; the server, the flows
+of live and other queries go on, in the same process of Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.testclient import TestClient
+
+from fuzz.conftest import FILES
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.lake.spark.memory_watch import FULL, SparkHeap
+from penstock.model.settings import ServerSettings, Settings, SparkSettings
+from penstock.serve.app import create_app
+from penstock.serve.http.pipeline_host import PipelineHost
+
+HEAP = "480m"
+RUNAWAYS = {
+    "an array of all rows": "SELECT length(groupArray(concat('a text that is not short: ', toString(number)))) AS n"
+    " FROM numbers(300000000)",
+    "one large value": "SELECT length(repeat(repeat('x', 1000000), 2000)) AS n FROM numbers(10)",
+    "a join without a key": "SELECT count() AS n FROM numbers(40000000) AS a CROSS JOIN numbers(40000000) AS b"
+    " WHERE a.number > b.number + 5",
+    "a wide result": "SELECT number, repeat('x', 1000000) AS s FROM numbers(1000000)",
+    "large rows after small ones": "SELECT if(number < 20000, 'x', repeat('x', 1000000)) AS s FROM numbers(100000)",
+}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    """A pipeline with little memory, whose queries have time to fill it."""
+    server = ServerSettings(max_query_seconds=300)
+    made = Pipeline(
+        Settings(server=server, spark=SparkSettings("local[2]", HEAP, None)), tmp_path_factory.mktemp("home")
+    )
+    deployed = made.deployer.deploy(FILES, DeployOptions(False, True, False, None))
+    for _ in made.deployer.events(deployed.id):
+        pass
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(small: Pipeline) -> TestClient:
+    host = PipelineHost()
+    host.opened(small)
+    secret = small.tokens.create(f"t{len(small.tokens.list())}", ("read", "append"))
+    return TestClient(create_app(host), headers={"Authorization": f"Bearer {secret}"})
+
+
+def test_the_watch_sees_the_heap_and_the_scheduler(small: Pipeline) -> None:
+    heap = SparkHeap(small.core.warehouse.lake)
+    assert heap.has_scheduler()
+    assert 0 < heap.share_after_collection() < FULL
+    assert 0 < heap.old_share() < 1
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("name", RUNAWAYS)
+def test_a_query_that_would_end_spark_ends_alone(small: Pipeline, client: TestClient, name: str) -> None:
+    before = small.jvm
+    landed = client.post("/v0/sql", content="SELECT count() AS n FROM flights").json()["data"][0]["n"]
+    with ThreadPoolExecutor(1) as threads:
+        runaway = threads.submit(client.post, "/v0/sql", content=RUNAWAYS[name])
+        posted, began = 0, time.monotonic()
+        while not runaway.done() or not posted:
+            receipt = small.ingestion.append("flights", b'{"carrier": "AA", "delay": 1}\n', None)
+            small.ingestion.wait(receipt, 200)
+            posted += 1
+            found = client.post("/v0/sql", content="SELECT count() AS n FROM flights")
+            assert found.json().get("data") == [{"n": landed + posted}], found.text
+        print(f"{name}: {time.monotonic() - began:.1f} s, {posted} rows landed and read meanwhile")
+        answer = runaway.result()
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-large"), answer.text
+    assert any(word in answer.json()["error"] for word in ("memory", "bytes")), answer.text
+    assert small.jvm == before
+    assert client.post("/v0/sql", content="SELECT 1 AS a").json()["data"] == [{"a": 1}]

@@ -1,0 +1,97 @@
+"""When the heap stays full, the queries that have run longest end, one by one."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from penstock.lake.spark.memory_watch import FULL, LEAST_REST, REST_AFTER_CANCEL, SUSPICIOUS, MemoryWatch
+from penstock.lake.spark.running_queries import RunningQueries
+
+
+@dataclass
+class Heap:
+    """What a JVM would say."""
+
+    old: float = 0.0
+    live: float = 0.0
+    scheduler: bool = True
+    collections: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def old_share(self) -> float:
+        return self.old
+
+    def share_after_collection(self) -> float:
+        self.collections += 1
+        self.old = self.live
+        return self.live
+
+    def has_scheduler(self) -> bool:
+        return self.scheduler
+
+    def end(self) -> None:
+        self.ended.set()
+
+
+def test_garbage_ends_no_query_and_is_not_collected_all_the_time() -> None:
+    heap, queries = Heap(old=0.95, live=FULL - 0.01), RunningQueries()
+    watch = MemoryWatch(heap, queries)
+    with queries.running() as query:
+        for tenths in range(int(LEAST_REST * 10)):
+            heap.old = 0.95
+            watch.look(1_000 + tenths / 10)
+        assert heap.collections == 1
+        watch.look(1_000 + LEAST_REST)
+        assert heap.collections == 2
+        assert not query.chosen.is_set()
+
+
+def test_a_heap_that_is_not_suspicious_is_not_collected() -> None:
+    heap = Heap(old=SUSPICIOUS - 0.01, live=SUSPICIOUS - 0.01)
+    MemoryWatch(heap, RunningQueries()).look(1_000)
+    assert heap.collections == 0
+
+
+def test_the_longest_running_queries_end_one_by_one_until_there_is_memory() -> None:
+    heap, queries = Heap(old=0.9, live=0.9), RunningQueries()
+    watch = MemoryWatch(heap, queries)
+    with ExitStack() as running:
+        first, second, third = (running.enter_context(queries.running()) for _ in range(3))
+        watch.look(1_000)
+        watch.look(1_000 + REST_AFTER_CANCEL / 2)
+        assert [each.chosen.is_set() for each in (first, second, third)] == [True, False, False]
+        watch.look(1_000 + REST_AFTER_CANCEL)
+        assert [each.chosen.is_set() for each in (first, second, third)] == [True, True, False]
+        heap.live = 0.5
+        heap.old = 0.9
+        watch.look(1_000 + 2 * REST_AFTER_CANCEL)
+        assert not third.chosen.is_set()
+
+
+def test_without_a_query_nothing_ends() -> None:
+    heap = Heap(old=0.9, live=0.9)
+    watch = MemoryWatch(heap, RunningQueries())
+    for second in range(20):
+        watch.look(1_000 + second)
+    assert heap.collections <= 20 / LEAST_REST
+    assert not heap.ended.is_set()
+
+
+def test_spark_without_its_scheduler_is_ended_once() -> None:
+    heap = Heap(scheduler=False)
+    watch = MemoryWatch(heap, RunningQueries())
+    watch.start()
+    assert heap.ended.wait(30)
+    watch.stop()
+
+
+def test_a_query_that_has_ended_is_not_chosen() -> None:
+    queries = RunningQueries()
+    with queries.running() as outer:
+        with queries.running():
+            pass
+        assert queries.choose() is outer
+        assert queries.choose() is None
+    assert queries.choose() is None
