@@ -4,7 +4,7 @@ of live and other queries go on, in the same process of Spark."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,8 +17,15 @@ from penstock.lake.spark.memory_watch import FULL, SparkHeap
 from penstock.model.settings import ServerSettings, Settings, SparkSettings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
+from waiting import wait_until
 
 HEAP = "480m"
+VIEW = {
+    "lengths.datasource": "SCHEMA >\n    carrier String,\n    n UInt64\n",
+    "to_lengths.pipe": "NODE n\nSQL >\n    SELECT carrier, length(arrayStringConcat(arrayMap(i -> repeat('xy', delay), range(2000)))) AS n"
+    " FROM flights\n"
+    "TYPE materialized\nDATASOURCE lengths\nON_ERROR quarantine\n",
+}
 RUNAWAYS = {
     "an array of all rows": "SELECT length(groupArray(concat('a text that is not short: ', toString(number)))) AS n"
     " FROM numbers(300000000)",
@@ -37,11 +44,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
     made = Pipeline(
         Settings(server=server, spark=SparkSettings("local[2]", HEAP, None)), tmp_path_factory.mktemp("home")
     )
-    deployed = made.deployer.deploy(FILES, DeployOptions(False, True, False, None))
-    for _ in made.deployer.events(deployed.id):
-        pass
+    _deploy(made, FILES)
     yield made
     made.close()
+
+
+def _deploy(pipeline: Pipeline, files: Mapping[str, str]) -> None:
+    deployed = pipeline.deployer.deploy(files, DeployOptions(False, True, False, None))
+    for _ in pipeline.deployer.events(deployed.id):
+        pass
 
 
 @pytest.fixture
@@ -79,3 +90,23 @@ def test_a_query_that_would_end_spark_ends_alone(small: Pipeline, client: TestCl
     assert any(word in answer.json()["error"] for word in ("memory", "bytes")), answer.text
     assert small.jvm == before
     assert client.post("/v0/sql", content="SELECT 1 AS a").json()["data"] == [{"a": 1}]
+
+
+@pytest.mark.timeout(400)
+def test_a_row_that_fills_the_memory_goes_to_the_quarantine(small: Pipeline, client: TestClient) -> None:
+    """A step of live without memory ends no Spark of the server: it becomes smaller, and is tried apart in the end."""
+
+    def ask(sql: str) -> object:
+        return client.post("/v0/sql", content=sql).json().get("data")
+
+    before = small.jvm
+    _deploy(small, FILES | VIEW)
+    earlier = ask("SELECT count() AS n FROM lengths")
+    assert isinstance(earlier, list)
+    lines = "".join(f'{{"carrier": "row {at}", "delay": {500_000 if at == 1 else 1}}}\n' for at in range(3))
+    small.ingestion.append("flights", lines.encode(), None)
+    wait_until(lambda: ask("SELECT count() AS n FROM lengths") == [{"n": earlier[0]["n"] + 2}], 240)
+    assert ask("SELECT count() AS n, countIf(raw LIKE '%row 1%') AS found FROM lengths_quarantine") == [
+        {"n": 1, "found": 1}
+    ], ask("SELECT * FROM lengths_quarantine")
+    assert small.jvm == before
