@@ -22,8 +22,8 @@ from waiting import wait_until
 HEAP = "480m"
 VIEW = {
     "lengths.datasource": "SCHEMA >\n    carrier String,\n    n UInt64\n",
-    "to_lengths.pipe": "NODE n\nSQL >\n    SELECT carrier, length(arrayStringConcat(arrayMap(i -> repeat('xy', delay), range(2000)))) AS n"
-    " FROM flights\n"
+    "to_lengths.pipe": "NODE n\nSQL >\n"
+    "    SELECT carrier, length(arrayStringConcat(arrayMap(i -> repeat('xy', delay), range(2000)))) AS n FROM flights\n"
     "TYPE materialized\nDATASOURCE lengths\nON_ERROR quarantine\n",
 }
 RUNAWAYS = {

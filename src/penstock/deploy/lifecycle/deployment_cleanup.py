@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 
 from penstock.deploy.runtime.periodic_task import PeriodicTask
-from penstock.deploy.runtime.steady_clock import SteadyClock
+from penstock.deploy.runtime.steady_clock import SETTLED_SECONDS, SteadyClock
 from penstock.model.settings import Settings
 from penstock.state.deployments import Deployments
 
@@ -34,7 +34,7 @@ class DeploymentCleanup(PeriodicTask):
         self._deployments = deployments
         self._searched = _seconds_until_searched(settings)
         self._discard = discard
-        self._clock = SteadyClock()
+        self._clock = SteadyClock(min(SETTLED_SECONDS, self._kept))
 
     def run_once(self) -> int:
         """Discard old failures and forget old deployments. Returns how many were forgotten."""

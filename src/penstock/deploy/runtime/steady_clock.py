@@ -2,7 +2,7 @@
 
 In: the machine's two clocks. Out: a time. Invariant: from one look to the next it goes on by no more than this process
 has run meanwhile. That the clock was wrong when the process began shows only once it is set right, so nothing is old
-before the process has run for SETTLED_SECONDS.
+before the process has run for a while.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ SETTLED_SECONDS = 3_600.0
 
 
 class SteadyClock:
-    """Begins with the process that uses it."""
+    """Begins with the process that uses it, which has to run for `settles` seconds until the clock is trusted."""
 
-    def __init__(self) -> None:
+    def __init__(self, settles: float = SETTLED_SECONDS) -> None:
+        self._settles = settles
         self._began = time.monotonic()
         self._first = datetime.now(timezone.utc)
 
@@ -29,4 +30,4 @@ class SteadyClock:
 
     def is_settled(self) -> bool:
         """Whether the process has run for long enough to trust it."""
-        return time.monotonic() - self._began >= SETTLED_SECONDS
+        return time.monotonic() - self._began >= self._settles

@@ -6,8 +6,9 @@ the time.
 
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
 count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A task that gets no
-memory fails alone (`survive_tasks_without_memory`), but it may be any thread of the JVM that asks for the last of it. The scheduler's own thread does not survive that, and without it every query would wait for ever:
-then Spark is ended, and the server starts again.
+memory fails alone (`survive_tasks_without_memory`), but it may be any thread of the JVM that asks for the last of it.
+The scheduler's own thread does not survive that, and without it every query would wait for ever: then Spark is ended,
+and the server starts again.
 """
 
 from __future__ import annotations
