@@ -7,7 +7,6 @@ so no server starts on a part of a project, and a restore that was killed can be
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,11 +15,11 @@ from pathlib import Path
 import orjson
 
 from penstock.deploy.ownership.folder_lock import LOCK
+from penstock.durable_writes import SUFFIX, replace_file, sync_folder
 from penstock.errors import Conflict, Failed
-from penstock.flow.inbox.segments import sync_folder
 
-FILE, FRESH = "restore.json", "restore.json.new"
-BEFORE_MARKER = frozenset({LOCK, FRESH})
+FILE = "restore.json"
+BEFORE_MARKER = frozenset({LOCK, FILE + SUFFIX})
 """What a restore that was killed before it began may leave in the folder."""
 
 
@@ -78,18 +77,8 @@ def hold_marker(home: Path, marker: RestoreMarker, begun: RestoreMarker | None) 
         if read_marker(home) != begun:
             message = f"another restore into {home.parent} ran at the same time"
             raise UnfinishedRestore(message, hint="look at what it did, and restore again if it did not end")
-        _write(home / FILE, orjson.dumps(asdict(marker)))
-        sync_folder(home)
+        with replace_file(home / FILE) as file:  # a marker that is empty for a moment would be none
+            file.write(orjson.dumps(asdict(marker)))
         yield
         (home / FILE).unlink()
         sync_folder(home)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file, or another content of it, in one moment: a marker that is empty for a moment would be none."""
-    fresh = path.with_name(FRESH)
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

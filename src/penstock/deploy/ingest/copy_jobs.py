@@ -9,7 +9,6 @@ cannot go on waits aside, and the others go on.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
 import time
@@ -24,8 +23,8 @@ from penstock.crash_points import crash_point
 from penstock.deploy.ingest.event_ingestion import Receipt
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.periodic_task import PeriodicTask
+from penstock.durable_writes import replace_file, sync_folder
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
-from penstock.flow.inbox.segments import sync_folder
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
 from penstock.processes import has_ended
@@ -204,22 +203,15 @@ class CopyJobs(PeriodicTask):
             self._reading = 0
 
     def _spool(self, job: Job, path: Path) -> SpooledRows:
-        fresh = path.with_suffix(".new")
         try:
-            with fresh.open("wb") as file:
+            with replace_file(path) as file:
                 spooled = self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
-            sync_folder(path.parent)
         except OSError as error:
             raise StorageFull(f"the rows that were read cannot be written to disk: {error.strerror}") from error
         except WorkCancelled:
             if self._is_full():
                 raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
             raise
-        finally:
-            fresh.unlink(missing_ok=True)
         return spooled
 
     def _must_stop(self) -> bool:

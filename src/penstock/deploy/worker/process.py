@@ -6,9 +6,6 @@ worker ends when its standard input does, so it never outlives the server.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,10 +16,11 @@ from typing import Literal, TypeAlias
 import orjson
 from cattrs.preconf.orjson import make_converter
 
+from penstock.deploy.worker.child_process import ChildProcess, module_command
 from penstock.model.settings import Settings
 
 SECONDS_BETWEEN = 0.5
-GRACE = 10.0
+COMMAND = module_command("penstock.deploy.worker.main")
 COMPLETE = 0
 Until: TypeAlias = Literal["complete", "idle"]
 Kind: TypeAlias = Literal["begins", "stepped", "failed", "split_required"]
@@ -72,34 +70,25 @@ class WorkerProcess:
     def __init__(self, home: Path, order: WorkerOrder):
         self.tables = order.tables
         self.ended = False
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        with open(os.open(home / "apart.log", flags, 0o600), "ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "penstock.deploy.worker.main"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "PENSTOCK_FAULT": ""},
-            )
+        self._process = ChildProcess(COMMAND, home)
         self._send(converter.dumps(order))
 
     @property
     def id(self) -> int:
-        return self._process.pid
+        return self._process.id
 
     @property
     def complete(self) -> bool:
         """Whether it ended because the histories of its tables are complete."""
-        return self._process.poll() == COMPLETE
+        return self._process.exit_code == COMPLETE
 
     def messages(self, live_lag: Callable[[], float]) -> Iterator[WorkerMessage]:
         """The messages of the worker until it ends. Meanwhile it gets live's lag in seconds, every SECONDS_BETWEEN."""
         over = threading.Event()
         sender = threading.Thread(target=self._send_lag, args=(live_lag, over), name="worker lag", daemon=True)
         sender.start()
-        assert self._process.stdout is not None, "Popen was given a pipe"
         try:
-            for line in self._process.stdout:
+            for line in self._process.output:
                 yield converter.structure(orjson.loads(line), WorkerMessage)
         finally:
             over.set()
@@ -107,25 +96,15 @@ class WorkerProcess:
             self._process.wait()
 
     def end(self) -> None:
-        """Ask it to end by closing its input, and kill it if it has not ended after GRACE seconds."""
+        """Ask it to end, and kill it if it does not."""
         self.ended = True
-        assert self._process.stdin is not None, "Popen was given a pipe"
-        with suppress(OSError):  # it has ended already
-            self._process.stdin.close()
-        threading.Thread(target=self._kill_if_alive, name="worker end", daemon=True).start()
-
-    def _kill_if_alive(self) -> None:
-        try:
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        self._process.end()
 
     def _send_lag(self, live_lag: Callable[[], float], over: threading.Event) -> None:
         while not over.wait(SECONDS_BETWEEN) and not self.ended:
             self._send(orjson.dumps(live_lag()))
 
     def _send(self, line: bytes) -> None:
-        assert self._process.stdin is not None, "Popen was given a pipe"
         with suppress(OSError, ValueError):  # it has ended, or is about to; the reader of its messages notices
-            self._process.stdin.write(line + b"\n")
-            self._process.stdin.flush()
+            self._process.input.write(line + b"\n")
+            self._process.input.flush()

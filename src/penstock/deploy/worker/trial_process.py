@@ -6,23 +6,19 @@ an answer too (TrialEnded), and the next trial starts another one; it never outl
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar, Union, cast
 
+from penstock.deploy.worker.child_process import ChildProcess, module_command
 from penstock.flow.failing.trials import StepOrder, Trial, TrialEnded, TrialFailed
 from penstock.flow.materialized_view import SplitRequired
 from penstock.model.settings import Settings
 
 T = TypeVar("T")
-PROGRAM = (sys.executable, "-m", "penstock.deploy.worker.trial_main")
-GRACE = 10.0
+COMMAND = module_command("penstock.deploy.worker.trial_main")
 IDLE_ENDED = 0
 """The exit code of a trial process that nobody asked for a while."""
 
@@ -76,7 +72,7 @@ class TrialProcess:
 
     def __init__(self, order: TrialOrder):
         self._order = order
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._asking = threading.Lock()
         self._closed = False
 
@@ -96,7 +92,7 @@ class TrialProcess:
         """End the process; what it does fails, and so does what it is asked from now on."""
         self._closed = True
         if self._process is not None:
-            _end(self._process)
+            self._process.end()
 
     def _ask(self, request: object) -> Answer:
         with self._asking:
@@ -115,54 +111,25 @@ class TrialProcess:
         """Whether the process had ended by itself before it was asked."""
         return self._process is not None and self._process.wait() == IDLE_ENDED
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> ChildProcess:
         """The process, started if there is none. Raises TrialFailed."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self._process.exit_code is None:
             return self._process
         if self._closed:
             raise TrialFailed("the server is stopping")
-        self._process = started = _start(self._order.home)
+        self._process = started = ChildProcess(COMMAND, self._order.home)
         if not isinstance(_exchange(started, self._order), TrialStart):
             raise TrialFailed("the process for steps that end Spark's process does not start: apart.log says why")
         return started
 
 
-def _start(home: Path) -> subprocess.Popen[bytes]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    with open(os.open(home / "apart.log", flags, 0o600), "ab") as log:
-        return subprocess.Popen(
-            PROGRAM,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**os.environ, "PENSTOCK_FAULT": ""},
-        )
-
-
-def _exchange(process: subprocess.Popen[bytes], request: object) -> Answer:
+def _exchange(process: ChildProcess, request: object) -> Answer:
     """Send a request and wait for its answer."""
-    assert process.stdin is not None, "Popen was given pipes"
-    assert process.stdout is not None, "Popen was given pipes"
     try:
-        pickle.dump(request, process.stdin)
-        process.stdin.flush()
-        return cast(Answer, pickle.load(process.stdout))
+        pickle.dump(request, process.input)
+        process.input.flush()
+        return cast(Answer, pickle.load(process.output))
     except (OSError, EOFError, ValueError, pickle.UnpicklingError):
-        _end(process)
+        process.end()
         process.wait()
         return _Gone()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process to end by closing its input, and kill it if it has not ended after GRACE seconds."""
-    assert process.stdin is not None, "Popen was given pipes"
-    with suppress(OSError):  # it has ended already
-        process.stdin.close()
-    threading.Thread(target=_kill_if_alive, args=(process,), name="trial end", daemon=True).start()
-
-
-def _kill_if_alive(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()

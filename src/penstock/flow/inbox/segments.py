@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.durable_writes import sync_folder
+
 CHUNK_BYTES = 2**20
 SHARD_FILES = 4096
 """Files of a shard, a folder within the stream's: a folder of millions is slow in most file systems."""
@@ -160,15 +162,6 @@ def salvage_lines(path: Path, size: int) -> Iterator[bytes]:
     with suppress(OSError), _open_file(path) as file:
         read.extend(_read_chunks(file, size))
     return iter(b"".join(read).removesuffix(b"\n").split(b"\n"))
-
-
-def sync_folder(folder: Path) -> None:
-    """Force the entries of a folder to disk (fsync)."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write_and_sync(path: Path, content: bytes) -> None:

@@ -6,7 +6,6 @@ marker on a local disk is replaced as a whole, and is durable before the call re
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import orjson
 from pyiceberg.io import FileIO, load_file_io
 
+from penstock.durable_writes import replace_file
 from penstock.errors import Failed, Unavailable
 from penstock.lake.storage.local_paths import local_path
 
@@ -60,7 +60,8 @@ class MarkerFile:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            _replace_durably(self._path, content)
+            with replace_file(self._path) as file:
+                file.write(content)
         except OSError as error:
             raise Failed(f"{self._location} cannot be written: {error.strerror}") from error
 
@@ -90,17 +91,3 @@ class MarkerFile:
 
     def _io(self) -> FileIO:
         return load_file_io(dict(self._storage), self._location)
-
-
-def _replace_durably(path: Path, content: bytes) -> None:
-    fresh = path.with_suffix(".new")
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

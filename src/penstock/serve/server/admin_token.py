@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 from collections.abc import Collection
 from pathlib import Path
 
-from penstock.flow.inbox.segments import sync_folder
+from penstock.durable_writes import replace_file
 from penstock.serve.calls.tokens import ADMIN
 from penstock.state.tokens import ApiTokens
 
@@ -30,14 +29,8 @@ def ensure_admin_token(home: Path, tokens: ApiTokens) -> None:
     name = _free_name({token.name for token in tokens.list()})
     if name != ADMIN:
         log.warning("this folder has no valid admin token: it gets `%s`; earlier ones stay valid", name)
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(tokens.create(name, (ADMIN,)) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    sync_folder(home)
+    with replace_file(path, 0o600) as file:
+        file.write(f"{tokens.create(name, (ADMIN,))}\n".encode())
 
 
 def _free_name(known: Collection[str]) -> str:

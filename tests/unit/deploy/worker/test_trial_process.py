@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flow_values import view_item
-from penstock.deploy.worker import trial_process
+from penstock.deploy.worker import child_process, trial_process
 from penstock.deploy.worker.trial_process import TrialOrder, TrialProcess
 from penstock.flow.failing.trials import StepOrder, TrialEnded, TrialFailed
 from penstock.lake.spark.session import Lake
@@ -67,7 +67,7 @@ class Said:
 
 @pytest.fixture
 def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrialProcess]:
-    monkeypatch.setattr(trial_process, "PROGRAM", (sys.executable, "-c", SCRIPT))
+    monkeypatch.setattr(trial_process, "COMMAND", (sys.executable, "-c", SCRIPT))
     made = TrialProcess(TrialOrder(tmp_path, Settings(), None))
     yield made
     made.close()
@@ -97,13 +97,13 @@ def test_a_process_that_was_idle_for_long_ended_by_itself(trials: TrialProcess) 
 
 
 def test_a_process_that_does_not_start_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial_process, "PROGRAM", (sys.executable, "-c", SCRIPT))
+    monkeypatch.setattr(trial_process, "COMMAND", (sys.executable, "-c", SCRIPT))
     with pytest.raises(TrialFailed, match="does not start"):
         TrialProcess(TrialOrder(tmp_path, Settings(), 13)).run(Said("a"))
 
 
 def test_a_server_that_stops_waits_for_no_trial(trials: TrialProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial_process, "GRACE", 0.0)
+    monkeypatch.setattr(child_process, "GRACE", 0.0)
     trials.run(Said("a"))
     failed: list[str] = []
 
