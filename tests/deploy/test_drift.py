@@ -4,6 +4,7 @@ flows stop whose results would be wrong.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -249,11 +250,9 @@ def test_other_tables_go_on_and_nothing_is_repaired(world: World) -> None:
 def test_a_damaged_file_is_one_table_s_and_can_be_put_back(world: World) -> None:
     """Nothing is deleted meanwhile, and other tables are read and maintained."""
     asked = "SELECT count(code) FROM drift_files WHERE code >= ''"
-    world.post("drift_files", 100)
-    path = current_manifest_list(world)
+    path = files_of(world)["manifest list"]
     content, (before,) = path.read_bytes(), world.running.ask(asked)
-    path.unlink()
-    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    _remove(path)
     with pytest.raises(PenstockError) as raised:
         world.running.ask(asked)
     assert raised.value.code == "damaged-table"
@@ -270,9 +269,54 @@ def test_a_damaged_file_is_one_table_s_and_can_be_put_back(world: World) -> None
     assert world.running.ask(asked) == [before]
 
 
-def current_manifest_list(world: World) -> Path:
-    """The file that the table drift_files cannot be read without."""
+NEW_IDS = itertools.count(1_000)
+
+
+def _remove(path: Path) -> None:
+    path.unlink()
+    _checksum(path).unlink(missing_ok=True)
+
+
+def _cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    _checksum(path).unlink(missing_ok=True)
+
+
+def _flip(path: Path) -> None:
+    """One byte changes on the disk, which the checksum beside the file tells."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [_remove, _cut, _flip])
+@pytest.mark.parametrize("kind", ["manifest list", "manifest", "data file"])
+def test_who_reads_a_damaged_file_is_told_which_one(world: World, kind: str, damage: Callable[[Path], None]) -> None:
+    """Never another answer, and the same one once the file is back."""
+    asked = "SELECT count(), max(id), max(code) FROM drift_files WHERE code >= ''"
+    path, before = files_of(world)[kind], world.running.ask(asked)
+    kept = [(each, each.read_bytes()) for each in (path, _checksum(path)) if each.exists()]
+    damage(path)
+    with pytest.raises(PenstockError) as raised:
+        world.running.ask(asked)
+    assert (raised.value.code, path.name in raised.value.message) == ("damaged-table", True), raised.value
+    for each, content in kept:
+        each.write_bytes(content)
+    assert world.running.ask(asked) == before
+
+
+def files_of(world: World) -> dict[str, Path]:
+    """A file of each kind that the table drift_files cannot be read without; it has rows."""
+    world.post("drift_files", next(NEW_IDS))
     table = world.core.warehouse.lake.catalog.load_table(("penstock", world.table("drift_files")))
     snapshot = table.current_snapshot()
     assert snapshot is not None
-    return Path(snapshot.manifest_list.removeprefix("file://").removeprefix("file:"))
+    data = next(iter(table.scan().plan_files())).file.file_path
+    manifest = snapshot.manifests(table.io)[0].manifest_path
+    named = {"manifest list": snapshot.manifest_list, "manifest": manifest, "data file": data}
+    return {kind: Path(place.removeprefix("file://").removeprefix("file:")) for kind, place in named.items()}
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_name(f".{path.name}.crc")

@@ -15,8 +15,8 @@ from pathlib import Path
 import orjson
 
 from penstock.deploy.ownership.folder_lock import LOCK
-from penstock.durable_writes import SUFFIX, replace_file, sync_folder
 from penstock.errors import Conflict, Failed
+from penstock.lake.storage.durable_writes import SUFFIX, replace_file, sync_folder
 
 FILE = "restore.json"
 BEFORE_MARKER = frozenset({LOCK, FILE + SUFFIX})

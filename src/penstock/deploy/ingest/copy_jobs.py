@@ -23,10 +23,10 @@ from penstock.crash_points import crash_point
 from penstock.deploy.ingest.event_ingestion import Receipt
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.periodic_task import PeriodicTask
-from penstock.durable_writes import replace_file, sync_folder
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
+from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.processes import has_ended
 from penstock.state.jobs import OPEN_STATES, Job, Jobs, JobState, job_key_prefix
 from penstock.state.operations import Operation, OperationsLog

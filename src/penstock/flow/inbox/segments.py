@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.durable_writes import sync_folder
+from penstock.lake.storage.durable_writes import sync_folder
 
 CHUNK_BYTES = 2**20
 SHARD_FILES = 4096

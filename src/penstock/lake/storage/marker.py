@@ -13,8 +13,8 @@ from pathlib import Path
 import orjson
 from pyiceberg.io import FileIO, load_file_io
 
-from penstock.durable_writes import replace_file
 from penstock.errors import Failed, Unavailable
+from penstock.lake.storage.durable_writes import replace_file
 from penstock.lake.storage.local_paths import local_path
 
 FILE = ".penstock-store.json"

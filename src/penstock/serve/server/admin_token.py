@@ -12,7 +12,7 @@ import logging
 from collections.abc import Collection
 from pathlib import Path
 
-from penstock.durable_writes import replace_file
+from penstock.lake.storage.durable_writes import replace_file
 from penstock.serve.calls.tokens import ADMIN
 from penstock.state.tokens import ApiTokens
 

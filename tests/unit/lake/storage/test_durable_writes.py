@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.durable_writes import SUFFIX, replace_file
+from penstock.lake.storage.durable_writes import SUFFIX, replace_file
 
 
 def test_the_new_content_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
