@@ -3,9 +3,12 @@ of live and other queries go on, in the same process of Spark."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -110,3 +113,21 @@ def test_a_row_that_fills_the_memory_goes_to_the_quarantine(small: Pipeline, cli
         {"n": 1, "found": 1}
     ], ask("SELECT * FROM lengths_quarantine")
     assert small.jvm == before
+
+
+STOPPED = """
+import pathlib, sys
+from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
+from penstock.lake.spark.session import open_lake
+from penstock.model.settings import Settings, SparkSettings
+lake = open_lake(Settings(spark=SparkSettings("local[1]", "480m", None)), pathlib.Path(sys.argv[1]))
+MemoryWatch(SparkHeap(lake)).start()
+lake.spark.sparkContext._jsc.sc().stopInNewThread()
+lake.spark.sparkContext._gateway.proc.wait(60)
+"""
+
+
+def test_spark_without_its_context_is_ended(tmp_path: Path) -> None:
+    """Spark's listeners and its cleaner stop the context when they get no memory; its process would live on, and run
+    nothing. (In a process of its own: the other tests share this one's Spark.)"""
+    subprocess.run([sys.executable, "-c", STOPPED, str(tmp_path)], check=True, timeout=120)

@@ -24,6 +24,7 @@ from penstock.deploy.ingest.event_ingestion import Receipt
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
+from penstock.lake.read.query_execution import OutOfMemory
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
@@ -36,6 +37,9 @@ LOOK, PAUSE = 0.5, 1.0
 READING: tuple[JobState, ...] = ("reading",)
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
+MEMORY_ATTEMPTS = 3
+"""A job fails once its query got no memory this many times: if memory is short, the longest query is cancelled first,
+often a copy, whoever takes the memory."""
 MOST_ATTEMPTS = 8
 """A job fails once its run ended in this many unexpected errors in a row."""
 LONGEST_WAIT = 60.0
@@ -121,10 +125,14 @@ class CopyJobs(PeriodicTask):
 
     def _hold(self, job: Job) -> int:
         """Let other jobs go first for a while, longer each time. Returns how often in a row."""
-        attempts = self._held[job.id].attempts + 1 if job.id in self._held else 1
+        attempts = self._attempts(job) + 1
         wait = min(PAUSE * 2.0 ** (attempts - 1), LONGEST_WAIT)
         self._held[job.id] = _Held(attempts, time.monotonic() + wait)
         return attempts
+
+    def _attempts(self, job: Job) -> int:
+        """The runs of a job in a row that ended without progress."""
+        return self._held[job.id].attempts if job.id in self._held else 0
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """Create a job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
@@ -181,7 +189,7 @@ class CopyJobs(PeriodicTask):
             self._fail_job(job, shown)
 
     def _read_rows(self, job: Job, path: Path) -> Job:
-        """Write the rows of a job to disk; returns the job. Raises _JobOver, WorkCancelled."""
+        """Write the rows of a job to disk; returns the job. Raises _JobOver, WorkCancelled, _Later."""
         self._cancelled.clear()
         self._reading = job.id
         try:
@@ -197,6 +205,8 @@ class CopyJobs(PeriodicTask):
         except PenstockError as error:
             if self._spark_ended():
                 raise WorkCancelled from error
+            if isinstance(error, OutOfMemory) and self._attempts(job) + 1 < MEMORY_ATTEMPTS:
+                raise _Later(error) from error
             self._fail_job(job, error)
             raise _JobOver(error.message) from error
         finally:
@@ -284,7 +294,7 @@ class CopyJobs(PeriodicTask):
 
 
 class _Later(Exception):
-    """Raised inside a run when the job must wait for room in the inbox, or for the state store."""
+    """Raised inside a run when the job must wait for room in the inbox, for the state store, or for memory."""
 
     def __init__(self, error: PenstockError):
         super().__init__(error.message)

@@ -56,6 +56,9 @@ class PackedRows(Sequence[Row]):
     @overload
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if place == -1 and self._chunks and not self._last:
+            chunk: list[Row] = pickle.loads(self._chunks[-1])  # was pickled here
+            return chunk[-1]
         if isinstance(place, int) and place < 0 and len(self._last) >= -place:
             return self._last[place]
         return list(self)[place]

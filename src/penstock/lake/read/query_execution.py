@@ -42,6 +42,10 @@ MAX_LINE_BYTES = 8 * 2**20
 ROWS_BETWEEN_CHECKS = 1024
 
 
+class OutOfMemory(TooLarge):
+    """A query got no memory, or was chosen to end because there was little: perhaps others were what took it."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
     """The most seconds that a query may take, and the most rows and bytes of its result."""
@@ -119,13 +123,7 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
             raise most.timeout() from error
         return QueryResult(columns, rows, time.monotonic() - most.began, *_scanned_size(answer))
 
-    try:
-        return retry_query(ask)
-    except InvalidQuery as error:
-        if MAX_RESULT in error.message:  # Spark's own limit on what it collects in one place
-            message = "the answer, or a table that a join needs in memory, takes more than a quarter of Spark's memory"
-            raise TooLarge(message, hint="add a LIMIT, take fewer columns, or join by equal keys") from error
-        raise
+    return retry_query(ask)
 
 
 def retry_query(ask: Callable[[], T]) -> T:
@@ -180,8 +178,8 @@ def _too_large_error(most: QueryLimits) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
-def _memory_error() -> TooLarge:
-    return TooLarge("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
+def _memory_error() -> OutOfMemory:
+    return OutOfMemory("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
 
 
 def _query_error(error: Exception) -> PenstockError:
@@ -190,6 +188,9 @@ def _query_error(error: Exception) -> PenstockError:
     if (damaged := damaged_files(error)) is not None:
         return damaged
     reason = explain_error(error)
+    if MAX_RESULT in reason:  # Spark's own limit on what it collects in one place
+        message = "the answer, or a table that a join needs in memory, takes more than a quarter of Spark's memory"
+        return TooLarge(message, hint="add a LIMIT, take fewer columns, or join by equal keys")
     return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 
 
@@ -213,22 +214,22 @@ def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable
     starts the file again.
 
     Raises WorkCancelled once `stops` returns true, InvalidQuery with Spark's reason, TooLarge for a row that is too
-    long for a batch, OSError.
+    long for a batch, OutOfMemory, OSError.
     """
 
     def ask() -> int:
         file.seek(0)
         file.truncate()
         rows = 0
-        with cancellable(session, stops):
+        with cancellable(session, stops) as check:
             for row in session.sql(sql).toLocalIterator():
                 line = str(row[0]).encode()
                 if len(line) > MAX_LINE_BYTES:
                     raise TooLarge(f"row {rows + 1} has {len(line):,} bytes; at most {MAX_LINE_BYTES:,} are taken")
                 file.write(line + b"\n")
                 rows += 1
-                if rows % ROWS_BETWEEN_CHECKS == 0 and stops():
-                    raise WorkCancelled
+                if rows % ROWS_BETWEEN_CHECKS == 0:
+                    check()
         return rows
 
     return retry_query(ask)

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -75,18 +76,15 @@ def query_limit(spark: SparkSession, seconds: float) -> Iterator[Callable[[], No
                 return MemoryFull()
             return SparkTimeout(seconds) if time.monotonic() >= until else None
 
-        def check() -> None:
-            if (error := reason()) is not None:
-                raise error
-
         with _cancel_jobs(spark, reason):
-            yield check
+            yield partial(_raise_if_any, reason)
 
 
 @contextmanager
-def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None]:
+def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[Callable[[], None]]:
     """Cancel the block's jobs once the callback `stops` returns true (it is called several times a second), or if
-    memory is short. Raises WorkCancelled or MemoryFull."""
+    memory is short. Raises WorkCancelled or MemoryFull. Gives a function that raises either once it applies, for the
+    block's own loops."""
     with QUERIES.running() as query:
 
         def reason() -> Exception | None:
@@ -95,7 +93,12 @@ def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[None
             return WorkCancelled() if stops() else None
 
         with _cancel_jobs(spark, reason):
-            yield
+            yield partial(_raise_if_any, reason)
+
+
+def _raise_if_any(reason: Callable[[], Exception | None]) -> None:
+    if (error := reason()) is not None:
+        raise error
 
 
 @contextmanager

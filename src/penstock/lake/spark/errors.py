@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from penstock.errors import Unavailable
+from penstock.lake.spark.row_errors import is_row_error, java_causes
 from penstock.redaction import redact_start
 
 MAX_CHARACTERS = 600
@@ -63,6 +64,10 @@ def has_spark_ended(error: BaseException) -> bool:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether the JVM had no memory left for the work."""
+    if any("OutOfMemoryError" in name for name, _ in java_causes(error)):
+        return True
+    if is_row_error(error):
+        return False  # it may quote any text
     text = f"{error_condition(error)} {_error_text(error)[:MOST_READ]}"
     return any(words in text for words in _NO_MEMORY)
 

@@ -7,8 +7,9 @@ the time.
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
 count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A task that gets no
 memory fails alone (`survive_tasks_without_memory`), but it may be any thread of the JVM that asks for the last of it.
-The scheduler's own thread does not survive that, and without it every query would wait for ever: then Spark is ended,
-and the server starts again.
+The scheduler's own thread does not survive that, and without it every query would wait for ever; others (those of
+Spark's listeners, and its cleaner) then stop its context, and the process lives on without one. In both cases Spark is
+ended, and the server starts again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ hash tables is 0.6 of the heap (spark.memory.fraction), beside which Spark itsel
 LEAST_REST, REST_FACTOR = 5.0, 10.0
 """Seconds between two collections: so many, and so many times as long as the last one took."""
 REST_AFTER_CANCEL = 1.0
-"""Seconds after which it is looked whether the query that was cancelled has given its memory back."""
+"""Seconds after which it is looked whether the query that was cancelled has given its memory back; longer if the
+collection took longer. Not for a query that began when the heap was full already: then something else fills it, a step
+perhaps, and many short queries may come."""
 SURVIVE = {"spark.executor.killOnFatalError.depth": "0"}
 log = logging.getLogger("penstock.lake")
 
@@ -55,7 +58,7 @@ class JvmHeap(Protocol):
         """The share of the heap in use after a full collection, which this call makes."""
 
     def has_scheduler(self) -> bool:
-        """Whether the thread is alive without which no job of Spark ends."""
+        """Whether Spark can run a job: its context is not stopped, and the thread is alive without which none ends."""
 
     def end(self) -> None:
         """End the JVM."""
@@ -84,7 +87,8 @@ class SparkHeap:
         return float(self._memory.getHeapMemoryUsage().getUsed()) / self._most
 
     def has_scheduler(self) -> bool:
-        return bool(self._lake.spark.sparkContext._jsc.sc().dagScheduler().eventProcessLoop().isActive())
+        context = self._lake.spark.sparkContext._jsc.sc()
+        return not context.isStopped() and bool(context.dagScheduler().eventProcessLoop().isActive())
 
     def end(self) -> None:
         gateway = self._lake.spark.sparkContext._gateway
@@ -99,6 +103,7 @@ class MemoryWatch:
         self._heap = heap
         self._queries = queries
         self._next_collection = 0.0
+        self._full_since: float | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory watch", daemon=True)
 
@@ -119,16 +124,24 @@ class MemoryWatch:
         elif now >= self._next_collection and self._heap.old_share() >= SUSPICIOUS:
             began = time.monotonic()
             share = self._heap.share_after_collection()
-            rest = max(LEAST_REST, REST_FACTOR * (time.monotonic() - began))
-            self._next_collection = now + (REST_AFTER_CANCEL if share >= FULL and self._cancel(share) else rest)
+            took = time.monotonic() - began
+            hopeful = self._cancel_if_full(share, began)
+            rest = max(REST_AFTER_CANCEL, 2 * took) if hopeful else max(LEAST_REST, REST_FACTOR * took)
+            self._next_collection = now + rest
 
-    def _cancel(self, share: float) -> bool:
-        """Choose a query to be cancelled; returns whether there was one."""
+    def _cancel_if_full(self, share: float, now: float) -> bool:
+        """Choose a query to be cancelled if the heap is full; returns whether it may be what fills it."""
+        if share < FULL:
+            self._full_since = None
+            return False
+        if self._full_since is None:
+            self._full_since = now
         chosen = self._queries.choose()
-        if chosen is not None:
-            seconds = time.monotonic() - chosen.began
-            log.warning("Spark's memory is %.0f %% full: a query of %.0f s is cancelled", share * 100, seconds)
-        return chosen is not None
+        if chosen is None:
+            return False
+        seconds = time.monotonic() - chosen.began
+        log.warning("Spark's memory is %.0f %% full: a query of %.0f s is cancelled", share * 100, seconds)
+        return chosen.began <= self._full_since
 
     def _run(self) -> None:
         while not self._stop.wait(POLL_SECONDS):

@@ -15,6 +15,7 @@ from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.event_ingestion import Receipt
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.errors import Conflict, Overloaded
+from penstock.lake.read.query_execution import OutOfMemory
 from penstock.state.database import open_database
 from penstock.state.jobs import Job, Jobs
 from penstock.state.operations import OperationsLog
@@ -29,6 +30,7 @@ class Tables:
         self.rows: dict[str, list[bytes]] = {}
         self.tries: Counter[str] = Counter()
         self.broken: set[str] = set()
+        self.without_memory: dict[str, int] = {}
         self.full: set[str] = set()
         self._keys: set[str] = set()
 
@@ -39,6 +41,9 @@ class Tables:
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows:
         file.write(b"{}\n{}\n")
+        if self.without_memory.get(name, 0) > 0:
+            self.without_memory[name] -= 1
+            raise OutOfMemory("the query needs more memory than Spark has")
         return SpooledRows(1, name, 2)
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
@@ -126,3 +131,13 @@ def test_a_copy_that_recovers_is_appended_once(copies: Copies) -> None:
     copies.tables.broken = set()
     wait_until(lambda: copies.has(job, "done"))
     assert copies.tables.rows == {"bad": [b"{}", b"{}"]}
+
+
+def test_a_copy_that_was_cancelled_for_the_memory_that_others_took_is_run_again(copies: Copies) -> None:
+    copies.tables.without_memory = {"unlucky": module.MEMORY_ATTEMPTS - 1, "greedy": 100}
+    unlucky, greedy = copies.running.run("unlucky", {}), copies.running.run("greedy", {})
+    wait_until(lambda: copies.has(unlucky, "done"))
+    wait_until(lambda: copies.has(greedy, "failed"))
+    assert copies.tables.without_memory["greedy"] == 100 - module.MEMORY_ATTEMPTS
+    assert "more memory than Spark has" in str(copies.jobs.get(greedy.id).error)
+    assert copies.tables.rows == {"unlucky": [b"{}", b"{}"]}

@@ -84,6 +84,17 @@ def test_rows_take_the_memory_that_they_are_said_to_take(name: str) -> None:
     assert rows.size <= held + most_of_one_chunk
 
 
+def test_the_last_row_is_read_without_the_others() -> None:
+    for count in (1, CHUNK_ROWS - 1, 20 * CHUNK_ROWS, 20 * CHUNK_ROWS + 1):
+        rows = packed([(at, [at + each for each in range(20)]) for at in range(count)])
+        tracemalloc.start()
+        assert rows[-1] == (count - 1, [count - 1 + each for each in range(20)])
+        assert tracemalloc.get_traced_memory()[1] < 3 * CHUNK_BYTES
+        tracemalloc.stop()
+    with pytest.raises(IndexError):
+        PackedRows()[-1]
+
+
 def test_a_large_value_is_a_chunk_of_its_own() -> None:
     rows = packed([("x" * CHUNK_BYTES,)] * 3)
     assert 3 * CHUNK_BYTES < rows.size < 3 * CHUNK_BYTES + 1_000

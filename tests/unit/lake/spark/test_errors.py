@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 
 from penstock.errors import InvalidQuery, PenstockError, TooLarge, Unavailable
 from penstock.lake.read.query_execution import retry_query
-from penstock.lake.spark.errors import has_spark_ended
+from penstock.lake.spark.errors import has_spark_ended, is_out_of_memory
 
 
 def chained(cause: Exception) -> Exception:
@@ -67,3 +70,60 @@ def test_a_jvm_that_ends_while_it_explains_an_error() -> None:
 
     with pytest.raises(Unavailable):
         retry_query(ask)
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """A Java exception, as py4j shows it."""
+
+    name: str
+    message: str
+    cause: Thrown | None = None
+
+    def getClass(self) -> Thrown:  # noqa: N802 - Java's
+        return self
+
+    def getName(self) -> str:  # noqa: N802
+        return self.name
+
+    def getMessage(self) -> str:  # noqa: N802
+        return self.message
+
+    def getCause(self) -> Thrown | None:  # noqa: N802
+        return self.cause
+
+
+def raised(thrown: Thrown) -> PySparkException:
+    error = PySparkException(thrown.message)
+    error._origin = thrown  # type: ignore[attr-defined]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("expected", "thrown"),
+    [
+        (True, Thrown("java.lang.OutOfMemoryError", "Java heap space")),
+        (True, Thrown("java.lang.OutOfMemoryError", "Not enough memory to build and broadcast the table")),
+        (True, Thrown("org.apache.spark.memory.SparkOutOfMemoryError", "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire")),
+        (True, Thrown("org.apache.spark.SparkException", "Job aborted: java.lang.OutOfMemoryError: Java heap space")),
+        (
+            False,
+            Thrown(
+                "org.apache.spark.SparkNumberFormatException",
+                "[CAST_INVALID_INPUT] The value 'java.lang.OutOfMemoryError: Java heap space' cannot be cast."
+                " SQLSTATE: 22018",
+            ),
+        ),
+        (
+            False,
+            Thrown(
+                "org.apache.spark.SparkRuntimeException",
+                "[USER_RAISED_EXCEPTION] Java heap space SQLSTATE: P0001",
+            ),
+        ),
+    ],
+)
+def test_a_row_that_quotes_a_lack_of_memory_is_none(expected: bool, thrown: Thrown) -> None:
+    assert is_out_of_memory(raised(thrown)) is expected
+    wrapped = Thrown("org.apache.spark.SparkException", f"Job aborted: {thrown.name}: {thrown.message}", thrown)
+    assert is_out_of_memory(raised(wrapped)) is expected

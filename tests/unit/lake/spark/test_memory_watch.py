@@ -70,6 +70,28 @@ def test_the_longest_running_queries_end_one_by_one_until_there_is_memory() -> N
         assert not third.chosen.is_set()
 
 
+def test_queries_that_come_while_something_else_fills_the_heap_cost_few_collections() -> None:
+    """A step fills it, say, which nothing cancels: one look after the other would find a short query to cancel."""
+    heap, queries = Heap(old=0.9, live=0.9), RunningQueries()
+    watch, cancelled = MemoryWatch(heap, queries), 0
+    watch.look(1_000)
+    for tenths in range(1, 301):
+        heap.old = 0.9
+        with queries.running() as query:
+            watch.look(1_000 + tenths / 10)
+            cancelled += query.chosen.is_set()
+    assert heap.collections <= 1 + 30 / LEAST_REST
+    assert 0 < cancelled <= 30 / LEAST_REST
+    heap.live = 0.5
+    watch.look(2_000)
+    heap.old = heap.live = 0.9
+    with queries.running() as first, queries.running() as second:
+        watch.look(3_000)
+        watch.look(3_000 + REST_AFTER_CANCEL)
+        assert first.chosen.is_set()
+        assert second.chosen.is_set()
+
+
 def test_without_a_query_nothing_ends() -> None:
     heap = Heap(old=0.9, live=0.9)
     watch = MemoryWatch(heap, RunningQueries())
