@@ -6,7 +6,9 @@ import pytest
 
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.lifecycle.undo import is_undone
 from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
+from penstock.lake.tables import physical_tables
 
 LANDING = """SCHEMA >
     `id` UInt32 `json:$.id`,
@@ -398,3 +400,24 @@ def test_a_forward_query_computes_a_column_of_the_same_type(running: Running) ->
     assert running.ask(f"SELECT code FROM {name} ORDER BY id") == [("A",), ("B",), ("a",)]
     again = running.pipeline.deployer.deploy(running.files, DeployOptions(True, True, False, None))
     assert again.plan["changes"] == []
+
+
+def test_a_discard_that_failed_on_the_way_is_repeated(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the server runs: its tables do not stay until the next start."""
+    staged = running.deploy(project("halfway"), promote=False)
+    tables = {table.id for table in staged.manifest.tables if "halfway" in table.id}
+    catalog = running.pipeline.core.warehouse.lake.catalog
+
+    def fail(*_: object) -> None:
+        raise OSError("the catalog is away")
+
+    monkeypatch.setattr(physical_tables, "drop_table", fail)
+    with pytest.raises(OSError, match="away"):
+        running.pipeline.deployer.discard(str(staged.id))
+    running.pipeline.deployment_cleanup.run_once()
+    assert tables
+    assert all(catalog.table_exists(("penstock", table)) for table in tables)
+    monkeypatch.undo()
+    running.pipeline.deployment_cleanup.run_once()
+    assert is_undone(running.pipeline.store, staged)
+    assert not any(catalog.table_exists(("penstock", table)) for table in tables)

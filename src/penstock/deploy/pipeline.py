@@ -119,7 +119,10 @@ class Pipeline:
             record_own_action(self.audit, "retire", self.deployer.retire),
         )
         self.deployment_cleanup = DeploymentCleanup(
-            core.store.deployments, settings, record_own_action(self.audit, "discard", self.deployer.discard)
+            core.store.deployments,
+            settings,
+            record_own_action(self.audit, "discard", self.deployer.discard),
+            self.deployer.undo_discarded,
         )
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(

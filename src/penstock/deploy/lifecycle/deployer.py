@@ -62,6 +62,7 @@ class Deployer:
         self._planning = threading.Lock()
         self._switching = threading.Lock()
         self._splitting = threading.Lock()
+        self._undoing = threading.Lock()
         self._splits_guard = threading.Lock()
         self._splits: set[str] = set()
         self._threads: dict[int, threading.Thread] = {}
@@ -85,11 +86,17 @@ class Deployer:
         for deployment in self._core.store.deployments.in_state(*UNFINISHED, "ready"):
             if is_unfinished(self._core.store, deployment):
                 self._start_thread(deployment.id)
-        for deployment in self._core.store.deployments.unswept():
-            if deployment.state == "discarded" and not is_undone(self._core.store, deployment):
-                _run_logged(deployment.id, partial(undo_steps, self._core, deployment))
+        self.undo_discarded()
         drop_unused_tables(self._core)
         drop_unused_tags(self._core.store, self._core.warehouse)
+
+    def undo_discarded(self) -> None:
+        """Undo the deployments whose discard failed (the catalog was away), or that the end of a server cut off. An error
+        is logged, and the next call tries again."""
+        for deployment in self._core.store.deployments.unswept():
+            runs = (thread := self._threads.get(deployment.id)) is not None and thread.is_alive()
+            if deployment.state == "discarded" and not runs and not is_undone(self._core.store, deployment):
+                _run_logged(deployment.id, partial(self._undo, deployment))
 
     def promote(self, ref: str | None) -> Deployment:
         with self._switching:
@@ -109,7 +116,7 @@ class Deployer:
         with self._switching:
             gone = switch.discard(self._core.store, self._core.board, self._core.store.find(ref or "staging"))
         self._join_thread(gone.id)
-        undo_steps(self._core, gone)
+        self._undo(gone)
         return self._clean_up(gone)
 
     def pause(self, ref: str | None) -> Deployment:
@@ -161,6 +168,10 @@ class Deployer:
         """Wait for the threads of deployments; they end once the scheduler is stopping."""
         for thread in list(self._threads.values()):
             thread.join()
+
+    def _undo(self, deployment: Deployment) -> None:
+        with self._undoing:
+            undo_steps(self._core, deployment)
 
     def _clean_up(self, deployment: Deployment) -> Deployment:
         drop_unused_tables(self._core)
@@ -246,9 +257,10 @@ class Deployer:
         self._threads = running | {id: thread}
 
     def _join_thread(self, id: int) -> None:
-        thread = self._threads.pop(id, None)
+        thread = self._threads.get(id)
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+        self._threads.pop(id, None)
 
     def _run_deployment(self, id: int) -> None:
         _run_logged(id, lambda: self._execute(id))

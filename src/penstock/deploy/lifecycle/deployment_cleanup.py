@@ -26,18 +26,27 @@ log = logging.getLogger("penstock.deploy")
 
 class DeploymentCleanup(PeriodicTask):
     """Looks at least every ten minutes. `discard` is called with the id of a deployment that failed and that nobody
-    discarded in the time for which ended deployments are kept: until then its tables stay, to see what went wrong."""
+    discarded in the time for which ended deployments are kept: until then its tables stay, to see what went wrong.
+    `undo` repeats discards that failed on the way."""
 
-    def __init__(self, deployments: Deployments, settings: Settings, discard: Callable[[str], object]):
+    def __init__(
+        self,
+        deployments: Deployments,
+        settings: Settings,
+        discard: Callable[[str], object],
+        undo: Callable[[], object],
+    ):
         self._kept = float(settings.maintenance.deployment_seconds)
         super().__init__("deployments", min(PAUSE, self._kept / 4))
         self._deployments = deployments
         self._searched = _seconds_until_searched(settings)
         self._discard = discard
+        self._undo = undo
         self._clock = SteadyClock(min(SETTLED_SECONDS, self._kept))
 
     def run_once(self) -> int:
         """Discard old failures and forget old deployments. Returns how many were forgotten."""
+        self._undo()
         if not self._clock.is_settled():
             return 0
         now = self._clock.now()

@@ -52,7 +52,7 @@ def test_only_what_is_old_and_over_goes(database: Database, clock: SetClock) -> 
     age(database, 3, 3 * HOUR)
     age(database, 5, 300 * HOUR)
     settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=7_200))
-    cleanup = DeploymentCleanup(deployments, settings, discarded.append)
+    cleanup = DeploymentCleanup(deployments, settings, discarded.append, list)
     clock.wrong = timedelta(days=400)
     assert cleanup.run_once() == 0, "the server has only begun"
     clock.passed += SETTLED_SECONDS
@@ -71,7 +71,7 @@ def test_hundreds_of_deployments_leave_one_record(database: Database, clock: Set
     with database.write() as connection:
         connection.execute(sa.update(table).values(updated_at=datetime.now(timezone.utc) - 3 * HOUR))
     settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=60))
-    cleanup = DeploymentCleanup(deployments, settings, str)
+    cleanup = DeploymentCleanup(deployments, settings, str, list)
     clock.passed += SETTLED_SECONDS
     assert cleanup.run_once() == 300
     with database.read() as connection:
@@ -92,7 +92,7 @@ def test_a_discard_that_fails_delays_nothing_else(database: Database, clock: Set
         raise OSError("the catalog is away")
 
     settings = Settings(maintenance=MaintenanceSettings(deployment_seconds=7_200))
-    cleanup = DeploymentCleanup(deployments, settings, discard)
+    cleanup = DeploymentCleanup(deployments, settings, discard, list)
     clock.passed += SETTLED_SECONDS
     assert cleanup.run_once() == 1
     assert sorted(tried) == ["1", "2"]
