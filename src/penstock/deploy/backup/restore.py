@@ -18,7 +18,13 @@ from pathlib import Path
 from penstock.crash_points import crash_point
 from penstock.deploy.backup.files import CopiedFiles
 from penstock.deploy.backup.layout import ADMIN_TOKEN, BackupFolder, BackupInfo
-from penstock.deploy.backup.restore_marker import BEFORE_MARKER, RestoreMarker, hold_marker, read_marker
+from penstock.deploy.backup.restore_marker import (
+    BEFORE_MARKER,
+    RestoreMarker,
+    hold_marker,
+    read_marker,
+    require_same_backup,
+)
 from penstock.deploy.backup.state_copy import copy_file_to_state, holds_copy
 from penstock.deploy.runtime_config import inbox_folder, state_url
 from penstock.errors import Conflict, Failed, InvalidProject, InvalidRequest, Problem
@@ -40,6 +46,8 @@ def restore_backup(backup: Path, project: Path, home_name: str) -> BackupInfo:
     is in the way, InvalidProject, Failed."""
     folder, home = BackupFolder(backup), project / home_name
     info, begun = folder.read_info(), read_marker(home)
+    made_at = info.made_at.isoformat()
+    require_same_backup(home, begun, made_at)
     own_files = begun.own_files if begun is not None else (project / SETTINGS_FILE).exists()
     settings = _own_settings(project) if own_files else _saved_settings(folder, project)
     warehouse = local_path(spark_catalog_properties(settings, home).get("warehouse", ""))
@@ -49,7 +57,8 @@ def restore_backup(backup: Path, project: Path, home_name: str) -> BackupInfo:
         )
     target = _Target(project, home, settings, warehouse, inbox_folder(settings, home), own_files, begun is not None)
     _require_room(folder, target, begun)
-    with hold_marker(home, RestoreMarker(str(backup), own_files, str(warehouse), str(target.inbox)), begun):
+    marker = RestoreMarker(str(backup), own_files, str(warehouse), str(target.inbox), made_at)
+    with hold_marker(home, marker, begun):
         damaged = _restore_parts(folder, target, FolderMove(Path(info.warehouse), warehouse))
         os.sync()
     log.info("the backup of %s is restored in %s: %d tables", info.made_at, project, info.tables)

@@ -39,6 +39,8 @@ class RestoreMarker:
     """Whether the project had settings, and so keeps its own datafiles."""
     warehouse: str
     inbox: str
+    made_at: str = ""
+    """When the backup was made, which tells it from others wherever it lies."""
 
 
 def require_restored(home: Path) -> None:
@@ -49,6 +51,15 @@ def require_restored(home: Path) -> None:
             f"the restore of {found.backup} into {home.parent} has not ended: rows are missing",
             hint=f"run `penstock restore {found.backup} {home.parent}` again, which goes on; to begin with an empty"
             f" project, delete {home}",
+        )
+
+
+def require_same_backup(home: Path, begun: RestoreMarker | None, made_at: str) -> None:
+    """Raises UnfinishedRestore if the restore that was killed in the folder was one of another backup."""
+    if begun is not None and begun.made_at not in ("", made_at):
+        raise UnfinishedRestore(
+            f"another backup, made at {begun.made_at}, was being restored into {home.parent} from {begun.backup}",
+            hint=f"go on with that one; to restore this one, made at {made_at}, delete {home} first",
         )
 
 

@@ -91,8 +91,8 @@ class Deployer:
         drop_unused_tags(self._core.store, self._core.warehouse)
 
     def undo_discarded(self) -> None:
-        """Undo the deployments whose discard failed (the catalog was away), or that the end of a server cut off. An error
-        is logged, and the next call tries again."""
+        """Undo the deployments whose discard failed (the catalog was away), or was cut off by the end of a server. An
+        error is logged, and the next call tries again."""
         for deployment in self._core.store.deployments.unswept():
             runs = (thread := self._threads.get(deployment.id)) is not None and thread.is_alive()
             if deployment.state == "discarded" and not runs and not is_undone(self._core.store, deployment):

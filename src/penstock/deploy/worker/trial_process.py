@@ -19,6 +19,8 @@ from penstock.model.settings import Settings
 
 T = TypeVar("T")
 COMMAND = module_command("penstock.deploy.worker.trial_main")
+START_SECONDS = 300.0
+"""A process that has not opened its Spark by then is killed: whoever waits for it holds a table."""
 IDLE_ENDED = 0
 """The exit code of a trial process that nobody asked for a while."""
 
@@ -118,7 +120,12 @@ class TrialProcess:
         if self._closed:
             raise TrialFailed("the server is stopping")
         self._process = started = ChildProcess(COMMAND, self._order.home)
-        if not isinstance(_exchange(started, self._order), TrialStart):
+        deadline = threading.Timer(START_SECONDS, started.kill)
+        deadline.daemon = True
+        deadline.start()
+        answer = _exchange(started, self._order)
+        deadline.cancel()
+        if not isinstance(answer, TrialStart):
             raise TrialFailed("the process for steps that end Spark's process does not start: apart.log says why")
         return started
 

@@ -319,6 +319,25 @@ def test_a_restore_that_was_prepared_while_another_one_ended_changes_nothing(
     assert not (home / "warehouse").exists()
 
 
+def test_a_restore_that_was_killed_goes_on_with_the_same_backup_only(source: BackupSource, tmp_path: Path) -> None:
+    """Wherever that lies now. Parts of two backups would be no project."""
+    make_backup(source, tmp_path / "backup")
+    made_at = BackupFolder(tmp_path / "backup").read_info().made_at.isoformat()
+    home = tmp_path / "restored" / ".penstock"
+    marker = RestoreMarker("/elsewhere", False, str(home / "warehouse"), str(home / "inbox"), made_at)
+    other = replace(marker, made_at="2020-01-01T00:00:00+00:00")
+    with pytest.raises(crash_points.Crashed), hold_marker(home, other, None):
+        raise crash_points.Crashed
+    with pytest.raises(UnfinishedRestore, match="2020-01-01") as raised:
+        restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
+    assert raised.value.hint is not None
+    assert made_at in raised.value.hint
+    with pytest.raises(crash_points.Crashed), hold_marker(home, marker, other):
+        raise crash_points.Crashed
+    restore_backup(tmp_path / "backup", tmp_path / "restored", ".penstock")
+    assert read_marker(home) is None
+
+
 def test_the_marker_of_a_restore_that_goes_on_is_never_empty(tmp_path: Path) -> None:
     """It is another file, and not written anew: cut between, it would let a server start on a part of a project."""
     marker = RestoreMarker("/backup", False, "/w", "/i")

@@ -102,6 +102,13 @@ def test_a_process_that_does_not_start_is_no_answer(tmp_path: Path, monkeypatch:
         TrialProcess(TrialOrder(tmp_path, Settings(), 13)).run(Said("a"))
 
 
+def test_a_process_whose_spark_does_not_open_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_process, "COMMAND", (sys.executable, "-c", "import sys; sys.stdin.read()"))
+    monkeypatch.setattr(trial_process, "START_SECONDS", 0.1)
+    with pytest.raises(TrialFailed, match="does not start"):
+        TrialProcess(TrialOrder(tmp_path, Settings(), None)).run(Said("a"))
+
+
 def test_a_server_that_stops_waits_for_no_trial(trials: TrialProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "GRACE", 0.0)
     trials.run(Said("a"))
