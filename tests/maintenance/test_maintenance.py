@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from maintenance.conftest import Tidy
 from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
 from penstock.deploy.maintenance import orphan_cleanup
-from penstock.lake.maintenance.snapshot_expiry import list_snapshots
+from penstock.lake.maintenance.snapshot_expiry import SnapshotInfo, list_snapshots
 from penstock.lake.maintenance.squashed_snapshots import SquashLimits
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
@@ -287,7 +288,7 @@ def test_rows_are_merged_as_their_engine_says(tidy: Tidy) -> None:
 def test_a_view_far_behind_reads_squashed_snapshots(tidy: Tidy, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stands still while its source is compacted, its snapshots go, and their files with them; then it reads each
     row once. Meanwhile the metadata stays small, and nothing looks like a change from outside."""
-    monkeypatch.setattr(tidy.pipeline.maintenance._expiry, "squash_limits", SquashLimits(4, 2, 30))
+    monkeypatch.setattr(tidy.pipeline.maintenance._expiry, "squash_limits", SquashLimits(4, 2, rows=50))
     tidy.deploy(landing("stuck"))
     tidy.stream("stuck", [rows(0, 10)])
     table, target = tidy.table("stuck"), tidy.table("stuck_per_user")
@@ -304,6 +305,7 @@ def test_a_view_far_behind_reads_squashed_snapshots(tidy: Tidy, monkeypatch: pyt
         assert tidy.snapshots_of(table) <= 12
         assert tidy.files_of(table) <= 8, "compacted all the same"
         assert tidy.core.warehouse.recorded.differences(table) == ()
+        assert _files_by_rows(tidy, table, squashed)[40] == 1, "four posts were four files"
     tidy.restart()
     tidy.catch_up()
     assert answers(tidy, "stuck")[0] == [(130, sum(range(130)), 130)]
@@ -314,6 +316,12 @@ def test_a_view_far_behind_reads_squashed_snapshots(tidy: Tidy, monkeypatch: pyt
     assert not list_snapshots(tidy.core.warehouse.lake, table).branches
     assert tidy.snapshots_of(table) <= 4
     assert sum(row[1] for row in answers(tidy, "stuck")[1]) == 140  # type: ignore[index]
+
+
+def _files_by_rows(tidy: Tidy, table: str, snapshots: Sequence[SnapshotInfo]) -> dict[int, int]:
+    """By the rows that a snapshot added, its files."""
+    found = {each.snapshot_id: each.summary for each in _table(tidy, table).snapshots()}
+    return {each.added: int(found[each.id]["added-data-files"]) for each in snapshots}
 
 
 def test_a_clone_that_a_crashed_split_left_is_dropped(tidy: Tidy) -> None:

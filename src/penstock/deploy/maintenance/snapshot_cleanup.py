@@ -129,7 +129,7 @@ class SnapshotExpiry:
             squash = next_squash(found, needed, self.squash_limits)
             if squash is None:
                 return
-            squash_snapshots(self._core.warehouse.lake, table, squash)
+            squash_snapshots(self._core.warehouse.lake, table, squash, self.squash_limits)
             self._core.warehouse.registry.refresh(table)
             found = list_snapshots(self._core.warehouse.lake, table)
 

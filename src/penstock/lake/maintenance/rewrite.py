@@ -58,7 +58,7 @@ def compact_files(
         update = update.dataSequenceNumber(max(file.sequence for file in files))
         return _replace_files(update, tasks, new)
 
-    with _new_files(lake, java, tasks, select_all_rows, order) as new:
+    with written_files(lake, java, tasks, select_all_rows, order) as new:
         if sum(int(file.recordCount()) for file in new) != sum(file.rows for file in files):
             raise RewriteConflict(f"{table}: rows were deleted from the files meanwhile")
         return _commit_rewrite(java, files, new, replace)
@@ -80,7 +80,7 @@ def rewrite_files(  # noqa: PLR0913 - the files, and the SQL and order of their 
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
         return _replace_files(update, tasks, new)
 
-    with _new_files(lake, java, tasks, make, order) as new:
+    with written_files(lake, java, tasks, make, order) as new:
         return _commit_rewrite(java, files, new, overwrite)
 
 
@@ -111,7 +111,7 @@ _SORT_TEMPLATES = {
 
 
 @contextmanager
-def _new_files(
+def written_files(
     lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
 ) -> Iterator[tuple[JavaObject, ...]]:
     """New files with what `make` makes of the rows of these tasks, not in the table yet. They are deleted if the block

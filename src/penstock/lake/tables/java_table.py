@@ -63,14 +63,15 @@ class JavaTable:
             raise RewriteConflict(f"{self.name}: {len(wanted) - len(found)} files are not in snapshot {snapshot}")
         return found
 
-    def appended_files(self, after: int, upto: int) -> list[JavaObject]:
-        """The data files that the snapshots after one (exclusive) up to another (inclusive) appended."""
+    def appended_tasks(self, after: int, upto: int) -> list[JavaObject]:
+        """Iceberg's read tasks for the data files that the snapshots after one (exclusive) up to another (inclusive)
+        appended."""
         planned = self.table.newIncrementalAppendScan().fromSnapshotExclusive(after).toSnapshot(upto).planFiles()
         found: list[JavaObject] = []
         try:
             files = planned.iterator()
             while files.hasNext():
-                found.append(files.next().file())
+                found.append(files.next())
         finally:
             planned.close()
         return found
