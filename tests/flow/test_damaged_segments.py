@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.accumulators import _accumulatorRegistry
 
 from manual_pipeline import MakePipeline, ManualPipeline
 from penstock import crash_points
@@ -205,3 +206,14 @@ def test_damage_between_the_check_and_the_reading_fails_the_step_and_the_next_de
     assert landings.ids(target) == []
     assert landings.land(target) == LandingResult(1, 2, 2)
     assert landings.ids(target) == [3]
+
+
+def test_a_landing_leaves_no_counter_behind(pipeline: ManualPipeline) -> None:
+    """PySpark would keep one for each commit until the process ends."""
+    landings = Landings(pipeline)
+    before = len(_accumulatorRegistry)
+    for number in range(3):
+        post(pipeline, [number, '"no number"'])
+        landed = landings.land(events(landings))
+        assert (landed.rows, landed.rejected) == (1, 1)
+    assert len(_accumulatorRegistry) == before

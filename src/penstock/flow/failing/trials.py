@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from penstock.flow.landing.landing import LandingTable, landing_rows
+from penstock.flow.landing.row_counter import row_counter
 from penstock.flow.landing.spark_workers import Tasks
 from penstock.flow.materialized_view import ViewStep, step_rows, step_session
 from penstock.flow.work_items import WorkItem
@@ -73,8 +74,8 @@ class LandingTrial:
     tasks: Tasks
 
     def run(self, lake: Lake) -> str | None:
-        rows = landing_rows(lake, self.target, self.tasks, lake.spark.sparkContext.accumulator(0))
-        return why_rows_fail(rows, self.target.table)
+        with row_counter(lake) as rejected:
+            return why_rows_fail(landing_rows(lake, self.target, self.tasks, rejected), self.target.table)
 
     def answer_if_ended(self) -> str | None:
         return ENDED

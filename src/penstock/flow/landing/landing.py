@@ -22,6 +22,7 @@ from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, Stru
 
 from penstock.crash_points import crash_point
 from penstock.flow.landing.quarantine_commits import commit_to_quarantine, landing_flow
+from penstock.flow.landing.row_counter import row_counter
 from penstock.flow.landing.row_parser import ABSENT
 from penstock.flow.landing.spark_workers import (
     RECEIVED,
@@ -118,11 +119,11 @@ class LandingResult:
 def land_batches(lake: Lake, registry: TableRegistry, target: LandingTable, raw: RawBatches) -> LandingResult:
     """Commit the rows of the batches that follow the table's cursor, and the quarantine of those that do not fit. The
     caller must hold the table's lock. Raises what Spark raises; then all rows were committed, or none."""
-    rejected = lake.spark.sparkContext.accumulator(0)
     upto, tasks = raw.upto, split_into_tasks(raw)
-    rows = landing_rows(lake, target, tasks, rejected)
     at = Progress(BatchCursor(upto), {target.stream: upto}, raw.batches[0].number - 1)
-    added = registry.commit(rows, target.table, {target.flow: at})
+    with row_counter(lake) as rejected:
+        rows = landing_rows(lake, target, tasks, rejected)
+        added = registry.commit(rows, target.table, {target.flow: at})
     crash_point("landing.committed")
     quarantined = 0
     if rejected.value or raw.is_damaged:
@@ -141,8 +142,8 @@ def repair_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable,
         return
     damaged = [batch for batch in raw.batches if batch.damage is not None]
     tasks = split_into_tasks(raw, _landed_damaged_batches(lake, target, damaged) if damaged else frozenset())
-    rejected = lake.spark.sparkContext.accumulator(0)
-    _accepted_rows(lake, target, tasks, rejected).foreach(_discard_row)
+    with row_counter(lake) as rejected:
+        _accepted_rows(lake, target, tasks, rejected).foreach(_discard_row)
     if rejected.value or damaged:
         _append_quarantine(lake, registry, target, tasks, raw.upto)
 
