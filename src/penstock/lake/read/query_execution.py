@@ -135,7 +135,7 @@ def retry_query(ask: Callable[[], T]) -> T:
         except (PenstockError, WorkCancelled):
             raise
         except MemoryFull as error:
-            raise _memory_error() from error
+            raise _memory_error("Spark's memory was full, and the query had run longest: it was cancelled") from error
         except Exception as error:  # whatever Spark raises for a user's SQL becomes a problem
             explained = _explain_failure(error)
             if last or explained is not None:
@@ -178,13 +178,14 @@ def _too_large_error(most: QueryLimits) -> TooLarge:
     return TooLarge(f"the answer has more than {most.bytes:,} bytes", hint="add a LIMIT, or take fewer columns")
 
 
-def _memory_error() -> OutOfMemory:
-    return OutOfMemory("the query needs more memory than Spark has", hint="read less, or aggregate in smaller groups")
+def _memory_error(message: str) -> OutOfMemory:
+    hint = "read less, or aggregate in smaller groups; try again if other queries may be what took the memory"
+    return OutOfMemory(message, hint=hint)
 
 
 def _query_error(error: Exception) -> PenstockError:
     if is_out_of_memory(error):
-        return _memory_error()
+        return _memory_error("the query needs more memory than Spark has")
     if (damaged := damaged_files(error)) is not None:
         return damaged
     reason = explain_error(error)

@@ -121,7 +121,9 @@ class MemoryWatch:
             log.critical("Spark's scheduler has ended (out of memory?): Spark's process is ended")
             self._heap.end()
             self._stop.set()
-        elif now >= self._next_collection and self._heap.old_share() >= SUSPICIOUS:
+        elif self._heap.old_share() < SUSPICIOUS:
+            self._full_since = None
+        elif now >= self._next_collection:
             began = time.monotonic()
             share = self._heap.share_after_collection()
             took = time.monotonic() - began

@@ -6,6 +6,8 @@ import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+import pytest
+
 from penstock.lake.spark.memory_watch import FULL, LEAST_REST, REST_AFTER_CANCEL, SUSPICIOUS, MemoryWatch
 from penstock.lake.spark.running_queries import RunningQueries
 
@@ -82,12 +84,20 @@ def test_queries_that_come_while_something_else_fills_the_heap_cost_few_collecti
             cancelled += query.chosen.is_set()
     assert heap.collections <= 1 + 30 / LEAST_REST
     assert 0 < cancelled <= 30 / LEAST_REST
+
+
+@pytest.mark.parametrize("emptied", ["by the watch", "by the JVM itself"])
+def test_a_heap_that_is_full_again_is_looked_at_soon(emptied: str) -> None:
+    heap, queries = Heap(old=0.9, live=0.9), RunningQueries()
+    watch = MemoryWatch(heap, queries)
+    watch.look(1_000)
     heap.live = 0.5
-    watch.look(2_000)
+    heap.old = 0.9 if emptied == "by the watch" else 0.5
+    watch.look(1_000 + LEAST_REST)
     heap.old = heap.live = 0.9
     with queries.running() as first, queries.running() as second:
-        watch.look(3_000)
-        watch.look(3_000 + REST_AFTER_CANCEL)
+        watch.look(1_000 + 2 * LEAST_REST)
+        watch.look(1_000 + 2 * LEAST_REST + REST_AFTER_CANCEL)
         assert first.chosen.is_set()
         assert second.chosen.is_set()
 
