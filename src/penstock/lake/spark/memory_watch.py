@@ -2,7 +2,7 @@
 
 In: the heap, and the running queries. Out: queries that are cancelled, one after the other while the heap stays full.
 Invariant: only what is still in use after a full collection counts, and a collection is asked for at most a tenth of
-the time.
+the time, or a third while the JVM is about to make one itself.
 
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
 count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A task that gets no
@@ -32,6 +32,9 @@ FULL = 0.8
 hash tables is 0.6 of the heap (spark.memory.fraction), beside which Spark itself needs some 200 MB."""
 LEAST_REST, REST_FACTOR = 5.0, 10.0
 """Seconds between two collections: so many, and so many times as long as the last one took."""
+BRIMMING, BRIMMING_FACTOR = 0.95, 3.0
+"""The share of the heap in old objects from which on the JVM soon makes a full collection by itself. Then the rest is
+shorter: a collection takes long when the heap is nearly full, and a query would fill it in ten times as long."""
 REST_AFTER_CANCEL = 1.0
 """Seconds after which it is looked whether the query that was cancelled has given its memory back; longer if the
 collection took longer. Not for a query that began when the heap was full already: then something else fills it, a step
@@ -102,7 +105,7 @@ class MemoryWatch:
     def __init__(self, heap: JvmHeap, queries: RunningQueries = QUERIES):
         self._heap = heap
         self._queries = queries
-        self._next_collection = 0.0
+        self._next_collection = self._next_if_brimming = 0.0
         self._full_since: float | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory watch", daemon=True)
@@ -121,15 +124,16 @@ class MemoryWatch:
             log.critical("Spark's scheduler has ended (out of memory?): Spark's process is ended")
             self._heap.end()
             self._stop.set()
-        elif self._heap.old_share() < SUSPICIOUS:
+        elif (old := self._heap.old_share()) < SUSPICIOUS:
             self._full_since = None
-        elif now >= self._next_collection:
+        elif now >= (self._next_if_brimming if old >= BRIMMING else self._next_collection):
             began = time.monotonic()
             share = self._heap.share_after_collection()
             took = time.monotonic() - began
             hopeful = self._cancel_if_full(share, began)
             rest = max(REST_AFTER_CANCEL, 2 * took) if hopeful else max(LEAST_REST, REST_FACTOR * took)
             self._next_collection = now + rest
+            self._next_if_brimming = now + min(rest, max(LEAST_REST, BRIMMING_FACTOR * took))
 
     def _cancel_if_full(self, share: float, now: float) -> bool:
         """Choose a query to be cancelled if the heap is full; returns whether it may be what fills it."""

@@ -5,10 +5,20 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
-from penstock.lake.spark.memory_watch import FULL, LEAST_REST, REST_AFTER_CANCEL, SUSPICIOUS, MemoryWatch
+from penstock.lake.spark import memory_watch as module
+from penstock.lake.spark.memory_watch import (
+    BRIMMING,
+    BRIMMING_FACTOR,
+    FULL,
+    LEAST_REST,
+    REST_AFTER_CANCEL,
+    SUSPICIOUS,
+    MemoryWatch,
+)
 from penstock.lake.spark.running_queries import RunningQueries
 
 
@@ -100,6 +110,22 @@ def test_a_heap_that_is_full_again_is_looked_at_soon(emptied: str) -> None:
         watch.look(1_000 + 2 * LEAST_REST + REST_AFTER_CANCEL)
         assert first.chosen.is_set()
         assert second.chosen.is_set()
+
+
+def test_after_a_long_collection_a_heap_that_fills_up_is_looked_at_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    heap = Heap(old=0.9, live=FULL - 0.1)
+    times = iter([0.0, 10.0, 0.0, 0.1])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    watch = MemoryWatch(heap, RunningQueries())
+    watch.look(1_000)
+    heap.old = BRIMMING - 0.01
+    watch.look(1_000 + BRIMMING_FACTOR * 10)
+    assert heap.collections == 1
+    heap.old = BRIMMING
+    watch.look(1_000 + BRIMMING_FACTOR * 10 - 1)
+    assert heap.collections == 1
+    watch.look(1_000 + BRIMMING_FACTOR * 10)
+    assert heap.collections == 2
 
 
 def test_without_a_query_nothing_ends() -> None:
