@@ -1,5 +1,5 @@
 """Queries that would fill the memory of Spark, on a small heap: each ends alone, with an error; the server, the flows
-of live and other queries go on, in the same process of Spark."""
+of live and other queries go on, in the same process of Spark. In a folder of its own, since folders may share a JVM."""
 
 from __future__ import annotations
 
