@@ -115,19 +115,36 @@ def test_a_row_that_fills_the_memory_goes_to_the_quarantine(small: Pipeline, cli
     assert small.jvm == before
 
 
-STOPPED = """
+OPENED = """
 import pathlib, sys
+from pyspark.errors import PySparkException
+from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
 from penstock.lake.spark.session import open_lake
 from penstock.model.settings import Settings, SparkSettings
 lake = open_lake(Settings(spark=SparkSettings("local[1]", "480m", None)), pathlib.Path(sys.argv[1]))
+context = lake.spark.sparkContext
+"""
+STOPPED = """
 MemoryWatch(SparkHeap(lake)).start()
-lake.spark.sparkContext._jsc.sc().stopInNewThread()
-lake.spark.sparkContext._gateway.proc.wait(60)
+context._jsc.sc().stopInNewThread()
+"""
+BROKEN = """
+java = context._jvm.java.lang
+why = java.ExceptionInInitializerError("Exception java.lang.OutOfMemoryError: Java heap space [in thread]")
+error = PySparkException("Job aborted")
+error._origin = java.RuntimeException("Could not initialize class", why)
+try:
+    with time_limit(lake.spark, 60):
+        raise error
+except PySparkException:
+    pass
 """
 
 
-def test_spark_without_its_context_is_ended(tmp_path: Path) -> None:
-    """Spark's listeners and its cleaner stop the context when they get no memory; its process would live on, and run
-    nothing. (In a process of its own: the other tests share this one's Spark.)"""
-    subprocess.run([sys.executable, "-c", STOPPED, str(tmp_path)], check=True, timeout=120)
+@pytest.mark.parametrize("broken", [STOPPED, BROKEN])
+def test_spark_that_can_run_nothing_any_more_is_ended(tmp_path: Path, broken: str) -> None:
+    """Spark's listeners and its cleaner stop the context when they get no memory, and a class that gets none when it is
+    initialized stays unusable; the process would live on. (In one of its own: the other tests share this one's.)"""
+    program = OPENED + broken + "context._gateway.proc.wait(60)"
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=120)

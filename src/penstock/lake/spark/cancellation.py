@@ -7,7 +7,7 @@ ends.
 A cancelled task ends where Spark checks for it, which is between the rows that it reads; a nested loop or a single
 expression that runs for minutes does not check (Spark's documentation of spark.task.reaper). On a cluster Spark's
 task reaper ends the executor. In a local Spark, where that setting does nothing, this module ends the JVM and the
-server starts again (`serve/server`).
+server starts again (`serve/server`); so it does if work shows that the JVM is broken for want of memory.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from functools import partial
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.lake.spark.errors import has_broken_class
 from penstock.lake.spark.running_queries import QUERIES
 
 POLL_SECONDS = 0.25
@@ -106,20 +107,15 @@ def _cancel_jobs(spark: SparkSession, reason: Callable[[], Exception | None]) ->
     """Cancel the block's jobs once there is a reason, which is raised instead of what they raise then."""
     context, group = spark.sparkContext, f"limited {next(_group_numbers)}"
     ended, over = threading.Event(), list[Exception]()
-
-    def watch() -> None:
-        while not over and not ended.wait(POLL_SECONDS):
-            if (found := reason()) is not None:
-                over.append(found)
-        while not ended.wait(POLL_SECONDS):
-            context.cancelJobGroup(group)
-
-    watcher = threading.Thread(target=watch, name=group, daemon=True)
+    watched = (context, group, reason, ended, over)
+    watcher = threading.Thread(target=_watch, args=watched, name=group, daemon=True)
     context.setJobGroup(group, group, interruptOnCancel=True)
     watcher.start()
     try:
         yield
     except Exception as error:
+        if _is_local(context) and has_broken_class(error):
+            _kill_spark(context, "a class of Java could not be initialized for want of memory")
         if over:
             raise over[0] from error
         raise
@@ -131,9 +127,25 @@ def _cancel_jobs(spark: SparkSession, reason: Callable[[], Exception | None]) ->
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
+def _watch(
+    context: SparkContext,
+    group: str,
+    reason: Callable[[], Exception | None],
+    ended: threading.Event,
+    over: list[Exception],
+) -> None:
+    """Cancel the jobs of a group from the moment on at which there is a reason, which is put into `over`, until `ended`
+    is set: the block may start others."""
+    while not over and not ended.wait(POLL_SECONDS):
+        if (found := reason()) is not None:
+            over.append(found)
+    while not ended.wait(POLL_SECONDS):
+        context.cancelJobGroup(group)
+
+
 def end_spark_unless_cancelled(context: SparkContext, group: str) -> None:
     """In a local Spark, check in a thread of its own whether the group's tasks end, and kill the JVM if they do not."""
-    if (context.master or "").startswith("local"):
+    if _is_local(context):
         threading.Thread(
             target=_kill_spark_if_running, args=(context, group), name=f"ends {group}", daemon=True
         ).start()
@@ -145,10 +157,16 @@ def _kill_spark_if_running(context: SparkContext, group: str) -> None:
         if not running_tasks(context, group):
             return
         pause.wait(REAPER_PAUSE)
-    log.critical(
-        "a cancelled task still runs after %.0f s and occupies a core: Spark's process is ended",
-        REAPER_CHECKS * REAPER_PAUSE,
-    )
+    _kill_spark(context, f"a cancelled task still runs after {REAPER_CHECKS * REAPER_PAUSE:.0f} s and occupies a core")
+
+
+def _is_local(context: SparkContext) -> bool:
+    """Whether the tasks run in this JVM; on a cluster, Spark replaces executors."""
+    return (context.master or "").startswith("local")
+
+
+def _kill_spark(context: SparkContext, why: str) -> None:
+    log.critical("%s: Spark's process is ended", why)
     gateway = context._gateway
     assert gateway is not None, "the context was opened here"
     gateway.proc.kill()

@@ -37,8 +37,7 @@ BRIMMING, BRIMMING_FACTOR = 0.95, 3.0
 shorter: a collection takes long when the heap is nearly full, and a query would fill it in ten times as long."""
 REST_AFTER_CANCEL = 1.0
 """Seconds after which it is looked whether the query that was cancelled has given its memory back; longer if the
-collection took longer. Not for a query that began when the heap was full already: then something else fills it, a step
-perhaps, and many short queries may come."""
+collection took longer."""
 SURVIVE = {"spark.executor.killOnFatalError.depth": "0"}
 log = logging.getLogger("penstock.lake")
 
@@ -130,24 +129,26 @@ class MemoryWatch:
             began = time.monotonic()
             share = self._heap.share_after_collection()
             took = time.monotonic() - began
-            hopeful = self._cancel_if_full(share, began)
-            rest = max(REST_AFTER_CANCEL, 2 * took) if hopeful else max(LEAST_REST, REST_FACTOR * took)
+            cancelled = self._cancel_if_full(share, began)
+            rest = max(REST_AFTER_CANCEL, 2 * took) if cancelled else max(LEAST_REST, REST_FACTOR * took)
             self._next_collection = now + rest
             self._next_if_brimming = now + min(rest, max(LEAST_REST, BRIMMING_FACTOR * took))
 
     def _cancel_if_full(self, share: float, now: float) -> bool:
-        """Choose a query to be cancelled if the heap is full; returns whether it may be what fills it."""
+        """Choose a query to be cancelled if the heap is full; returns whether there was one. A query that began when it
+        was full already is not what fills it: that is a step, or all that Spark keeps in a heap that is too small. Such
+        a query may find no memory itself, and then ends by that."""
         if share < FULL:
             self._full_since = None
             return False
-        if self._full_since is None:
-            self._full_since = now
-        chosen = self._queries.choose()
-        if chosen is None:
-            return False
-        seconds = time.monotonic() - chosen.began
-        log.warning("Spark's memory is %.0f %% full: a query of %.0f s is cancelled", share * 100, seconds)
-        return chosen.began <= self._full_since
+        begins, self._full_since = self._full_since is None, now if self._full_since is None else self._full_since
+        chosen = self._queries.choose(self._full_since)
+        if chosen is not None:
+            seconds = time.monotonic() - chosen.began
+            log.warning("Spark's memory is %.0f %% full: a query of %.0f s is cancelled", share * 100, seconds)
+        elif begins:
+            log.warning("Spark's memory is %.0f %% full, not with queries: raise driver_memory", share * 100)
+        return chosen is not None
 
     def _run(self) -> None:
         while not self._stop.wait(POLL_SECONDS):

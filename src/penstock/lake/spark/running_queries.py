@@ -41,12 +41,12 @@ class RunningQueries:
             with self._guard:
                 self._running.remove(query)
 
-    def choose(self) -> RunningQuery | None:
-        """The query that is to end so that others have memory; None if all were chosen already. It is the one that has
-        run longest: the JVM does not tell what a task holds, most queries end within a second, and one that fills the
-        memory takes many."""
+    def choose(self, before: float) -> RunningQuery | None:
+        """The query that is to end so that others have memory, of those that began before a time (of the monotonic
+        clock); None if all were chosen already. It is the one that has run longest: the JVM does not tell what a task
+        holds, most queries end within a second, and one that fills the memory takes many."""
         with self._guard:
-            left = [each for each in self._running if not each.chosen.is_set()]
+            left = [each for each in self._running if each.began <= before and not each.chosen.is_set()]
             found = min(left, key=lambda each: each.began, default=None)
             if found is not None:
                 found.chosen.set()

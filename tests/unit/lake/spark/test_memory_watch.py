@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -82,8 +83,8 @@ def test_the_longest_running_queries_end_one_by_one_until_there_is_memory() -> N
         assert not third.chosen.is_set()
 
 
-def test_queries_that_come_while_something_else_fills_the_heap_cost_few_collections() -> None:
-    """A step fills it, say, which nothing cancels: one look after the other would find a short query to cancel."""
+def test_queries_that_come_while_something_else_fills_the_heap_are_not_cancelled() -> None:
+    """A step fills it, or it is too small for what Spark keeps: nobody would be answered any more."""
     heap, queries = Heap(old=0.9, live=0.9), RunningQueries()
     watch, cancelled = MemoryWatch(heap, queries), 0
     watch.look(1_000)
@@ -93,7 +94,7 @@ def test_queries_that_come_while_something_else_fills_the_heap_cost_few_collecti
             watch.look(1_000 + tenths / 10)
             cancelled += query.chosen.is_set()
     assert heap.collections <= 1 + 30 / LEAST_REST
-    assert 0 < cancelled <= 30 / LEAST_REST
+    assert cancelled == 0
 
 
 @pytest.mark.parametrize("emptied", ["by the watch", "by the JVM itself"])
@@ -150,6 +151,7 @@ def test_a_query_that_has_ended_is_not_chosen() -> None:
     with queries.running() as outer:
         with queries.running():
             pass
-        assert queries.choose() is outer
-        assert queries.choose() is None
-    assert queries.choose() is None
+        assert queries.choose(outer.began - 1) is None
+        assert queries.choose(outer.began) is outer
+        assert queries.choose(math.inf) is None
+    assert queries.choose(math.inf) is None
