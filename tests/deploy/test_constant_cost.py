@@ -17,7 +17,7 @@ from deploy.conftest import Running
 from deploy.test_lifecycle import project, row
 from penstock.lake.drift import recorded_tables
 
-TIMES = 4
+TIMES = 8
 """How often each is counted: the least counts, since some things are done about once a second."""
 MORE = 6
 """Streams that are added, each with a view: 18 physical tables with their quarantines."""
