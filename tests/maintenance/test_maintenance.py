@@ -12,10 +12,12 @@ import pytest
 from maintenance.conftest import Tidy
 from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
 from penstock.deploy.maintenance import orphan_cleanup
+from penstock.lake.maintenance.data_files import list_data_files
+from penstock.lake.maintenance.rewrite import compact_files
 from penstock.lake.maintenance.snapshot_expiry import SnapshotInfo, list_snapshots
 from penstock.lake.maintenance.squashed_snapshots import SquashLimits
 from penstock.lake.spark.names import qualified_table
-from penstock.lake.tables import physical_tables
+from penstock.lake.tables import java_table, physical_tables
 from penstock.state.batches import BatchesTrimmed
 from waiting import wait_until
 
@@ -354,3 +356,25 @@ def test_files_stay_for_a_copy_that_takes_long(tidy: Tidy) -> None:
         assert len(list(folder.rglob("*.parquet"))) >= 7
     tidy.tidy()
     assert len(list(folder.rglob("*.parquet"))) == 1
+
+
+def test_a_commit_that_came_second_leaves_no_manifest(tidy: Tidy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would delete it before orphans are searched, and a busy table has some each minute."""
+    tidy.deploy(landing("raced"))
+    tidy.stream("raced", [rows(number * 10, 10) for number in range(6)])
+    lake, table = tidy.core.warehouse.lake, tidy.table("raced")
+    folder = Path(_table(tidy, table).location().removeprefix("file://")) / "metadata"
+    before, failures, original = set(folder.glob("*.avro")), iter([True, True]), java_table._try_commit
+
+    def try_commit(*given: object) -> bool:
+        return False if next(failures, False) else original(*given)
+
+    monkeypatch.setattr(java_table, "_try_commit", try_commit)
+    snapshot = _table(tidy, table).current_snapshot().snapshot_id
+    compact_files(lake, table, snapshot, list_data_files(lake, table, snapshot), ["_seq"])
+    assert next(failures, False) is False, "both tries came second"
+    found = _table(tidy, table)
+    current = found.current_snapshot()
+    named = {current.manifest_list, *(each.manifest_path for each in current.manifests(found.io))}
+    assert {path.name for path in set(folder.glob("*.avro")) - before} <= {Path(place).name for place in named}
+    assert answers(tidy, "raced")[0] == [(60, sum(range(60)), 60)]

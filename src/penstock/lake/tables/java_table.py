@@ -8,9 +8,10 @@ goes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from penstock.crash_points import crash_point
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
@@ -88,11 +89,13 @@ class JavaTable:
                 update = update.set(key, value)
             made = self._applied(update)
             if made.parentId() != before.snapshotId():
+                self._remove_attempt(made)
                 continue  # a flow committed in between: the progress would be that of an older snapshot
             base = operations.current()
             builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
             if _try_commit(operations, base, builder.setBranchSnapshot(made, "main").build()):
                 return made
+            self._remove_attempt(made)
         raise RewriteConflict(f"{self.name}: flows commit too fast")
 
     def commit_to_branch(self, branch: str, head: int, make: Callable[[], JavaObject]) -> None:
@@ -105,12 +108,14 @@ class JavaTable:
             base = operations.current()
             now = base.ref(branch)
             if now is None or now.snapshotId() != head:
+                self._remove_attempt(made)
                 break
             builder = self.jvm.org.apache.iceberg.TableMetadata.buildFrom(base)
             if made.parentId() == head and _try_commit(
                 operations, base, builder.setBranchSnapshot(made, branch).build()
             ):
                 return
+            self._remove_attempt(made)
         raise RewriteConflict(f"{self.name}: the branch {branch} does not end with snapshot {head}")
 
     def _applied(self, update: JavaObject) -> JavaObject:
@@ -121,6 +126,16 @@ class JavaTable:
             if "ValidationException" in str(error.java_exception.getClass().getName()):
                 raise RewriteConflict(f"{self.name}: {error.java_exception.getMessage()}") from error
             raise
+
+    def _remove_attempt(self, made: JavaObject) -> None:
+        """Delete the manifests and the manifest list that were written for a snapshot which no metadata names. What
+        cannot be deleted now is found as orphan files."""
+        io, attempt = self.table.io(), made.snapshotId()
+        with suppress(Py4JError):
+            for manifest in made.allManifests(io):
+                if manifest.snapshotId() == attempt:
+                    io.deleteFile(manifest.path())
+            io.deleteFile(made.manifestListLocation())
 
     def progress_at(self, snapshot: JavaObject) -> dict[str, str]:
         """The flows' progress in the last snapshot at or before this one that has any, as summary properties."""
