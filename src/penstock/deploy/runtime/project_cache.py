@@ -14,7 +14,7 @@ from penstock.model.deployment import Deployment
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.template.declared_parameters import DeclaredParameter, parameters_of
 
-MOST_PROJECTS = 64
+MOST_PROJECTS = 8
 EndpointParameters: TypeAlias = Mapping[str, Sequence[DeclaredParameter]]
 """What the templates of each endpoint declare, by its name."""
 
