@@ -135,12 +135,24 @@ def _check_function(text: Text, node: exp.Func) -> None:
     if isinstance(node, exp.Anonymous):
         names = [node.name.lower()]
     else:
-        written = node.sql(dialect=DIALECT, comments=False)
+        written = _write_call(text, node)
         found = _CALL.match(written) or _BARE.match(written)
         names = [found.group(1).lower()] if found is not None else []
     for name in names:
         if name not in SPARK_FUNCTIONS:
             raise _refused_function(text, node, name)
+
+
+def _write_call(text: Text, node: exp.Func) -> str:
+    """The call as Spark gets it. sqlglot reads calls without arguments that it needs to write them."""
+    try:
+        if not node.error_messages():
+            return node.sql(dialect=DIALECT, comments=False)
+    except LookupError:
+        pass
+    called = node.parent if isinstance(node, exp.TsOrDsToDate) and isinstance(node.parent, exp.Func) else node
+    message = f"`{called.sql_name().lower()}` needs more arguments"
+    raise refusal(text, called, "wrong-argument-count", message)
 
 
 def _refused_function(text: Text, node: exp.Expr, name: str) -> Exception:

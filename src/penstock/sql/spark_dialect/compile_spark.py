@@ -240,7 +240,7 @@ def _qualify_columns(environment: Environment, tree: exp.Query, schema: MappingS
     try:
         done = qualify(tree, schema=schema, dialect=DIALECT, quote_identifiers=True, validate_qualify_columns=False)
         annotate_types(done, schema=schema, dialect=DIALECT)
-    except (SqlglotError, AttributeError, TypeError, IndexError, ValueError) as error:
+    except (SqlglotError, AttributeError, TypeError, LookupError, ValueError) as error:
         message = str(error).splitlines()[0]
         raise refusal(environment.text, tree, "invalid-sql", f"the SQL cannot be resolved: {message}") from error
     assert isinstance(done, exp.Query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from penstock.errors import InvalidQuery
 from penstock.model.project import Project
 from penstock.sql.compile import compile_sql, compile_view
 from penstock.sql.query import Query, SourceRead
+from penstock.sql.spark_dialect.allowed import SPARK_FUNCTIONS
 
 
 def spark(sql: str) -> Query:
@@ -95,3 +97,15 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
     with pytest.raises(InvalidQuery) as caught:
         compile_sql(both, text("SELECT NAME FROM t"), "spark")
     assert [problem.message for problem in caught.value.problems] == ["`Name` and `name` are one name in DIALECT spark"]
+
+
+def test_calls_with_too_few_arguments_are_refused_or_left_to_spark() -> None:
+    """sqlglot reads some that it cannot write: `regexp_replace(a, b)` was an error of Python."""
+    for name in sorted(SPARK_FUNCTIONS):
+        for count in range(3):
+            with suppress(InvalidQuery):
+                spark(f"SELECT {name}({', '.join(['carrier'] * count)}) FROM flights")
+    with pytest.raises(InvalidQuery) as raised:
+        spark("SELECT regexp_replace(carrier, carrier) FROM flights")
+    (problem,) = raised.value.problems
+    assert (problem.code, problem.message) == ("wrong-argument-count", "`regexp_replace` needs more arguments")
