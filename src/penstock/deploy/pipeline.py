@@ -54,7 +54,7 @@ from penstock.flow.throttle import BackfillThrottle
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.errors import explain_error
-from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap, survive_tasks_without_memory
+from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
@@ -214,7 +214,7 @@ class Pipeline:
         )
 
     def _open_core(self, settings: Settings, home: Path) -> Core:
-        lake, operations = open_lake(survive_tasks_without_memory(settings), home), OperationsLog(self.database)
+        lake, operations = open_lake(settings, home), OperationsLog(self.database)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(self.database))
         warehouse = Warehouse(lake, recorded, TableRegistry(lake))
         store = StateStore(

@@ -5,11 +5,8 @@ Invariant: only what is still in use after a full collection counts, and a colle
 the time, or a third while the JVM is about to make one itself.
 
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
-count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A task that gets no
-memory fails alone (`survive_tasks_without_memory`), but it may be any thread of the JVM that asks for the last of it.
-The scheduler's own thread does not survive that, and without it every query would wait for ever; others (those of
-Spark's listeners, and its cleaner) then stop its context, and the process lives on without one. In both cases Spark is
-ended, and the server starts again.
+count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A JVM in which a
+thread gets no memory ends (`session.JAVA_OPTIONS`), with all flows and queries in it, so it must not come to that.
 """
 
 from __future__ import annotations
@@ -17,12 +14,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import replace
 from typing import Protocol
 
 from penstock.lake.spark.running_queries import QUERIES, RunningQueries
 from penstock.lake.spark.session import Lake
-from penstock.model.settings import Settings
 
 POLL_SECONDS = 0.25
 SUSPICIOUS = 0.7
@@ -38,16 +33,7 @@ shorter: a collection takes long when the heap is nearly full, and a query would
 REST_AFTER_CANCEL = 1.0
 """Seconds after which it is looked whether the query that was cancelled has given its memory back; longer if the
 collection took longer."""
-SURVIVE = {"spark.executor.killOnFatalError.depth": "0"}
 log = logging.getLogger("penstock.lake")
-
-
-def survive_tasks_without_memory(settings: Settings) -> Settings:
-    """The settings for a local Spark with many users: a task that gets no memory fails, and does not end the process in
-    which all others run. On a cluster Spark restarts executors and runs their tasks again, so there they end."""
-    if not settings.spark.master.startswith("local"):
-        return settings
-    return replace(settings, spark=replace(settings.spark, conf=SURVIVE | dict(settings.spark.conf)))
 
 
 class JvmHeap(Protocol):

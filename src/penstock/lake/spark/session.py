@@ -58,6 +58,9 @@ SPARK_CONF = {
 }
 # A local Spark listens only to its own processes.
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# Java goes on after a thread had no memory, whichever it was. Tests have seen, each of them for good: no new connection
+# from Python is accepted, Spark's context is stopped, a class is unusable. So the process ends, and is started again.
+JAVA_OPTIONS = "-XX:+UseG1GC -XX:+ExitOnOutOfMemoryError"
 # A small step takes less time than compiling the code for it.
 SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # Iceberg puts this into the summary of each INSERT and UPDATE of a session; a snapshot without it was made from
@@ -119,7 +122,7 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
         "spark.driver.maxResultSize": _quarter(settings.spark.driver_memory),
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
-        "spark.driver.extraJavaOptions": f'-Dderby.system.home="{home / "tmp"}" -XX:+UseG1GC',
+        "spark.driver.extraJavaOptions": f'-Dderby.system.home="{home / "tmp"}" {JAVA_OPTIONS}',
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
     if settings.spark.master.startswith("local"):
