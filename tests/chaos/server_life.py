@@ -39,6 +39,7 @@ OURS = (
     "call",
     "limited",
     "maintenance",
+    "memory",
     "copies",
     "schedule",
     "candidate",

@@ -187,12 +187,12 @@ class Pipeline:
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
         core = self.core
-        memory_watch = MemoryWatch(SparkHeap(core.warehouse.lake))
+        self.memory_watch = MemoryWatch(SparkHeap(core.warehouse.lake))
         return (
             PipelinePart("state store", stop=self.database.close),
             PipelinePart("operations log", core.store.operations.flush, core.store.operations.flush),
             PipelinePart("Spark", stop=core.warehouse.lake.close),
-            PipelinePart("memory watch", memory_watch.start, memory_watch.stop),
+            PipelinePart("memory watch", self.memory_watch.start, self.memory_watch.stop),
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),
             PipelinePart("drift watch", self.drift.start, self.drift.stop),
