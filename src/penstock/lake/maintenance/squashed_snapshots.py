@@ -140,7 +140,8 @@ def _groups(java: JavaTable, tasks: Sequence[JavaObject], limits: SquashLimits) 
         if bytes + size > limits.together:
             yield group
             group, bytes = [], 0
-        open_groups[partition] = [*group, task], bytes + size
+        group.append(task)
+        open_groups[partition] = group, bytes + size
     yield from (group for group, _ in open_groups.values())
 
 

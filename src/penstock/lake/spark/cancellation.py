@@ -7,7 +7,7 @@ ends.
 A cancelled task ends where Spark checks for it, which is between the rows that it reads; a nested loop or a single
 expression that runs for minutes does not check (Spark's documentation of spark.task.reaper). On a cluster Spark's
 task reaper ends the executor. In a local Spark, where that setting does nothing, this module ends the JVM and the
-server starts again (`serve/server`); so it does if work shows that the JVM is broken for want of memory.
+server starts again (`serve/server`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from functools import partial
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.lake.spark.errors import has_broken_class
 from penstock.lake.spark.running_queries import QUERIES
 
 POLL_SECONDS = 0.25
@@ -114,8 +113,6 @@ def _cancel_jobs(spark: SparkSession, reason: Callable[[], Exception | None]) ->
     try:
         yield
     except Exception as error:
-        if _is_local(context) and has_broken_class(error):
-            _kill_spark(context, "a class of Java could not be initialized for want of memory")
         if over:
             raise over[0] from error
         raise
@@ -157,7 +154,7 @@ def _kill_spark_if_running(context: SparkContext, group: str) -> None:
         if not running_tasks(context, group):
             return
         pause.wait(REAPER_PAUSE)
-    _kill_spark(context, f"a cancelled task still runs after {REAPER_CHECKS * REAPER_PAUSE:.0f} s and occupies a core")
+    kill_spark(context, f"a cancelled task still runs after {REAPER_CHECKS * REAPER_PAUSE:.0f} s and occupies a core")
 
 
 def _is_local(context: SparkContext) -> bool:
@@ -165,7 +162,8 @@ def _is_local(context: SparkContext) -> bool:
     return (context.master or "").startswith("local")
 
 
-def _kill_spark(context: SparkContext, why: str) -> None:
+def kill_spark(context: SparkContext, why: str) -> None:
+    """End the JVM of a local Spark at once, with all that runs in it."""
     log.critical("%s: Spark's process is ended", why)
     gateway = context._gateway
     assert gateway is not None, "the context was opened here"

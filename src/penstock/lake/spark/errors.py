@@ -72,15 +72,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     return any(words in text for words in _NO_MEMORY)
 
 
-def has_broken_class(error: BaseException) -> bool:
-    """Whether Java needed a class that got no memory when it was to be initialized. Java never tries that again: all
-    that needs the class fails until the process ends. Only names count, since a message may quote any text."""
-    return any(
-        name == "java.lang.ExceptionInInitializerError" and message.startswith("Exception java.lang.OutOfMemoryError")
-        for name, message in java_causes(error)
-    )
-
-
 def explain_error(error: BaseException) -> str:
     """The cause of a failure in one line."""
     text = _error_text(error)

@@ -16,6 +16,7 @@ import threading
 import time
 from typing import Protocol
 
+from penstock.lake.spark.cancellation import kill_spark
 from penstock.lake.spark.running_queries import QUERIES, RunningQueries
 from penstock.lake.spark.session import Lake
 
@@ -48,7 +49,7 @@ class JvmHeap(Protocol):
     def has_scheduler(self) -> bool:
         """Whether Spark can run a job: its context is not stopped, and the thread is alive without which none ends."""
 
-    def end(self) -> None:
+    def end(self, why: str) -> None:
         """End the JVM."""
 
 
@@ -78,10 +79,8 @@ class SparkHeap:
         context = self._lake.spark.sparkContext._jsc.sc()
         return not context.isStopped() and bool(context.dagScheduler().eventProcessLoop().isActive())
 
-    def end(self) -> None:
-        gateway = self._lake.spark.sparkContext._gateway
-        assert gateway is not None, "the session was opened here"
-        gateway.proc.kill()
+    def end(self, why: str) -> None:
+        kill_spark(self._lake.spark.sparkContext, why)
 
 
 class MemoryWatch:
@@ -106,8 +105,7 @@ class MemoryWatch:
     def look(self, now: float) -> None:
         """Look once; `now` is by the monotonic clock."""
         if not self._heap.has_scheduler():
-            log.critical("Spark's scheduler has ended (out of memory?): Spark's process is ended")
-            self._heap.end()
+            self._heap.end("its scheduler has ended")
             self._stop.set()
         elif (old := self._heap.old_share()) < SUSPICIOUS:
             self._full_since = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from penstock.errors import InvalidQuery, PenstockError, TooLarge, Unavailable
 from penstock.lake.read.query_execution import retry_query
-from penstock.lake.spark.errors import has_broken_class, has_spark_ended, is_out_of_memory
+from penstock.lake.spark.errors import has_spark_ended, is_out_of_memory
 
 
 def chained(cause: Exception) -> Exception:
@@ -127,15 +127,3 @@ def test_a_row_that_quotes_a_lack_of_memory_is_none(expected: bool, thrown: Thro
     assert is_out_of_memory(raised(thrown)) is expected
     wrapped = Thrown("org.apache.spark.SparkException", f"Job aborted: {thrown.name}: {thrown.message}", thrown)
     assert is_out_of_memory(raised(wrapped)) is expected
-
-
-def test_a_class_that_got_no_memory_is_told_by_names_alone() -> None:
-    """A message may quote any text, and whoever finds such a class ends Spark."""
-    why = "Exception java.lang.OutOfMemoryError: Java heap space [in thread]"
-    unusable = Thrown("java.lang.ExceptionInInitializerError", why)
-    needed = Thrown("java.lang.NoClassDefFoundError", "Could not initialize class a.B", unusable)
-    assert has_broken_class(raised(Thrown("org.apache.spark.SparkException", "Job aborted", needed)))
-    assert not has_broken_class(raised(Thrown("org.apache.spark.sql.AnalysisException", f"{unusable.name}: {why}")))
-    other = replace(unusable, message="Exception java.lang.NullPointerException")
-    assert not has_broken_class(raised(replace(needed, cause=other)))
-    assert not has_broken_class(RuntimeError(f"{unusable.name}: {why}"))

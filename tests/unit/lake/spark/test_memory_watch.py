@@ -44,7 +44,7 @@ class Heap:
     def has_scheduler(self) -> bool:
         return self.scheduler
 
-    def end(self) -> None:
+    def end(self, why: str) -> None:
         self.ended.set()
 
 
