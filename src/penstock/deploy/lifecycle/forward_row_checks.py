@@ -21,7 +21,8 @@ from penstock.lake.read.bindings import (
     unexpired_condition,
     with_seq,
 )
-from penstock.lake.spark.errors import explain_error
+from penstock.lake.spark.damaged_files import damaged_files
+from penstock.lake.spark.errors import explain_error, has_spark_ended, is_out_of_memory
 from penstock.lake.spark.names import qualified_table
 from penstock.model.cursor import HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
@@ -131,7 +132,9 @@ def _compute_unsure(warehouse: Warehouse, source: str, step: CheckRows) -> list[
         if check.kind == "unsure":
             try:
                 warehouse.lake.bulk.sql(f"SELECT max(xxhash64({check.value})) FROM {source} AS `rows`").collect()
-            except Exception as error:  # whatever Spark raises is what the user has to know
+            except Exception as error:  # whatever Spark raises about a row is what the user has to know
+                if is_out_of_memory(error) or has_spark_ended(error) or damaged_files(error) is not None:
+                    raise  # it says nothing about the rows
                 message = f"column `{check.column}` of `{step.name}` cannot be computed: {explain_error(error)}"
                 problems.append(Problem("rows-do-not-convert", message))
     return problems

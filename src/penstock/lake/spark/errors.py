@@ -54,12 +54,18 @@ def has_spark_ended(error: BaseException) -> bool:
     while seen is not None:
         if isinstance(seen, (Py4JNetworkError, ConnectionError, EOFError)):
             return True
-        if isinstance(seen, (Py4JError, PySparkException, RuntimeError)) and any(
-            text in str(seen)[:MOST_READ] for text in _ENDED
-        ):
+        if isinstance(seen, (Py4JError, PySparkException, RuntimeError)) and _says_ended(seen):
             return True
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
     return False
+
+
+def _says_ended(error: Exception) -> bool:
+    try:
+        text = str(error)[:MOST_READ]  # of a Java exception: py4j asks the JVM for it
+    except (Py4JError, OSError):
+        return True
+    return any(words in text for words in _ENDED)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

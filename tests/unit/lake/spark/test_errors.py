@@ -60,8 +60,9 @@ def test_other_errors_are_the_querys(error: Exception, kind: type[PenstockError]
         retry_query(ask)
 
 
-def test_a_jvm_that_ends_while_it_explains_an_error() -> None:
-    class Unreadable(Exception):
+@pytest.mark.parametrize("kind", [Exception, Py4JError])
+def test_a_jvm_that_ends_while_it_explains_an_error(kind: type[Exception]) -> None:
+    class Unreadable(kind):  # type: ignore[misc,valid-type]
         def __str__(self) -> str:
             raise ConnectionResetError(104, "Connection reset by peer")
 
@@ -70,6 +71,14 @@ def test_a_jvm_that_ends_while_it_explains_an_error() -> None:
 
     with pytest.raises(Unavailable):
         retry_query(ask)
+
+
+def test_an_error_whose_text_the_jvm_cannot_give_any_more_means_that_it_ended() -> None:
+    class Unreadable(Py4JError):  # type: ignore[misc]
+        def __str__(self) -> str:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    assert has_spark_ended(Unreadable())
 
 
 @dataclass(frozen=True)
