@@ -28,20 +28,27 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command or a group of them: the module `penstock.cli.commands.<name>` has `<name>` or `group`."""
+    """A command or a group of them: its module has a function with the command's name, or `group`."""
 
     name: str
     summary: str
+    folder: str = ""
+    """The package inside `penstock.cli.commands` that has the module."""
+
+    @property
+    def module(self) -> str:
+        """The full name of its module."""
+        return ".".join(filter(None, ("penstock.cli.commands", self.folder, self.name)))
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("init", "Create a project to start from."),
-    Command("up", "Start the server of a project."),
-    Command("down", "Stop the server of a project."),
-    Command("status", "Show the running deployments, their progress, and what fails."),
-    Command("backup", "Save everything of a project while its server runs, or is stopped."),
-    Command("restore", "Make a project folder of a backup."),
-    Command("plan", "Show the plan from one project folder to another; needs no server."),
+    Command("init", "Create a project to start from.", "project"),
+    Command("up", "Start the server of a project.", "server"),
+    Command("down", "Stop the server of a project.", "server"),
+    Command("status", "Show the running deployments, their progress, and what fails.", "server"),
+    Command("backup", "Save everything of a project while its server runs, or is stopped.", "server"),
+    Command("restore", "Make a project folder of a backup.", "server"),
+    Command("plan", "Show the plan from one project folder to another; needs no server.", "project"),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
@@ -49,8 +56,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("copy", "Run copies."),
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
-    Command("token", "List, create and remove tokens."),
-    Command("audit", "Show who deployed, promoted, rolled back or changed tokens."),
+    Command("token", "List, create and remove tokens.", "server"),
+    Command("audit", "Show who deployed, promoted, rolled back or changed tokens.", "server"),
 )
 
 
@@ -101,7 +108,7 @@ def _add_command(tree: typer.Typer, command: Command, *, imported: bool) -> None
     if not imported:
         tree.command(command.name, help=command.summary)(_placeholder_command)
         return
-    module = importlib.import_module(f"penstock.cli.commands.{command.name}")
+    module = importlib.import_module(command.module)
     if hasattr(module, "group"):
         tree.add_typer(module.group, name=command.name, help=command.summary)
     else:

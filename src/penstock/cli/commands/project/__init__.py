@@ -1,0 +1,1 @@
+"""Commands about a project's files; most of them need no server."""

@@ -1,0 +1,1 @@
+"""Commands that start, stop, save, watch and protect a server."""
