@@ -18,6 +18,10 @@ OnError: TypeAlias = Literal["stop", "quarantine"]
 goes to the quarantine of its target, and the view goes on."""
 
 
+CopyMode: TypeAlias = Literal["append", "replace"]
+"""What a run of a copy does with the rows of the runs before it: keeps them, or puts its own rows in their place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standard:
     """A node that only other nodes read."""
@@ -39,12 +43,13 @@ class Materialized:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy node: its rows are appended to a data source each time it runs."""
+    """A copy node: its rows go to a data source each time it runs."""
 
     datasource: str
     location: Location = field(compare=False)
     schedule: str | None = None
     """When it runs: cron, in UTC; None: only on demand."""
+    mode: CopyMode = "append"
 
 
 NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]

@@ -15,7 +15,18 @@ from cronsim import CronSim, CronSimError
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Endpoint, Materialized, Node, NodeKind, OnError, Pipe, Standard
+from penstock.model.pipe import (
+    Copied,
+    CopyMode,
+    Dialect,
+    Endpoint,
+    Materialized,
+    Node,
+    NodeKind,
+    OnError,
+    Pipe,
+    Standard,
+)
 from penstock.parse.datafile import Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -29,7 +40,7 @@ from penstock.parse.directive_values import (
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 ON_DEMAND = "@on-demand"
-_MODES = ("append", "replace")
+_MODES: tuple[str, ...] = get_args(CopyMode)
 _POLICIES: tuple[str, ...] = get_args(OnError)
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
@@ -37,9 +48,9 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 def parse_copy(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
     """The kind of a copy node. `written` is the value of its TYPE."""
     schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
-    _check_mode(directives.get("COPY_MODE"), problems)
+    mode = _parse_mode(directives.get("COPY_MODE"), problems)
     target = parse_target("copy", "TARGET_DATASOURCE", written, directives, problems)
-    return Copied(*target, schedule) if target else None
+    return Copied(*target, schedule, mode) if target else None
 
 
 def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
@@ -57,17 +68,19 @@ def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
     return written
 
 
-def _check_mode(entry: Entry | None, problems: list[Problem]) -> None:
-    written = _strip_quotes(entry.value).lower() if entry is not None else "append"
-    if entry is None or written == "append":
-        return
+def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
+    """What a run does with the rows of the runs before it; `append` if the file does not say."""
+    written = _strip_quotes(entry.value).lower() if entry is not None else ""
+    if entry is None or written in ("", "append"):
+        return "append"
     if written == "replace":
         message = "COPY_MODE replace is not supported: a copy appends its rows"
         hint = "append, into a ReplacingMergeTree that is read with FINAL, or under a column that says which run it was"
         problems.append(Problem("unsupported-directive", message, entry.value.location, hint))
-        return
+        return "replace"
     message = f"unknown COPY_MODE `{written[:60]}`"
     problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, _MODES)))
+    return "append"
 
 
 def _strip_quotes(text: Text) -> str:

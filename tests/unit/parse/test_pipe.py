@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from penstock.errors import Problem
 from penstock.model.datasource import Token
 from penstock.model.pipe import Copied, Endpoint, Materialized, Pipe, Standard
@@ -48,6 +50,19 @@ def test_a_copy() -> None:
     on_demand = read("NODE b\nSQL SELECT 2\nTYPE copy\nTARGET_DATASOURCE t\nCOPY_SCHEDULE @on-demand").copied
     assert on_demand is not None
     assert on_demand.kind == Copied("t", on_demand.location)
+
+
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [("", "append"), ("COPY_MODE append", "append"), ('copy_mode "REPLACE"', "replace"), ("COPY_MODE", "append")],
+)
+def test_what_a_copy_does_with_earlier_rows(line: str, mode: str) -> None:
+    problems: list[Problem] = []
+    text = f"NODE b\nSQL SELECT 2\nTYPE copy\nTARGET_DATASOURCE t\n{line}\n"
+    pipe = parse_pipe(text, "x.pipe", "x", "clickhouse", problems)
+    assert pipe is not None
+    assert pipe.copies is not None
+    assert pipe.copies.mode == mode
 
 
 def test_what_a_view_does_about_rows_for_which_it_fails() -> None:

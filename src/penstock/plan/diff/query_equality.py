@@ -81,11 +81,11 @@ def _special_kinds(pipe: Pipe) -> tuple[object, ...]:
 
 
 def _comparable_kind(node: Node) -> NodeKind:
-    """The kind of a node without what does not change its rows: the schedule of a copy, and what a view does about rows
-    for which it fails."""
+    """The kind of a node without what does not change the rows of its query: schedule and mode of a copy, and what a
+    view does about rows for which it fails."""
     match node.kind:
         case Copied():
-            return replace(node.kind, schedule=None)
+            return replace(node.kind, schedule=None, mode="append")
         case Materialized():
             return replace(node.kind, on_error="stop")
         case _:
