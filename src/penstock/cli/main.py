@@ -43,6 +43,7 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("init", "Create a project to start from.", "project"),
+    Command("check", "Show all problems of a project; needs no server.", "project"),
     Command("up", "Start the server of a project.", "server"),
     Command("down", "Stop the server of a project.", "server"),
     Command("status", "Show the running deployments, their progress, and what fails.", "server"),

@@ -92,8 +92,13 @@ def find_impact(
 def full_impact(project: Project) -> ChangeImpact:
     """The impact in which every resource of a project is reached."""
     names = frozenset(project.names)
-    named = {pipe.name: (_read_text(pipe).words & names) - {pipe.name} for pipe in project.pipes}
+    named = {pipe.name: names_in_sql(pipe, names) - {pipe.name} for pipe in project.pipes}
     return ChangeImpact(names, _build_graph(project, named))
+
+
+def names_in_sql(pipe: Pipe, names: Collection[str]) -> frozenset[str]:
+    """Those of the names that occur in the SQL of a pipe: it may read them, and reads no others of them."""
+    return _read_text(pipe).words.intersection(names)
 
 
 def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:

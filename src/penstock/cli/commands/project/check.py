@@ -1,0 +1,99 @@
+"""`penstock check [DIR]`: all problems of a project, without a server.
+
+In: a project's folder, or any folder of datafiles. Out: every problem with its place and, with `--keep-going`, what
+would deploy without the broken files. Invariant: exit code 0 means that a server which has nothing yet would deploy the
+project; nothing is written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.client import Json
+from penstock.cli.errors import FAILED, print_problems, report
+from penstock.cli.output import console, format_number, print_json, print_table
+from penstock.cli.session import Session, command
+from penstock.errors import InvalidProject, NotFound
+from penstock.parse.project_loader import LoadedProject, load_folder
+from penstock.plan.project_check import ProjectCheck, ResourceCheck, check_loaded
+
+
+@command
+def check(
+    session: Session,
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The project's folder.")] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="List what would deploy without the broken files.")
+    ] = False,
+) -> None:
+    """Show all problems of a project; needs no server."""
+    found = check_loaded(load_datafiles(folder or session.new_project))
+    if session.as_json:
+        print_json(_check_to_json(found))
+    else:
+        _print_check(found)
+        if keep_going and found.errors:
+            _print_resources(found.resources)
+    if found.errors:
+        raise typer.Exit(FAILED)
+
+
+def load_datafiles(folder: Path) -> LoadedProject:
+    """The project of a folder. Raises NotFound for a folder without datafiles, which would be an empty project."""
+    loaded = load_folder(folder)
+    if not loaded.files and not loaded.problems:
+        raise NotFound(f"there are no datafiles in {folder}", hint="name the project's folder, or go to it")
+    return loaded
+
+
+def _print_check(found: ProjectCheck) -> None:
+    if found.errors:
+        report(_refusal(found))
+        return
+    print_problems([problem.as_json() for problem in found.problems])
+    sources = sum(each.kind == "datasource" for each in found.resources)
+    pipes = len(found.resources) - sources
+    counts = f"{format_number(sources, 'data source', 'data sources')}, {format_number(pipes, 'pipe', 'pipes')}"
+    console().print(f"{counts}: no problem", markup=False)
+
+
+def _refusal(found: ProjectCheck) -> InvalidProject:
+    return InvalidProject(f"the project has {format_number(len(found.errors), 'problem', 'problems')}", found.problems)
+
+
+def _print_resources(resources: tuple[ResourceCheck, ...]) -> None:
+    """Print what would deploy, and what would not and why."""
+    rows = [(each.name, each.kind, each.outcome, _because_text(each)) for each in resources]
+    print_table(("resource", "kind", "without the broken files", "because"), rows)
+    deploys = sum(each.outcome == "deploys" for each in resources)
+    console().print(
+        f"{deploys:,} of {format_number(len(resources), 'resource', 'resources')} would deploy", markup=False
+    )
+
+
+def _because_text(each: ResourceCheck) -> str:
+    if each.unfed_by:
+        return f"gets no rows from {', '.join(each.unfed_by)}"
+    if each.outcome == "broken":
+        return each.file
+    return f"names {', '.join(each.because)}" if each.because else ""
+
+
+def _check_to_json(found: ProjectCheck) -> Json:
+    """The document of a check; where the project would be refused, it is an error document as well."""
+    resources = [
+        {
+            "name": each.name,
+            "kind": each.kind,
+            "file": each.file,
+            "outcome": each.outcome,
+            "because": list(each.because),
+            "unfed_by": list(each.unfed_by),
+        }
+        for each in found.resources
+    ]
+    document: Json = {"ok": not found.errors, "problems": [problem.as_json() for problem in found.problems]}
+    return {**(_refusal(found).as_json() if found.errors else {}), **document, "resources": resources}
