@@ -52,7 +52,18 @@ class Copied:
     mode: CopyMode = "append"
 
 
-NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied]
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A sink: its rows are to be written outside, to a topic or to files. It is kept as written; nothing runs it."""
+
+    connection: str
+    """The name of a .connection file."""
+    location: Location = field(compare=False)
+    options: tuple[tuple[str, str], ...] = ()
+    """The other EXPORT directives, by keyword in upper case."""
+
+
+NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied, Exported]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,10 @@ class Pipe:
     @property
     def copied(self) -> Node | None:
         return next((node for node in self.nodes if isinstance(node.kind, Copied)), None)
+
+    @property
+    def exported(self) -> Node | None:
+        return next((node for node in self.nodes if isinstance(node.kind, Exported)), None)
 
     @property
     def copies(self) -> Copied | None:

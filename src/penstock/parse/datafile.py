@@ -1,7 +1,9 @@
-"""Splits a datafile into its directives: `KEYWORD value`, or `KEYWORD >` and an indented block.
+"""Splits a datafile into its directives: `KEYWORD value`, or `KEYWORD >` and a block.
 
-In: a file's text and the keywords of its kind. Out: a `Datafile`, each value with its location. Invariant: each line
-belongs to one entry, to a comment or to a problem; a value's `Text` leads back to the line and column of the file.
+In: a file's text and the keywords of its kind. Out: a `Datafile`, each value with its location. Invariants: each line
+belongs to one entry, to a comment or to a problem; a value's `Text` leads back to the line and column of the file. A
+block ends where the format's own parser ends it: at the next line that begins with a keyword and is not indented
+further than the directive, so that SQL at the left margin is SQL.
 """
 
 from __future__ import annotations
@@ -20,8 +22,23 @@ from penstock.parse.lexer import location_at
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _BLOCKS = ("SCHEMA", *_SQL_KEYWORDS)
 """Directives whose value mostly is a block."""
+_PROSE = ("DESCRIPTION",)
+"""Directives in whose block a line that begins with # is no comment: it is a heading in Markdown."""
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
-_DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>\S+)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
+_DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>[^\s>]+|\S+?)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
+_BLOCK_SIGN = re.compile(r">(?:\s+(?P<first>.*))?", re.DOTALL)
+"""The `>` before a block; people begin the block in the same line, too."""
+_WRITTEN_AS_KEYWORD = re.compile(r"[A-Z][A-Z_]+")
+_ONE_VALUE = re.compile(r"""\s*(?:>|[\w@-]+|"[^"]*"|'[^']*')\s*""")
+_WANTS_MORE = re.compile(
+    r"select|distinct|from|where|prewhere|having|and|or|not|xor|join|on|using|as|by|in|i?like|between|is|case|when|then|else|"
+    r"limit|offset|interval|with|union|all|except|intersect|any|asof|global|left|right|full|inner|outer|cross|semi|anti|"
+    r"array|over|partition|order|group|settings|sample",
+    re.IGNORECASE,
+)
+"""Words of SQL after which an operand comes."""
+_ENDS_OPERAND = re.compile(r"""[\w)\]}'"`]\Z""")
+_LAST_WORD = re.compile(r"\w+\Z")
 _QUOTED_OR_COMMENT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?P<comment>(?:^|(?<=\s))\#.*)""", re.DOTALL)
 _WHOLLY_QUOTED = re.compile(r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
 
@@ -66,9 +83,13 @@ def _measure_line(number: int, text: str) -> _Line:
     return _Line(number, text, len(text) - len(bare), not bare, bare.startswith("#"))
 
 
-def parse_datafile(text: str, file: str, keywords: Collection[str], problems: list[Problem]) -> Datafile:
-    """The entries of a text. An unknown keyword is a problem, and is left out together with its block."""
+def parse_datafile(
+    text: str, file: str, keywords: Collection[str], problems: list[Problem], outdated: Collection[str] = ()
+) -> Datafile:
+    """The entries of a text. An unknown keyword is a problem, and is left out together with its block. `outdated` are
+    keywords of the format's former version: they end blocks as the others do."""
     lines = [_measure_line(number, line) for number, line in enumerate(_split_lines(text), start=1)]
+    known = frozenset((*keywords, *outdated))
     entries: list[Entry] = []
     at = 0
     while at < len(lines):
@@ -82,12 +103,10 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
             problems.append(Problem("empty-directive", message, entry.location, hint))
             entry = replace(entry, is_block=True)
         if entry.is_block:
-            end = _block_end(lines, at, _Block(line.indent, entry.keyword, keywords))
-            entry = Entry(
-                entry.keyword, _read_block(lines[at:end], entry.value.location), entry.location, is_block=True
-            )
+            end = _block_end(lines, at, _Block(line.indent, entry.keyword, known))
+            entry = replace(entry, value=_read_block(lines[at:end], entry))
             at = end
-        if entry.keyword in keywords:
+        if entry.keyword in known:
             entries.append(entry)
         else:
             problems.append(_unknown_keyword(entry, line, keywords))
@@ -97,7 +116,8 @@ def parse_datafile(text: str, file: str, keywords: Collection[str], problems: li
 def _lacks_sign(entry: Entry, below: Sequence[_Line], indent: int) -> bool:
     """Whether a directive that takes a block has one below, but no `>`."""
     following = next((line for line in below if not line.is_blank), None)
-    return entry.keyword in _BLOCKS and not entry.value.text and following is not None and following.indent > indent
+    is_bare = entry.keyword in _BLOCKS and not entry.is_block and not entry.value.text
+    return is_bare and following is not None and following.indent > indent
 
 
 def _split_lines(text: str) -> list[str]:
@@ -117,20 +137,24 @@ def _keyword_hint(entry: Entry, keywords: Collection[str]) -> str | None:
 
 
 def _read_line(line: _Line, file: str) -> Entry:
-    """A line that is neither blank nor a comment as an entry; the value of a block is read later."""
+    """A line that is neither blank nor a comment as an entry; of a block, the part that stands in the same line."""
     found = _DIRECTIVE.fullmatch(line.text)
     assert found is not None, "a line that is not blank holds a word"
     value = _without_comment(found["value"])
     start = found.start("value")
-    if _WHOLLY_QUOTED.fullmatch(value):
+    sign = _BLOCK_SIGN.fullmatch(value.rstrip())
+    if sign is not None:
+        start += max(sign.start("first"), 0)
+        value = sign["first"] or ""
+    elif _WHOLLY_QUOTED.fullmatch(value):
         inner = value.strip()[1:-1]
         start += value.index(value.strip()[0]) + 1
         value = inner
     cut = value.strip()
     start += len(value) - len(value.lstrip()) if cut else 0
     place = Location(file, line.number, start + 1)
-    keyword = found["keyword"]
-    return Entry(keyword.upper(), Text(cut, place), Location(file, line.number, found.end("indent") + 1), cut == ">")
+    where = Location(file, line.number, found.end("indent") + 1)
+    return Entry(found["keyword"].upper(), Text(cut, place), where, sign is not None)
 
 
 def _without_comment(value: str) -> str:
@@ -149,33 +173,53 @@ class _Block:
     keywords: Collection[str]
     """All keywords of this kind of file."""
 
-    def holds(self, line: _Line) -> bool:
-        """Whether a line belongs to the block. People leave SQL and the brackets of a schema unindented, so a line that
-        cannot be a directive is not read as a misspelt one."""
+    def holds(self, line: _Line, before: str) -> bool:
+        """Whether a line belongs to the block; `before` is the line above it that is not blank."""
         if line.indent > self.indent or line.is_blank or line.is_comment:
             return True
-        word = line.text.split()[0].upper()
-        if not word[0].isalpha():
-            return True
-        bare = re.split(r"\W", word, maxsplit=1)[0]
-        return self.keyword in _SQL_KEYWORDS and word not in self.keywords and bare in _SQL_WORDS
+        found = _DIRECTIVE.fullmatch(line.text)
+        assert found is not None, "a line that is not blank holds a word"
+        return found["keyword"].upper() not in self.keywords and not self._is_misspelt(found, before)
+
+    def _is_misspelt(self, line: re.Match[str], before: str) -> bool:
+        """Whether a line must be a directive with a wrong keyword: it looks like one, and where it stands neither SQL
+        nor a schema can go on with two words."""
+        word = line["keyword"]
+        if not _WRITTEN_AS_KEYWORD.fullmatch(word) or word in _SQL_WORDS or not nearest_name(word, self.keywords):
+            return False
+        if not ("_" in word or _ONE_VALUE.fullmatch(line["value"])):
+            return False
+        last = _LAST_WORD.search(before)
+        return bool(_ENDS_OPERAND.search(before)) and (last is None or not _WANTS_MORE.fullmatch(last[0]))
 
 
 def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
-    return next((at for at in range(start, len(lines)) if not block.holds(lines[at])), len(lines))
+    before = ""
+    for at in range(start, len(lines)):
+        if not block.holds(lines[at], before):
+            return at
+        if not (lines[at].is_blank or lines[at].is_comment):
+            before = lines[at].text.rstrip()
+    return len(lines)
 
 
-def _read_block(lines: list[_Line], where: Location) -> Text:
-    """The lines as one text without their shared indent. An unindented # is a comment and left out."""
-    kept = [line for line in lines if not (line.is_blank or (line.is_comment and line.indent == 0))]
+def _read_block(lines: list[_Line], entry: Entry) -> Text:
+    """The lines as one text without their shared indent, after what stands in the line of the directive. A line that
+    begins with # is a comment and left out; in prose only if it is not indented."""
+    is_prose = entry.keyword in _PROSE
+    kept = [line for line in lines if not line.is_blank and not (line.is_comment and not (is_prose and line.indent))]
     if not kept:
-        return Text("", where)
-    first, last = kept[0].number, kept[-1].number
+        return entry.value
     indent = _shared_indent([line.text[: line.indent] for line in kept])
+    place = Location(entry.location.file, kept[0].number, indent + 1)
+    first, last = kept[0].number, kept[-1].number
+    if entry.value.text:
+        place, first = entry.value.location, entry.value.location.line
     texts = [""] * (last - first + 1)
+    texts[0] = entry.value.text
     for line in kept:
         texts[line.number - first] = line.text[indent:]
-    return Text("\n".join(texts), Location(where.file, first, indent + 1), indent)
+    return Text("\n".join(texts), place, indent)
 
 
 def _shared_indent(indents: list[str]) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
+from penstock.parse.classic.directives import ALIASES, CLASSIC_DATASOURCE, IGNORED, current_entries
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -25,19 +26,36 @@ from penstock.parse.schema import parse_schema
 
 _CONNECTORS = (
     "KAFKA_CONNECTION_NAME",
+    "KAFKA_BOOTSTRAP_SERVERS",
+    "KAFKA_KEY",
+    "KAFKA_SECRET",
+    "KAFKA_SCHEMA_REGISTRY_URL",
+    "KAFKA_SSL_CA_PEM",
+    "KAFKA_SASL_MECHANISM",
+    "KAFKA_KEY_AVRO_DESERIALIZATION",
     "KAFKA_TOPIC",
     "KAFKA_GROUP_ID",
     "KAFKA_AUTO_OFFSET_RESET",
     "KAFKA_STORE_RAW_VALUE",
     "KAFKA_STORE_HEADERS",
+    "KAFKA_STORE_BINARY_HEADERS",
     "KAFKA_KEY_FORMAT",
     "KAFKA_VALUE_FORMAT",
+    "KAFKA_TARGET_PARTITIONS",
+    "IMPORT_SERVICE",
     "IMPORT_CONNECTION_NAME",
     "IMPORT_BUCKET_URI",
     "IMPORT_SCHEDULE",
+    "IMPORT_STRATEGY",
     "IMPORT_FORMAT",
     "IMPORT_FROM_TIMESTAMP",
+    "IMPORT_QUERY",
+    "IMPORT_EXTERNAL_DATASOURCE",
+    "IMPORT_TABLE_ARN",
+    "IMPORT_EXPORT_BUCKET",
+    "EXPORT_SERVICE",
 )
+"""Directives that fetch rows from elsewhere. They are accepted, and nothing is fetched."""
 _OWN = (
     "DESCRIPTION",
     "TAGS",
@@ -52,13 +70,16 @@ _OWN = (
 _SCOPES = ("READ", "APPEND")
 
 DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *_CONNECTORS)
+_OTHER_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)
 
 
 def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -> DataSource:
     """The data source that a file describes."""
-    datafile = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems)
+    written = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems, _OTHER_KEYWORDS)
+    datafile = Datafile(file, current_entries(written.entries, DATASOURCE_KEYWORDS, problems))
     problems.extend(_check_connectors(datafile.entries))
     problems.extend(_check_templates(datafile.entries))
+    problems.extend(_check_indexes(datafile.entries))
     directives = unique_directives(
         (each for each in datafile.entries if each.keyword not in ("TOKEN", *_CONNECTORS)), problems
     )
@@ -80,17 +101,25 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
 
 
 def _check_connectors(entries: Iterable[Entry]) -> Iterable[Problem]:
+    first = next((entry for entry in entries if entry.keyword in _CONNECTORS), None)
+    if first is not None:
+        service = "Kafka" if first.keyword.startswith("KAFKA") else "a bucket or another service"
+        message = f"no rows are fetched from {service}: connectors are not in this version"
+        yield Problem("unsupported-directive", message, first.location, "post the rows to the events API", "warning")
+
+
+def _check_indexes(entries: Iterable[Entry]) -> Iterable[Problem]:
     for entry in entries:
-        if entry.keyword in _CONNECTORS:
-            message = f"{entry.keyword} is not supported: connectors are not in this version"
-            yield Problem("unsupported-directive", message, entry.location, "post the rows to the events API")
+        if entry.keyword == "INDEXES" and entry.value.text.strip():
+            message = "INDEXES have no effect here: tables have statistics of their own"
+            yield Problem("ignored-directive", message, entry.location, "they may stay", "warning")
 
 
 def _check_templates(entries: Iterable[Entry]) -> Iterable[Problem]:
     for entry in entries:
         text = entry.value.text
         starts = text.startswith("%") and entry.keyword == "FORWARD_QUERY"
-        if entry.keyword != "DESCRIPTION" and (starts or "{{" in text):
+        if entry.keyword not in ("DESCRIPTION", *_CONNECTORS) and (starts or "{{" in text):
             yield template_problem(entry.value.location)
 
 

@@ -1,13 +1,16 @@
 """The directives that data sources and pipes share, and the rules for their values.
 
-In: entries of a datafile. Out: parts of a resource. Invariant: a second directive of the same name is a problem, and
-the first one counts.
+In: entries of a datafile. Out: parts of a resource. Invariant: of two directives of the same name the last one counts,
+as for the format's own parser, and the first one is a warning.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timezone
+
+from cronsim import CronSim, CronSimError
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
@@ -23,11 +26,38 @@ def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict
     """The entries by keyword, each keyword once."""
     found: dict[str, Entry] = {}
     for entry in entries:
-        first = found.setdefault(entry.keyword, entry)
-        if first is not entry:
-            hint = f"the first is in line {first.location.line}"
-            problems.append(Problem("duplicate-directive", f"a second {entry.keyword}", entry.location, hint))
+        first = found.get(entry.keyword)
+        if first is not None:
+            message = f"a second {entry.keyword}: the one in line {first.location.line} has no effect"
+            problems.append(
+                Problem("duplicate-directive", message, entry.location, "remove one of them", level="warning")
+            )
+        found[entry.keyword] = entry
     return found
+
+
+ON_DEMAND = "@on-demand"
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
+
+
+def parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
+    """The schedule of a copy or a sink: five fields of cron, in UTC; None if it only runs on demand."""
+    written = strip_quotes(entry.value) if entry is not None else ""
+    if entry is None or written.lower() in ("", ON_DEMAND):
+        return None
+    try:
+        next(CronSim(written, _ANY_TIME))
+    except (CronSimError, StopIteration):
+        message = f"`{written[:60]}` is not a schedule"
+        hint = f"write {ON_DEMAND}, or minute, hour, day, month and weekday as cron has them, in UTC: `0 * * * *`"
+        problems.append(Problem("invalid-value", message, entry.value.location, hint))
+        return None
+    return written
+
+
+def strip_quotes(text: Text) -> str:
+    """A value without quotes and spaces around it."""
+    return text.text.strip().strip("\"'").strip()
 
 
 def parse_token(entry: Entry, scopes: Collection[str], problems: list[Problem]) -> Token | None:

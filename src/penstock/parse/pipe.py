@@ -2,19 +2,16 @@
 
 In: a file's text and the name of its resource. Out: a `Pipe`, or None where no node could be read, and every problem of
 the file. Invariants: a node has a name and SQL, and a template in it can be read; at most one node of a pipe has a TYPE
-other than standard; a schedule is one that cron understands.
+other than standard; a schedule is one that cron understands; what the format accepts and has no meaning here is a
+warning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import cast, get_args
 
-from cronsim import CronSim, CronSimError
-
 from penstock.errors import Location, Problem, did_you_mean
-from penstock.model.datasource import Text
 from penstock.model.pipe import (
     Copied,
     CopyMode,
@@ -27,50 +24,38 @@ from penstock.model.pipe import (
     Pipe,
     Standard,
 )
-from penstock.parse.datafile import Entry, parse_datafile
+from penstock.parse.classic.directives import ALIASES, IGNORED, classic_pipe_keywords, current_entries
+from penstock.parse.datafile import Entry, parse_datafile, split_words
 from penstock.parse.directive_values import (
     parse_items,
     parse_name,
+    parse_schedule,
     parse_target,
     parse_text,
     parse_tokens,
+    strip_quotes,
     template_problems,
     unique_directives,
 )
+from penstock.parse.engine import ENGINE_KEYWORDS
+from penstock.parse.sink import SINK_KEYWORDS, SINK_TYPES, parse_sink
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
-ON_DEMAND = "@on-demand"
 _MODES: tuple[str, ...] = get_args(CopyMode)
 _POLICIES: tuple[str, ...] = get_args(OnError)
-_ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 
 def parse_copy(written: Entry, directives: Mapping[str, Entry], problems: list[Problem]) -> Copied | None:
     """The kind of a copy node. `written` is the value of its TYPE."""
-    schedule = _parse_schedule(directives.get("COPY_SCHEDULE"), problems)
+    schedule = parse_schedule(directives.get("COPY_SCHEDULE"), problems)
     mode = _parse_mode(directives.get("COPY_MODE"), problems)
     target = parse_target("copy", "TARGET_DATASOURCE", written, directives, problems)
     return Copied(*target, schedule, mode) if target else None
 
 
-def _parse_schedule(entry: Entry | None, problems: list[Problem]) -> str | None:
-    """The schedule: five fields of cron, in UTC; None for a copy that only runs on demand."""
-    written = _strip_quotes(entry.value) if entry is not None else ON_DEMAND
-    if entry is None or written.lower() == ON_DEMAND:
-        return None
-    try:
-        next(CronSim(written, _ANY_TIME))
-    except (CronSimError, StopIteration):
-        message = f"`{written[:60]}` is not a schedule"
-        hint = f"write {ON_DEMAND}, or minute, hour, day, month and weekday as cron has them, in UTC: `0 * * * *`"
-        problems.append(Problem("invalid-value", message, entry.value.location, hint))
-        return None
-    return written
-
-
 def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
     """What a run does with the rows of the runs before it; `append` if the file does not say."""
-    written = _strip_quotes(entry.value).lower() if entry is not None else ""
+    written = strip_quotes(entry.value).lower() if entry is not None else ""
     if entry is None or written in ("", "append"):
         return "append"
     if written == "replace":
@@ -83,25 +68,15 @@ def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
     return "append"
 
 
-def _strip_quotes(text: Text) -> str:
-    return text.text.strip().strip("\"'").strip()
-
-
-NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS)
-UNSUPPORTED_KEYWORDS = (
-    "EXPORT_CONNECTION_NAME",
-    "EXPORT_SCHEDULE",
-    "EXPORT_BUCKET_URI",
-    "EXPORT_FILE_TEMPLATE",
-    "EXPORT_FORMAT",
-    "EXPORT_COMPRESSION",
-    "EXPORT_KAFKA_TOPIC",
-)
-"""Directives of the node type that is not in this version."""
-
-_TYPES = ("standard", "endpoint", "materialized", "copy")
-_UNSUPPORTED_TYPES = ("sink",)
-_TYPE_OF_DIRECTIVE = {"DATASOURCE": "materialized", "ON_ERROR": "materialized", **dict.fromkeys(COPY_KEYWORDS, "copy")}
+NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS, *SINK_KEYWORDS)
+_STANDARD_TYPES = ("standard", "default", "")
+_TYPES = ("standard", "endpoint", "materialized", "copy", "sink")
+_TYPE_OF_DIRECTIVE = {
+    "DATASOURCE": "materialized",
+    "ON_ERROR": "materialized",
+    **dict.fromkeys(COPY_KEYWORDS, "copy"),
+    **dict.fromkeys(SINK_KEYWORDS, "sink"),
+}
 """The one TYPE that each directive belongs to."""
 
 
@@ -109,7 +84,7 @@ def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None
     """The node that begins with the first of the entries."""
     head = entries[0]
     directives = unique_directives(entries, problems)
-    name = parse_name(head.value, "a node", problems)
+    name = parse_name(next(split_words(head.value), head.value), "a node", problems)
     kind = _parse_kind(directives, problems)
     sql = directives.get("SQL")
     if sql is None or not sql.value.text.strip():
@@ -139,9 +114,12 @@ def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
 
 def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> NodeKind:
     written = directives.get("TYPE")
-    name = written.value.text.lower() if written else "standard"
+    name = strip_quotes(written.value).lower() if written else ""
+    name = "standard" if name in _STANDARD_TYPES else "sink" if name in SINK_TYPES else name
     if written is not None and name not in _TYPES:
-        problems.append(_unknown_type(name, written))
+        hint = did_you_mean(name, _TYPES)
+        message = f"unknown TYPE `{written.value.text[:60]}`"
+        problems.append(Problem("unknown-type", message, written.value.location, hint))
         return Standard()
     problems.extend(_misplaced_directives(name, directives.values()))
     if written is not None and name == "materialized":
@@ -150,25 +128,19 @@ def _parse_kind(directives: Mapping[str, Entry], problems: list[Problem]) -> Nod
         return Materialized(*target, policy) if target else Standard()
     if written is not None and name == "copy":
         return parse_copy(written, directives, problems) or Standard()
+    if written is not None and name == "sink":
+        return parse_sink(written, directives, problems) or Standard()
     return Endpoint() if name == "endpoint" else Standard()
 
 
 def _parse_on_error(entry: Entry | None, problems: list[Problem]) -> OnError:
     """What the view does about a row for which its query fails; `stop` if the file does not say."""
-    written = _strip_quotes(entry.value).lower() if entry is not None else "stop"
+    written = strip_quotes(entry.value).lower() if entry is not None else "stop"
     if entry is not None and written not in _POLICIES:
         message = f"unknown ON_ERROR `{written[:60]}`"
         hint = did_you_mean(written, _POLICIES)
         problems.append(Problem("invalid-value", message, entry.value.location, hint))
     return "quarantine" if written == "quarantine" else "stop"
-
-
-def _unknown_type(name: str, written: Entry) -> Problem:
-    place = written.value.location
-    if name in _UNSUPPORTED_TYPES:
-        return Problem("unsupported-type", f"{name} pipes are not in this version", place, did_you_mean("", _TYPES))
-    hint = did_you_mean(name, (*_TYPES, *_UNSUPPORTED_TYPES))
-    return Problem("unknown-type", f"unknown TYPE `{written.value.text[:60]}`", place, hint)
 
 
 def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Problem]:
@@ -178,19 +150,18 @@ def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Probl
         if of != name:
             message = f"{entry.keyword} belongs to a {of} node, not to a node of type {name}"
             yield Problem("misplaced-directive", message, entry.location, f"write `TYPE {of}`, or remove it")
-        if entry.keyword in UNSUPPORTED_KEYWORDS:
-            message = f"{entry.keyword} is not supported: sink pipes are not in this version"
-            yield Problem("unsupported-directive", message, entry.location)
 
 
-PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS, *UNSUPPORTED_KEYWORDS)
-_NODE_DIRECTIVES = ("DESCRIPTION", *NODE_KEYWORDS, *UNSUPPORTED_KEYWORDS)
+PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS)
+_NODE_DIRECTIVES = ("DESCRIPTION", *NODE_KEYWORDS)
+_OTHER_KEYWORDS = (*ALIASES, *IGNORED, *classic_pipe_keywords(ENGINE_KEYWORDS))
 _DIALECTS: tuple[str, ...] = get_args(Dialect)
 
 
 def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list[Problem]) -> Pipe | None:
     """The pipe that a file describes; `default` is the dialect if the file names none."""
-    entries = parse_datafile(text, file, PIPE_KEYWORDS, problems).entries
+    written = parse_datafile(text, file, PIPE_KEYWORDS, problems, _OTHER_KEYWORDS).entries
+    entries = current_entries(written, PIPE_KEYWORDS, problems)
     own, groups = _group_by_node(entries)
     problems.extend(_check_before_first_node(own))
     directives = unique_directives((entry for entry in own if entry.keyword != "TOKEN"), problems)

@@ -105,8 +105,8 @@ def _already_read(known: LoadedProject | None, files: Mapping[str, str], dialect
 def _parse_file(path: str, text: str, dialect: Dialect, problems: list[Problem]) -> Iterator[Resource]:
     name, suffix = splitext(basename(path))
     if suffix == ".connection":
-        message = "connections are not supported: connectors are not in this version"
-        problems.append(Problem("unsupported-file", message, Location(path), "remove the file"))
+        message = "this connection is not used: connectors and sinks are not in this version"
+        problems.append(Problem("unsupported-file", message, Location(path), "it may stay", "warning"))
         return
     if suffix not in SUFFIXES:
         return

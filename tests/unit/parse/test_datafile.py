@@ -90,6 +90,71 @@ def test_unindented_sql_is_sql() -> None:
     assert kind.keyword == "TYPE"
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "SCHEMA >\nid String `json:$.id`,\n`type` String DEFAULT 'x',\n",
+        "SQL >\nselect (\n  1) as a,\narrayJoin([1]) as b,\ntokens\n, x .1\nfrom t\nTYPES\n",
+        "SQL >\nWITH NODES AS (SELECT 1)\nSELECT 1,\nTYPES.a\nFROM\nNODES n\n",
+        "SQL >\n%\n{% if defined(x) %}\nSELECT 1\n{% end %}\n",
+        "SQL>\nSELECT 1\n",
+        "DESCRIPTION >\nUnindented prose, and\nEngines of growth: SQL, Types\n",
+    ],
+)
+def test_a_block_ends_at_the_next_keyword_only(block: str) -> None:
+    first, kind = read(f"{block}TYPE endpoint\n")
+    assert first.value.text == block.split("\n", 1)[1].rstrip()
+    assert (kind.keyword, kind.value.text) == ("TYPE", "endpoint")
+
+
+@pytest.mark.parametrize(
+    "keyword", ["type endpoint", "Type endpoint", "TYPE  endpoint", 'TYPE "endpoint"', "TYPE\tendpoint"]
+)
+def test_a_keyword_in_any_spelling_ends_a_block(keyword: str) -> None:
+    sql, kind = read(f"SQL >\nSELECT 1\n{keyword}")
+    assert (sql.value.text, kind.keyword, kind.value.text) == ("SELECT 1", "TYPE", "endpoint")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("SCHEMA >\n    a Int8\nENGIN MergeTree", "ENGIN"),
+        ("SCHEMA >\n    a Int8\nENGINE_SORTINGKEY a, b", "ENGINE_SORTINGKEY"),
+        ("SQL >\n    SELECT 1 FROM t\nTYP endpoint", "TYP"),
+        ("SQL >\nSELECT f(1)\nTYP endpoint", "TYP"),
+    ],
+)
+def test_a_misspelt_keyword_ends_a_block_where_the_block_cannot_go_on(text: str, word: str) -> None:
+    problems: list[Problem] = []
+    parse_datafile(text, "x", KEYWORDS, problems)
+    assert [problem.message for problem in problems] == [f"unknown keyword `{word}`"]
+
+
+def test_a_block_that_begins_in_the_line_of_its_directive() -> None:
+    sql, text = read("SQL > SELECT a -- why\n    FROM b\nDESCRIPTION > First # not this\n    second\n    # Heading")
+    assert sql.value.text == "SELECT a -- why\nFROM b"
+    assert [str(sql.value.at(1, 8)), str(sql.value.at(2, 6))] == ["x.pipe:1:14", "x.pipe:2:10"]
+    assert text.value.text == "First\nsecond\n# Heading"
+
+
+def test_lines_that_begin_with_a_hash_are_no_sql() -> None:
+    (sql,) = read("SQL >\n    #SELECT 1\n    SELECT 2\n    # WHERE\n      #x\n    + 1")
+    assert sql.value.text == "SELECT 2\n\n\n+ 1"
+
+
+@pytest.mark.parametrize("indent", ["", " ", "    ", "\t", "\t\t", "  \t"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", ["", " ", "\n", "  \n\n"])
+def test_any_indentation_and_line_end_of_a_block_is_the_same(indent: str, newline: str, end: str) -> None:
+    lines = ["\ufeffSCHEMA >", f"{indent}`a` String,", f"{indent}b Int8", "TYPE endpoint", "SQL >", f"{indent}SELECT 1"]
+    schema, kind, sql = read(newline.join(lines) + end)
+    assert [schema.value.text, kind.value.text, sql.value.text.rstrip()] == [
+        "`a` String,\nb Int8",
+        "endpoint",
+        "SELECT 1",
+    ]
+
+
 def test_unindented_comment_is_no_part_of_a_block() -> None:
     sql, kind = read("SQL >\n    SELECT 1\n# why\n    + 2\n# end\nTYPE endpoint")
     assert sql.value.text == "SELECT 1\n\n+ 2"

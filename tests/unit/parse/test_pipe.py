@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Problem
 from penstock.model.datasource import Token
-from penstock.model.pipe import Copied, Endpoint, Materialized, Pipe, Standard
+from penstock.model.pipe import Copied, Endpoint, Exported, Materialized, Pipe, Standard
 from penstock.parse.pipe import parse_pipe
 
 
@@ -91,3 +91,51 @@ def test_pipe_without_a_node_that_runs_is_none() -> None:
 
 def test_a_template_is_kept_as_it_is() -> None:
     assert read("NODE a\nSQL >\n    %\n    SELECT {{ x }}").result.sql.text == "%\nSELECT {{ x }}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "connection", "options"),
+    [
+        (
+            "TYPE sink\nEXPORT_CONNECTION_NAME 's3'\nEXPORT_SCHEDULE 0 * * * *\nEXPORT_BUCKET_URI s3://b/x\n"
+            'EXPORT_FILE_TEMPLATE "hits_{date}"\nEXPORT_FORMAT csv\nEXPORT_COMPRESSION none\nEXPORT_STRATEGY @truncate',
+            "s3",
+            "EXPORT_SCHEDULE EXPORT_BUCKET_URI EXPORT_FILE_TEMPLATE EXPORT_FORMAT EXPORT_COMPRESSION EXPORT_STRATEGY",
+        ),
+        (
+            "Type SINK\nEXPORT_SERVICE gcs_hmac\nexport_connection_name g\nEXPORT_SCHEDULE @on-demand\n"
+            "EXPORT_WRITE_STRATEGY new",
+            "g",
+            "EXPORT_SERVICE EXPORT_SCHEDULE EXPORT_WRITE_STRATEGY",
+        ),
+        ("TYPE sink\nEXPORT_CONNECTION_NAME k\nEXPORT_KAFKA_TOPIC t", "k", "EXPORT_KAFKA_TOPIC"),
+        ("TYPE stream\nKAFKA_CONNECTION_NAME k\nKAFKA_TOPIC t", "k", "KAFKA_TOPIC"),
+    ],
+)
+def test_a_sink_is_kept_and_does_not_run(lines: str, connection: str, options: str) -> None:
+    problems: list[Problem] = []
+    pipe = parse_pipe(f"NODE a\nSQL >\nSELECT 1\n{lines}", "x.pipe", "x", "clickhouse", problems)
+    assert pipe is not None
+    assert pipe.exported is not None
+    assert isinstance(pipe.exported.kind, Exported)
+    assert (pipe.exported.kind.connection, " ".join(key for key, _ in pipe.exported.kind.options)) == (
+        connection,
+        options,
+    )
+    assert [(problem.code, problem.level) for problem in problems] == [("unsupported-type", "warning")]
+
+
+@pytest.mark.parametrize("kind", ["standard", "Default", '""', "", '"STANDARD"'])
+def test_a_standard_node_in_every_spelling(kind: str) -> None:
+    assert read(f"NODE 'a' # why\nSQL >\nSELECT 1\nTYPE {kind}").nodes[0].kind == Standard()
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [("VERSION 0", "warning"), ("INCLUDE x.incl", "error"), ('ENGINE "MergeTree"', "error"), ("ENGINE_TTL x", "error")],
+)
+def test_the_classic_format_names_the_command_that_converts_it(line: str, level: str) -> None:
+    problems: list[Problem] = []
+    parse_pipe(f"NODE a\nSQL >\nSELECT 1\n{line}\nTYPE endpoint\n", "x.pipe", "x", "clickhouse", problems)
+    assert [(problem.code, problem.level) for problem in problems] == [("classic-format", level)]
+    assert "penstock migrate" in str(problems[0].hint)

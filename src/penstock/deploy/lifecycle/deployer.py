@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 
@@ -183,6 +183,7 @@ class Deployer:
         streams = frozenset(self._core.flows.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
         plan = make_plan(self._read_live(), loaded.project, wanted)
+        plan = replace(plan, problems=(*loaded.problems, *plan.problems))
         _raise_errors(plan.problems)
         return plan
 

@@ -14,7 +14,7 @@ from typing_extensions import assert_never
 
 from penstock.model.types import Type
 
-ResourceKind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "pipe"]
+ResourceKind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "sink", "pipe"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ def pipe_kind(pipe: Pipe) -> ResourceKind:
         return "materialized"
     if pipe.copied is not None:
         return "copy"
+    if pipe.exported is not None:
+        return "sink"
     return "endpoint" if pipe.endpoint is not None else "pipe"
 
 

@@ -1,0 +1,1 @@
+"""Files of the format's former version, which `penstock migrate` converts."""
