@@ -59,6 +59,7 @@ golden: ## Write the golden files anew; read the diff before you commit it
 	@$(VENV)/python scripts/planning_docs.py
 	@$(VENV)/python scripts/deployment_docs.py
 	@$(VENV)/python scripts/sql_docs.py
+	@$(VENV)/python scripts/commands_docs.py
 
 bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md
 	@scripts/bootstrap test

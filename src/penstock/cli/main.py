@@ -44,6 +44,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("init", "Create a project to start from.", "project"),
     Command("check", "Show all problems of a project; needs no server.", "project"),
+    Command("graph", "Show which pipe reads and writes what; needs no server.", "project"),
     Command("up", "Start the server of a project.", "server"),
     Command("down", "Stop the server of a project.", "server"),
     Command("status", "Show the running deployments, their progress, and what fails.", "server"),
@@ -63,7 +64,7 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def app() -> NoReturn:
-    """The entry of the command."""
+    """The entry of the command, also where a shell asks how a line may go on."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -95,14 +96,18 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     """The tree of commands; those that the command line does not name are there for --help only."""
     tree = typer.Typer(
         help="Change a running Spark data pipeline without stopping it.",
-        add_completion=False,
         rich_markup_mode=None,
         invoke_without_command=True,
         callback=_common_callback,
     )
     for command in COMMANDS:
-        _add_command(tree, command, imported=command.name in arguments)
+        _add_command(tree, command, imported=command.name in (*arguments, *_words_to_complete()))
     return tree
+
+
+def _words_to_complete() -> Sequence[str]:
+    """The words of the line that a shell asks about: Typer's scripts give them in these variables."""
+    return [word for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") for word in os.environ.get(name, "").split()]
 
 
 def _add_command(tree: typer.Typer, command: Command, *, imported: bool) -> None:

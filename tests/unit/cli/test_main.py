@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +142,23 @@ def test_a_stopped_project_is_not_taken_for_another_one_at_its_address(project: 
     code, _, error = penstock("status")
     assert (code, f"no server of {project} runs" in error) == (3, True)
     assert penstock("status", "--url", record["url"])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "offered"),
+    [
+        (
+            {"_PENSTOCK_COMPLETE": "complete_bash", "COMP_WORDS": "penstock deployment pro", "COMP_CWORD": "2"},
+            "promote",
+        ),
+        ({"_PENSTOCK_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "penstock dep"}, "deployment"),
+        ({"_PENSTOCK_COMPLETE": "complete_fish", "_TYPER_COMPLETE_ARGS": "penstock deploy --ch"}, "--check"),
+    ],
+)
+def test_a_shell_learns_how_a_line_may_go_on(variables: dict[str, str], offered: str) -> None:
+    command = [sys.executable, "-c", "from penstock.cli.main import app; app()"]
+    more = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **variables, **more}
+    )
+    assert offered in found.stdout

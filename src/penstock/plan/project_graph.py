@@ -1,0 +1,158 @@
+"""The graph of a project as people draw it: which pipe reads which data source or pipe, and which table it writes.
+
+In: a loaded project. Out: `ProjectGraph`. Invariants: a pipe that compiles has no arrow from a table that it does not
+read; one that does not compile is marked, and has the arrows that its text suggests; arrows go the way the rows go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from penstock.graph import Graph
+from penstock.model.datasource import DataSource, Text
+from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.project import Project
+from penstock.parse.project_loader import LoadedProject
+from penstock.plan.compiled_project import CompiledProject, compile_project
+from penstock.plan.diff.changes import ResourceKind
+from penstock.plan.diff.project_diff import pipe_kind
+from penstock.sql.syntax.problems import Refused
+from penstock.sql.syntax.tree import parse_query
+from penstock.template.errors import Fault, TemplateAbort
+from penstock.template.parser import is_template
+from penstock.template.render_frame import DEPLOY
+from penstock.template.rendering import render
+
+_TABLE_PLACE = re.compile(r"\b(?:FROM|JOIN|IN)\b(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*[`\"]?(\w+)", re.IGNORECASE | re.DOTALL)
+
+ArrowKind: TypeAlias = Literal["reads", "feeds", "copies"]
+"""A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceNode:
+    """A data source or a pipe."""
+
+    name: str
+    kind: ResourceKind
+    file: str
+    description: str = ""
+    is_broken: bool = False
+    """Its file, or its SQL, has an error."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Arrow:
+    """From where rows are to where they go, by names."""
+
+    start: str
+    end: str
+    kind: ArrowKind
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectGraph:
+    """Everything that a drawing shows."""
+
+    nodes: tuple[ResourceNode, ...]
+    """Each after the nodes that it reads, as far as these form no circle."""
+    arrows: tuple[Arrow, ...]
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """Where the rows of a node come from."""
+        return tuple(arrow.start for arrow in self.arrows if arrow.end == name)
+
+    def after(self, name: str) -> tuple[str, ...]:
+        """Where the rows of a node go."""
+        return tuple(arrow.end for arrow in self.arrows if arrow.start == name)
+
+
+def draw_project(loaded: LoadedProject) -> ProjectGraph:
+    """The graph of a project, or of as much of it as can be read."""
+    project = loaded.project
+    compiled = compile_project(project)
+    errors = [problem for problem in (*loaded.problems, *compiled.problems) if problem.level == "error"]
+    broken = {problem.location.file for problem in errors if problem.location is not None}
+    arrows = tuple(sorted(set(_find_arrows(project, compiled))))
+    resources = (*map(_node, project.datasources), *map(_node, project.pipes))
+    nodes = {each.name: replace(each, is_broken=each.file in broken) for each in resources}
+    return ProjectGraph(tuple(nodes[name] for name in _order(nodes, arrows)), arrows)
+
+
+def _node(resource: DataSource | Pipe) -> ResourceNode:
+    kind: ResourceKind = pipe_kind(resource) if isinstance(resource, Pipe) else "datasource"
+    return ResourceNode(resource.name, kind, resource.location.file, resource.description)
+
+
+def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]:
+    names = frozenset(project.names)
+    known = {pipe: {read.datasource for read in reads} for pipe, reads in compiled.reads.items()}
+    for pipe in project.pipes:
+        for read in _find_reads(project, pipe, names, known):
+            yield Arrow(read, pipe.name, "reads")
+        for kind in (node.kind for node in pipe.nodes):
+            if isinstance(kind, Materialized) and kind.datasource in names:
+                yield Arrow(pipe.name, kind.datasource, "feeds")
+            if isinstance(kind, Copied) and kind.datasource in names:
+                yield Arrow(pipe.name, kind.datasource, "copies")
+
+
+def _find_reads(
+    project: Project, pipe: Pipe, names: Collection[str], known: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """The resources that a pipe itself names as tables. A compiled pipe knows the data sources it reads in the end: a
+    name from which none of these comes is a column or an alias."""
+    own = {node.name for node in pipe.nodes} | {pipe.name}
+    for name in sorted(_named_as_tables(pipe).intersection(names) - own):
+        if pipe.name not in known:
+            yield name
+        elif project.datasource(name) is not None:
+            if name in known[pipe.name]:
+                yield name
+        elif name not in known or set(known[name]) <= set(known[pipe.name]):
+            yield name
+
+
+def _named_as_tables(pipe: Pipe) -> frozenset[str]:
+    """The names that stand in the SQL of a pipe where a table stands. A branch that a template does not render is read
+    as text."""
+    found: set[str] = set()
+    for sql in (node.sql for node in pipe.nodes):
+        if is_template(sql.text):
+            found |= _tables_of_text(sql)
+            try:
+                sql = Text(render(sql, DEPLOY).text, sql.location)
+            except (Fault, TemplateAbort):
+                continue
+        found |= _tables_of_query(sql)
+    return frozenset(found)
+
+
+def _tables_of_query(sql: Text) -> frozenset[str]:
+    try:
+        tree = parse_query(sql)
+    except Refused:
+        return _tables_of_text(sql)
+    tables = {table.name for table in tree.find_all(exp.Table) if not table.db}
+    lists = {
+        each.args["field"].name for each in tree.find_all(exp.In) if isinstance(each.args.get("field"), exp.Column)
+    }
+    return frozenset((tables | lists) - {each.alias for each in tree.find_all(exp.CTE)})
+
+
+def _tables_of_text(sql: Text) -> frozenset[str]:
+    return frozenset(found[1] for found in _TABLE_PLACE.finditer(sql.text))
+
+
+def _order(names: Collection[str], arrows: Collection[Arrow]) -> tuple[str, ...]:
+    """The names in the order of the data; where it goes in a circle, in alphabetical order."""
+    reads: dict[str, set[str]] = {name: set() for name in names}
+    for arrow in arrows:
+        reads[arrow.end].add(arrow.start)
+    graph = Graph.of(reads)
+    return tuple(sorted(names)) if graph.cycle() else graph.order()

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from penstock.parse.project_loader import load_files
+from penstock.plan.project_graph import ProjectGraph, draw_project
+
+SOURCE = "SCHEMA >\n    id UInt64 `json:$.id`,\n    base String `json:$.base`\n"
+FILES = {
+    "rows.datasource": SOURCE,
+    "sums.datasource": "SCHEMA >\n    base String,\n    n UInt64\n",
+    "archive.datasource": SOURCE,
+    "base.pipe": "NODE first\nSQL >\n    SELECT id, base FROM rows\nNODE n\nSQL >\n    SELECT * FROM first\n",
+    "view.pipe": (
+        "NODE n\nSQL >\n    SELECT base, count() AS n FROM base GROUP BY base\nTYPE materialized\nDATASOURCE sums\n"
+    ),
+    "save.pipe": "NODE n\nSQL >\n    SELECT id, base FROM rows\nTYPE copy\nTARGET_DATASOURCE archive\n",
+    "top.pipe": (
+        "NODE n\nSQL >\n    %\n    SELECT base FROM sums WHERE base IN (SELECT base FROM base)\n"
+        "    {% if defined(x) %} AND n IN (SELECT id FROM archive) {% end %}\nTYPE endpoint\n"
+    ),
+    "other.pipe": "NODE n\nSQL >\n    SELECT id, base, (rows.id) FROM rows -- FROM sums, archive\nTYPE endpoint\n",
+}
+
+
+def draw(**changed: str) -> ProjectGraph:
+    return draw_project(load_files(FILES | {name.replace("_", "."): text for name, text in changed.items()}))
+
+
+def arrows(graph: ProjectGraph) -> set[str]:
+    return {f"{each.start} {each.kind} {each.end}" for each in graph.arrows}
+
+
+def test_every_way_of_the_rows_is_an_arrow() -> None:
+    graph = draw()
+    assert arrows(graph) == {
+        "rows reads base",
+        "base reads view",
+        "view feeds sums",
+        "rows reads save",
+        "save copies archive",
+        "sums reads top",
+        "base reads top",
+        "archive reads top",
+        "rows reads other",
+    }
+    assert not any(node.is_broken for node in graph.nodes)
+    assert graph.before("top") == ("archive", "base", "sums")
+    assert graph.after("rows") == ("base", "other", "save")
+
+
+def test_a_name_that_hides_a_resource_is_none() -> None:
+    hiding = "WITH sums AS (SELECT 1 AS n), archive AS (SELECT 2 AS id) SELECT n, id FROM sums, archive"
+    graph = draw(other_pipe=f"NODE n\nSQL >\n    {hiding}\nTYPE endpoint\n")
+    assert graph.before("other") == ()
+
+
+def test_a_table_after_in_is_read() -> None:
+    graph = draw(other_pipe="NODE n\nSQL >\n    SELECT id FROM rows WHERE (base, id) IN sums\nTYPE endpoint\n")
+    assert graph.before("other") == ("rows", "sums")
+
+
+def test_nodes_stand_after_what_they_read() -> None:
+    graph = draw()
+    names = [node.name for node in graph.nodes]
+    assert all(names.index(arrow.start) < names.index(arrow.end) for arrow in graph.arrows)
+    assert {node.name: node.kind for node in graph.nodes}["view"] == "materialized"
+
+
+def test_what_cannot_be_compiled_is_drawn_as_its_text_says() -> None:
+    graph = draw(other_pipe="NODE n\nSQL >\n    SELECT leng(id) FROM rows JOIN sums USING base\nTYPE endpoint\n")
+    assert [node.name for node in graph.nodes if node.is_broken] == ["other"]
+    assert graph.before("other") == ("rows", "sums")
+
+
+def test_a_circle_is_drawn() -> None:
+    back = "NODE n\nSQL >\n    SELECT n AS id, base FROM sums\nTYPE materialized\nDATASOURCE rows\n"
+    graph = draw(back_pipe=back)
+    assert {"sums reads back", "back feeds rows"} <= arrows(graph)
+    assert len(graph.nodes) == 9
