@@ -44,6 +44,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("init", "Create a project to start from.", "project"),
     Command("check", "Show all problems of a project; needs no server.", "project"),
+    Command("fmt", "Write datafiles in their canonical layout; needs no server.", "project"),
     Command("graph", "Show which pipe reads and writes what; needs no server.", "project"),
     Command("up", "Start the server of a project.", "server"),
     Command("down", "Stop the server of a project.", "server"),

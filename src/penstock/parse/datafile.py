@@ -22,7 +22,7 @@ from penstock.parse.lexer import location_at
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _BLOCKS = ("SCHEMA", *_SQL_KEYWORDS)
 """Directives whose value mostly is a block."""
-_PROSE = ("DESCRIPTION",)
+PROSE = ("DESCRIPTION",)
 """Directives in whose block a line that begins with # is no comment: it is a heading in Markdown."""
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
 _DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>[^\s>]+|\S+?)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
@@ -78,6 +78,30 @@ class _Line(NamedTuple):
     is_comment: bool
 
 
+class DirectiveLine(NamedTuple):
+    """The parts of a line with a directive, as written."""
+
+    keyword: str
+    """In upper case."""
+    value: str
+    """With its quotes; of a block, what follows `>` in the line."""
+    comment: str
+    """From its # on; empty if there is none."""
+    is_block: bool
+
+
+def split_directive(line: str) -> DirectiveLine:
+    """The parts of a line that is neither blank nor a comment."""
+    found = _DIRECTIVE.fullmatch(line)
+    assert found is not None, "a line that is not blank holds a word"
+    value = _without_comment(found["value"])
+    comment = found["value"][len(value) :].strip()
+    sign = _BLOCK_SIGN.fullmatch(value.rstrip())
+    if sign is not None:
+        value = sign["first"] or ""
+    return DirectiveLine(found["keyword"].upper(), value.strip(), comment, sign is not None)
+
+
 def _measure_line(number: int, text: str) -> _Line:
     bare = text.lstrip()
     return _Line(number, text, len(text) - len(bare), not bare, bare.startswith("#"))
@@ -88,7 +112,7 @@ def parse_datafile(
 ) -> Datafile:
     """The entries of a text. An unknown keyword is a problem, and is left out together with its block. `outdated` are
     keywords of the format's former version: they end blocks as the others do."""
-    lines = [_measure_line(number, line) for number, line in enumerate(_split_lines(text), start=1)]
+    lines = [_measure_line(number, line) for number, line in enumerate(split_lines(text), start=1)]
     known = frozenset((*keywords, *outdated))
     entries: list[Entry] = []
     at = 0
@@ -120,7 +144,8 @@ def _lacks_sign(entry: Entry, below: Sequence[_Line], indent: int) -> bool:
     return is_bare and following is not None and following.indent > indent
 
 
-def _split_lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
+    """The lines of a file, without a byte order mark, whatever their ends."""
     return re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
 
 
@@ -206,7 +231,7 @@ def _block_end(lines: list[_Line], start: int, block: _Block) -> int:
 def _read_block(lines: list[_Line], entry: Entry) -> Text:
     """The lines as one text without their shared indent, after what stands in the line of the directive. A line that
     begins with # is a comment and left out; in prose only if it is not indented."""
-    is_prose = entry.keyword in _PROSE
+    is_prose = entry.keyword in PROSE
     kept = [line for line in lines if not line.is_blank and not (line.is_comment and not (is_prose and line.indent))]
     if not kept:
         return entry.value

@@ -70,12 +70,12 @@ _OWN = (
 _SCOPES = ("READ", "APPEND")
 
 DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *_CONNECTORS)
-_OTHER_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)
+OTHER_DATASOURCE_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)
 
 
 def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -> DataSource:
     """The data source that a file describes."""
-    written = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems, _OTHER_KEYWORDS)
+    written = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems, OTHER_DATASOURCE_KEYWORDS)
     datafile = Datafile(file, current_entries(written.entries, DATASOURCE_KEYWORDS, problems))
     problems.extend(_check_connectors(datafile.entries))
     problems.extend(_check_templates(datafile.entries))

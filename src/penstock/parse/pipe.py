@@ -154,13 +154,13 @@ def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Probl
 
 PIPE_KEYWORDS = ("NODE", "DESCRIPTION", "TAGS", "TOKEN", "DIALECT", *NODE_KEYWORDS)
 _NODE_DIRECTIVES = ("DESCRIPTION", *NODE_KEYWORDS)
-_OTHER_KEYWORDS = (*ALIASES, *IGNORED, *classic_pipe_keywords(ENGINE_KEYWORDS))
+OTHER_PIPE_KEYWORDS = (*ALIASES, *IGNORED, *classic_pipe_keywords(ENGINE_KEYWORDS))
 _DIALECTS: tuple[str, ...] = get_args(Dialect)
 
 
 def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list[Problem]) -> Pipe | None:
     """The pipe that a file describes; `default` is the dialect if the file names none."""
-    written = parse_datafile(text, file, PIPE_KEYWORDS, problems, _OTHER_KEYWORDS).entries
+    written = parse_datafile(text, file, PIPE_KEYWORDS, problems, OTHER_PIPE_KEYWORDS).entries
     entries = current_entries(written, PIPE_KEYWORDS, problems)
     own, groups = _group_by_node(entries)
     problems.extend(_check_before_first_node(own))
