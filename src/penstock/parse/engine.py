@@ -85,8 +85,9 @@ def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
     if entry is None or not entry.value.text:
         return "MergeTree"
     name = entry.value.text
-    if name in ENGINES:
-        return name
+    known = next((each for each in ENGINES if each.lower() == name.lower()), None)
+    if known is not None:
+        return known
     hint = did_you_mean(name.partition("(")[0], ENGINES)
     problems.append(Problem("unknown-engine", f"unknown engine `{name}`", entry.value.location, hint))
     return "MergeTree"
@@ -117,7 +118,7 @@ def _check_options(name: str, options: Mapping[str, Entry], engine: Entry | None
 def _misplaced_options(name: str, options: Mapping[str, Entry], engine: Entry | None) -> Iterator[str]:
     """The options that the engine does not have; none where the file names an unknown engine."""
     known = () if name == "Null" else (*_COMMON_OPTIONS, *_ENGINE_OPTIONS.get(name, ()))
-    is_known = engine is None or engine.value.text in ("", name)
+    is_known = engine is None or engine.value.text.lower() in ("", name.lower())
     return (key for key in options if is_known and key not in known)
 
 

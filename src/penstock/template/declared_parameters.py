@@ -18,7 +18,9 @@ from penstock.model.project import Project
 from penstock.template.errors import Json
 from penstock.template.functions.typed_parameters import DETAIL_ARGUMENTS, TYPED_FUNCTIONS
 from penstock.template.nodes import Template
+from penstock.template.parameter_types import element_type
 from penstock.template.parser import is_template, read_template
+from penstock.template.render_frame import LOOP
 
 _UNTYPED_FUNCTIONS = ("column", "columns", "split_to_array")
 """Functions that read a text, with a default."""
@@ -91,6 +93,7 @@ def _assigned_names(template: Template) -> Iterator[str]:
 def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
     """The mentions of parameters, those with a type before bare names."""
     known = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    known |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_loop(node.value)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             subject = node.args[0]
@@ -102,6 +105,10 @@ def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in known:
             yield DeclaredParameter(node.id, optional=optional or node is not tree)
+
+
+def _is_loop(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == LOOP
 
 
 def _declarations_in_call(function: str, subject: str, call: ast.Call) -> Iterator[DeclaredParameter]:
@@ -117,13 +124,14 @@ def _typed_declaration(function: str, subject: str, call: ast.Call) -> DeclaredP
     place = 2 if function == "Array" else 1
     about = {name: _argument(call, place + 1 + at, name) for at, name in enumerate(DETAIL_ARGUMENTS)}
     required, description, enum, written = (about[name] for name in ("required", "description", "enum", "format"))
-    of = function
+    of, default = function, _argument(call, place, "default")
     if function == "Array":
-        of = f"Array({_argument(call, 1, '_type') or 'String'})"
+        element, instead = element_type(_argument(call, 1, "_type"))
+        of, default = f"Array({element})", default if default is not None else instead
     return DeclaredParameter(
         subject,
         of,
-        default=_argument(call, place, "default"),
+        default=default,
         required=required if isinstance(required, bool) else None,
         description=description if isinstance(description, str) else None,
         enum=tuple(enum) if isinstance(enum, list) else (),

@@ -28,7 +28,7 @@ from penstock.template.operators import (
     is_true,
     slice_value,
 )
-from penstock.template.render_frame import MAX_DIGITS, RenderFrame
+from penstock.template.render_frame import LOOP, LOOP_ATTRIBUTES, MAX_DIGITS, RenderFrame
 from penstock.template.values import Placeholder, Value, describe_value
 
 Expression: TypeAlias = Callable[[RenderFrame], Value]
@@ -131,7 +131,7 @@ class ExpressionCompiler:
         reader = _COMPILERS.get(type(node))
         if reader is None:
             what = _REFUSED_NODES.get(type(node), type(node).__name__)
-            raise self.fault(node, "template-forbidden", f"a template cannot have {what}", _HINTS.get(type(node)))
+            raise self.fault(node, "template-forbidden", f"a template cannot have {what}")
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.fault(node, "template-syntax", "the expression is nested too deep")
@@ -162,6 +162,23 @@ class ExpressionCompiler:
         """Raises Fault for a name that only Python itself uses."""
         if name.startswith("__") and name.endswith("__"):
             raise self.fault(node, "template-forbidden", f"`{name[:60]}` cannot be used in a template")
+
+    def attribute(self, node: ast.Attribute) -> Expression:
+        """`loop.first` and the like; nothing else has attributes."""
+        name, place = node.attr, self.place(node)
+        if not isinstance(node.value, ast.Name) or node.value.id != LOOP:
+            hint = "read an object by `x['key']` or `x.get('key')`"
+            raise self.fault(node, "template-forbidden", "a template cannot have attributes", hint)
+        if name not in LOOP_ATTRIBUTES:
+            near = did_you_mean(name, LOOP_ATTRIBUTES)
+            raise self.fault(node, "template-forbidden", f"`{LOOP}` has no `{name[:60]}`", near)
+
+        def position(frame: RenderFrame) -> Value:
+            if not frame.loops:
+                raise Fault("template-syntax", f"`{LOOP}.{name}` outside of a loop", place, "it belongs to a `for`")
+            return frame.loops[-1].read(name)
+
+        return position
 
     def unary(self, node: ast.UnaryOp) -> Expression:
         inner, place = self.compile(node.operand), self.place(node)
@@ -275,6 +292,8 @@ class ExpressionCompiler:
 
 
 def _compile_sequence(compiler: ExpressionCompiler, node: ast.List | ast.Tuple | ast.Set) -> Expression:
+    if isinstance(node, ast.Set) and len(node.elts) == 1:
+        return compiler.compile(node.elts[0])  # `{% if defined({{ x }}) %}`: the format ignores braces inside of braces
     if isinstance(node, ast.Set):
         hint = "write `{% set x = String(y) %}`, without `{{ }}` inside"
         raise compiler.fault(node, "template-forbidden", "a template cannot have sets", hint)
@@ -370,6 +389,7 @@ def _f_string_text(value: Value, offset: int) -> str:
 _COMPILERS: dict[type[ast.expr], Callable[..., Expression]] = {
     ast.Constant: ExpressionCompiler.constant,
     ast.Name: ExpressionCompiler.name,
+    ast.Attribute: ExpressionCompiler.attribute,
     ast.UnaryOp: ExpressionCompiler.unary,
     ast.BinOp: ExpressionCompiler.binary,
     ast.BoolOp: ExpressionCompiler.boolean,
@@ -387,7 +407,6 @@ _COMPILERS: dict[type[ast.expr], Callable[..., Expression]] = {
 }
 _REFUSED_NODES: dict[type[ast.expr], str] = {
     ast.Lambda: "a lambda",
-    ast.Attribute: "attributes",
     ast.NamedExpr: "`:=`",
     ast.Await: "`await`",
     ast.DictComp: "comprehensions of objects",
@@ -395,7 +414,6 @@ _REFUSED_NODES: dict[type[ast.expr], str] = {
     ast.Yield: "`yield`",
     ast.Starred: "`*`",
 }
-_HINTS: dict[type[ast.expr], str] = {ast.Attribute: "read an object by `x['key']` or `x.get('key')`"}
 
 
 def read_target(node: ast.expr, source: ExpressionSource) -> Target:

@@ -1,4 +1,4 @@
-"""The nodes of a parsed template: verbatim SQL, interpolated values, branches, loops and assignments.
+"""The nodes of a parsed template: verbatim SQL, interpolated values, branches, loops, attempts and assignments.
 
 Made by `parser`, executed by `rendering`. Invariant: a template with faults is never rendered; in one without faults
 every expression is compiled and every block is closed.
@@ -65,13 +65,28 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A `try`: where its body fails, what was written before stays, and the `except` goes on."""
+
+    body: tuple[TemplateNode, ...]
+    handler: tuple[TemplateNode, ...] | None
+    """The body of its `except`; None without one."""
+    name: str | None
+    """The variable that gets the message of the error."""
+    rest: tuple[TemplateNode, ...]
+    """The body of its `else`."""
+    final: tuple[TemplateNode, ...]
+    """The body of its `finally`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Jump:
     """A `break` or `continue`."""
 
     word: str
 
 
-TemplateNode: TypeAlias = Union[Verbatim, Interpolation, Branch, Loop, Jump, Statement]
+TemplateNode: TypeAlias = Union[Verbatim, Interpolation, Branch, Loop, Attempt, Jump, Statement]
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,3 +124,22 @@ def with_type(of: str, value: Value) -> Value:
     if of in INTS and isinstance(value, int):
         return TypedInt.made(value, of)
     return TypedFloat.made(value, of) if of in FLOATS and isinstance(value, float) else value
+
+
+_WRAPPED = re.compile(r"(?:Nullable|LowCardinality)\((.*)\)")
+_OTHER_TYPES = re.compile(
+    r"(?:UUID|IPv[46]|Date32|FixedString|Enum(?:8|16)?|Decimal(?:32|64|128|256)?|JSON|Bool)(?:\(.*\))?"
+)
+
+
+def element_type(written: object) -> tuple[str, str | None]:
+    """The element type that the second argument of `Array(x, …)` names, and the default that it is instead. As in the
+    format's own engine, elements of any other type are texts, and so are those of an array without a type."""
+    if not isinstance(written, str):
+        return "String", ",".join(map(str, written)) if isinstance(written, (list, tuple)) else None
+    wrapped = _WRAPPED.fullmatch(written.strip())
+    if wrapped is not None:
+        return element_type(wrapped[1])
+    if written in READERS:
+        return written, None
+    return "String", None if _OTHER_TYPES.fullmatch(written) else written

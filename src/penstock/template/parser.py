@@ -7,6 +7,7 @@ inside expressions are collected and all reported.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +23,17 @@ from penstock.template.expressions import (
     read_loop,
     read_target,
 )
-from penstock.template.nodes import Branch, BranchArm, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
+from penstock.template.nodes import (
+    Attempt,
+    Branch,
+    BranchArm,
+    Interpolation,
+    Jump,
+    Loop,
+    Template,
+    TemplateNode,
+    Verbatim,
+)
 from penstock.template.statements import read_set_statement
 
 MAX_DEPTH = 30
@@ -35,14 +46,29 @@ _FORBIDDEN = (
     "import",
     "from",
     "autoescape",
-    "whitespace",
     "raw",
     "module",
     "apply",
     "block",
-    "try",
 )
-_WORDS = ("if", "elif", "else", "for", "while", "set", "end", "break", "continue", "comment")
+_CAUGHT = re.compile(r"(?:[\w., ()]*?\s+as\s+(?P<name>[A-Za-z_]\w*)|[\w., ()]*)")
+"""What follows `except`: kinds of errors, which make no difference here, and a name for the error."""
+_WORDS = (
+    "try",
+    "except",
+    "finally",
+    "if",
+    "elif",
+    "else",
+    "for",
+    "while",
+    "set",
+    "end",
+    "break",
+    "continue",
+    "comment",
+    "whitespace",
+)
 
 
 def is_template(text: str) -> bool:
@@ -79,6 +105,12 @@ class _Block:
     """The conditions of the branches before."""
     body: tuple[TemplateNode, ...] | None = None
     """The body of a loop whose `else` is being read."""
+    parts: dict[str, tuple[TemplateNode, ...]] = field(default_factory=dict)
+    """The parts of a `try` that are complete, by keyword."""
+    part: str = "try"
+    """The part of a `try` that is being read."""
+    name: str | None = None
+    """The variable of an `except`."""
 
 
 class _Parser:
@@ -161,12 +193,36 @@ class _Parser:
         block.test = self._expression(rest, offset)
 
     def else_(self, piece: Piece, rest: str, offset: int) -> None:
-        block = self._inside(piece, "else", ("if", "for", "while"))
-        if block.word == "if":
+        block = self._inside(piece, "else", ("if", "for", "while", "try"))
+        if block.word == "try":
+            self._next_part(block, "else", piece)
+        elif block.word == "if":
             self._end_arm(block)
             block.test = None
         else:
             block.body, block.steps = tuple(block.steps), []
+
+    def try_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._open(_Block("try", piece.start))
+
+    def except_(self, piece: Piece, rest: str, offset: int) -> None:
+        block = self._inside(piece, "except", ("try",))
+        caught = _CAUGHT.fullmatch(rest)
+        if caught is None:
+            raise Fault("template-syntax", f"`except {rest[:60]}` is not understood", piece.start, "write `except`")
+        self._next_part(block, "except", piece)
+        block.name = caught["name"]
+
+    def finally_(self, piece: Piece, rest: str, offset: int) -> None:
+        self._next_part(self._inside(piece, "finally", ("try",)), "finally", piece)
+
+    def _next_part(self, block: _Block, word: str, piece: Piece) -> None:
+        """Begin the next part of a `try`; the parts come in one order, each once."""
+        order = ("try", "except", "else", "finally")
+        if order.index(word) <= order.index(block.part) or (word == "else" and block.part == "try"):
+            raise Fault("template-syntax", f"`{{% {word} %}}` stands in the wrong place", piece.start)
+        block.parts[block.part] = tuple(block.steps)
+        block.part, block.steps = word, []
 
     def _inside(self, piece: Piece, word: str, allowed: Sequence[str]) -> _Block:
         block = self._blocks[-1]
@@ -209,6 +265,9 @@ class _Parser:
         if block.word == "if":
             self._end_arm(block)
         self._blocks.pop()
+        if block.word == "try":
+            self._add(_attempt_of(block))
+            return
         if block.loop is None:
             self._add(Branch(tuple(block.arms)))
             return
@@ -231,11 +290,17 @@ class _Parser:
         self._add(Jump(piece.text.split()[0]))
 
     def comment(self, piece: Piece, rest: str, offset: int) -> None:
-        """A comment adds no node."""
+        """A comment adds no node, nor does `whitespace`, which would only change the spaces between the others."""
 
     def _needs(self, rest: str, piece: Piece) -> None:
         if not rest:
             raise Fault("template-syntax", f"`{{% {piece.text} %}}` needs an expression", piece.start)
+
+
+def _attempt_of(block: _Block) -> Attempt:
+    parts = {**block.parts, block.part: tuple(block.steps)}
+    rest, final = parts.get("else", ()), parts.get("finally", ())
+    return Attempt(parts["try"], parts.get("except"), block.name, rest, final)
 
 
 def _leading_conditions(block: _Block) -> list[tuple[ast.expr, bool]]:
@@ -248,6 +313,9 @@ _HANDLERS = {
     "if": _Parser.if_,
     "elif": _Parser.elif_,
     "else": _Parser.else_,
+    "try": _Parser.try_,
+    "except": _Parser.except_,
+    "finally": _Parser.finally_,
     "for": _Parser.for_,
     "while": _Parser.while_,
     "end": _Parser.end,
@@ -255,6 +323,7 @@ _HANDLERS = {
     "break": _Parser.jump,
     "continue": _Parser.jump,
     "comment": _Parser.comment,
+    "whitespace": _Parser.comment,
 }
 
 

@@ -6,7 +6,7 @@ charged before it is done, by the size of what it reads and makes, so a renderin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
@@ -60,6 +60,33 @@ class RenderInput:
 CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("deploy")
 
 
+@dataclass(frozen=True, slots=True)
+class LoopPosition:
+    """Where a `for` loop is: what `loop.first`, `loop.last` and the others read."""
+
+    at: int
+    """From 0."""
+    length: int
+
+    def read(self, attribute: str) -> int | bool:
+        """The value of `loop.ATTRIBUTE`."""
+        return LOOP_ATTRIBUTES[attribute](self)
+
+
+LOOP = "loop"
+"""The name by which a template reads where its innermost loop is."""
+LOOP_ATTRIBUTES: Mapping[str, Callable[[LoopPosition], int | bool]] = {
+    "first": lambda loop: loop.at == 0,
+    "last": lambda loop: loop.at == loop.length - 1,
+    "index": lambda loop: loop.at + 1,
+    "index0": lambda loop: loop.at,
+    "revindex": lambda loop: loop.length - loop.at,
+    "revindex0": lambda loop: loop.length - loop.at - 1,
+    "length": lambda loop: loop.length,
+}
+"""What may be read of a loop, by name."""
+
+
 @dataclass(slots=True)
 class RenderFrame:
     """The state of one rendering."""
@@ -72,6 +99,8 @@ class RenderFrame:
     """The ids of the branches taken."""
     invented: bool = False
     """A placeholder was written into the SQL."""
+    loops: list[LoopPosition] = field(default_factory=list)
+    """The `for` loops around the current place, the innermost last."""
 
     def charge(self, amount: int, offset: int) -> None:
         """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""

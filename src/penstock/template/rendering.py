@@ -17,12 +17,12 @@ from typing import Literal, TypeAlias
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.template.errors import Fault
-from penstock.template.nodes import Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
+from penstock.template.errors import Fault, TemplateAbort
+from penstock.template.nodes import Attempt, Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
 from penstock.template.operators import elements, is_true
-from penstock.template.parameter_types import READERS, WrongValue
+from penstock.template.parameter_types import READERS, WrongValue, element_type
 from penstock.template.parser import is_template, read_template
-from penstock.template.render_frame import Parameter, RenderFrame, RenderInput
+from penstock.template.render_frame import LoopPosition, Parameter, RenderFrame, RenderInput
 from penstock.template.statements import Statement
 from penstock.template.values import Placeholder, UnwritableValue, Value, literal
 
@@ -126,6 +126,8 @@ class _Renderer:
                 signal = self._branch(step)
             elif isinstance(step, Loop):
                 signal = self._loop(step)
+            elif isinstance(step, Attempt):
+                signal = self._attempt(step)
             elif isinstance(step, Jump):
                 signal = "break" if step.word == "break" else "continue"
             else:
@@ -166,6 +168,20 @@ class _Renderer:
                 return self.run(arm.body)
         return None
 
+    def _attempt(self, step: Attempt) -> Signal:
+        loops = list(self._frame.loops)
+        try:
+            signal = self.run(step.body) or self.run(step.rest)
+        except (Fault, TemplateAbort) as error:
+            is_limit = isinstance(error, Fault) and error.code == "template-limit"
+            if step.handler is None or is_limit:
+                raise
+            self._frame.loops[:] = loops
+            if step.name is not None:
+                self._frame.variables[step.name] = str(error)
+            signal = self.run(step.handler)
+        return signal or self.run(step.final)
+
     def _loop(self, step: Loop) -> Signal:
         if self._while(step) if step.target is None else self._for(step):
             return None
@@ -174,10 +190,14 @@ class _Renderer:
     def _for(self, step: Loop) -> bool:
         """Execute a `for` loop; True if it ended by `break`."""
         assert step.target is not None, "a while has none"
-        for value in elements(step.values(self._frame), self._frame, step.offset):
+        values = elements(step.values(self._frame), self._frame, step.offset)
+        for at, value in enumerate(values):
             self._frame.charge(1, step.offset)
             step.target(self._frame, value)
-            if self.run(step.body) == "break":
+            self._frame.loops.append(LoopPosition(at, len(values)))
+            signal = self.run(step.body)
+            self._frame.loops.pop()
+            if signal == "break":
                 return True
         return False
 
@@ -227,7 +247,7 @@ def array_parameter_types(template: Template) -> dict[str, str]:
 def _element_type(node: ast.Call) -> str:
     named = next((each.value for each in node.keywords if each.arg == "_type"), None)
     written = node.args[1] if len(node.args) > 1 else named
-    return str(written.value) if isinstance(written, ast.Constant) else "String"
+    return element_type(written.value if isinstance(written, ast.Constant) else None)[0]
 
 
 # What has no end takes the rest of the text, so that no part of it is read twice.

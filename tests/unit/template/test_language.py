@@ -33,6 +33,22 @@ RENDERED = {
     "{{ 1 < 2 <= 2 != 3 }} {{ 'a' in x }} {{ 'a' not in ['a'] }} {{ y is None }}": "true false false true",
     "{{ x or 'z' }} {{ y or 'z' }} {{ len(x) }} {{ max(1, 3) }} {{ sum([1, 2]) }} {{ int('4') }}": "'p' 'z' 1 3 3 4",
     "10-{{ int('-1') }}": "10- -1",
+    "{% for a in [1, 2, 3] %}{{a}}{% if not loop.last %}, {% end %}{% end %}": "1, 2, 3",
+    "{% for a in x %}{% if loop.first %}A{% else %}B{% end %}{{loop.index}}/{{loop.length}} {% end %}": "A1/1 ",
+    "{% for a in [1, 2] %}{% for b in [5, 6, 7] %}{{loop.index0}} {% end %}|{{loop.revindex}} {% end %}": (
+        "0 1 2 |2 0 1 2 |1 "
+    ),
+    "{% for a in [1, 2] %}{{ 0 if loop.last else 1 }} {% if loop.first %}{% continue %}{% end %}.{% end %}": ("1 0 ."),
+    "{% if defined({{String(x)}}) %}A{% end %}{% set z = {{String(x)}} %}{{z}}": "A'p'",
+    "{% whitespace all %}a": "a",
+    "{% try %}{{int(x)}}{% except %}none{% end %}": "none",
+    "{% try %}a {{int('1')}}{% except ValueError as e %}none{% else %} else{% finally %} end{% end %}": "a 1 else end",
+    "{% try %}{{error('no')}}{% except Exception as e %}{{e}}{% end %}": "'no'",
+    "{% try %}{% for a in [1, 2] %}{{a}} {{int(x)}}{% end %}{% except %}{% end %}b": "1 b",
+    "{{Array(y, 'k,l')}} {{Array(y, default='m')}} {{Array(y, 'Int8', '1,2')}} {{Array(y, ['n'])}}": (
+        "['k','l'] ['m'] [1,2] ['n']"
+    ),
+    "{{Array(x, 'LowCardinality(String)')}} {{Array(x, 'UUID')}} {{Array(x, 'k,l')}}": "['p'] ['p'] ['p']",
 }
 
 
@@ -45,12 +61,20 @@ def test_what_becomes_of_it(template: str) -> None:
 
 
 FAULTS = {
+    "{{ loop.last }}": "template-syntax 1:5: `loop.last` outside of a loop (it belongs to a `for`)",
+    "{% for a in x %}{% end %}{{ loop.last }}": (
+        "template-syntax 1:30: `loop.last` outside of a loop (it belongs to a `for`)"
+    ),
+    "{% try %}{% else %}{% end %}": "template-syntax 1:11: `{% else %}` stands in the wrong place",
+    "{% try %}{% finally %}{% except %}{% end %}": ("template-syntax 1:24: `{% except %}` stands in the wrong place"),
+    "{% try %}{{int(x)}}{% finally %}{% end %}": "invalid-parameter 1:13: `int`: 'p' is no number",
+    "{{Array(y, 'UUID')}}": "missing-parameter 1:4: the parameter `y` is missing",
     "{{ x": "template-syntax 1:2: `{{` is not closed (write `}}` at its end)",
     "\n  {% if x %}": "template-syntax 2:3: `{% if %}` is not closed (write `{% end %}` at its end)",
     "{% end %}": "template-syntax 1:2: `{% end %}` without a block (remove it)",
     "{% endif %}": "template-syntax 1:2: unknown statement `endif` (blocks end with `{% end %}`)",
     "{% fi x %}": "template-syntax 1:2: unknown statement `fi` "
-    "(available: break, comment, continue, elif, else, end, for, if, set, while)",
+    "(available: break, comment, continue, elif, else, end, except, finally, for, if, …)",
     "{% else %}": "template-syntax 1:2: `{% else %}` stands alone (it belongs to an `{% if %}`)",
     "{% if 1 %}{% else %}{% else %}{% end %}": (
         "template-syntax 1:22: `{% else %}` stands alone (it belongs to an `{% if %}`)"
@@ -74,7 +98,7 @@ FAULTS = {
     ),
     "{{ {'a': 1} }}": "template-type 1:2: `{'a': 1}` cannot be written into SQL: it is an object",
     "{{ 1 / 0 }}": "template-value 1:5: division by zero",
-    "{% if defined({{String(x)}}) %}{% end %}": "template-forbidden 1:16: a template cannot have sets "
+    "{% if defined({x, y}) %}{% end %}": "template-forbidden 1:16: a template cannot have sets "
     "(write `{% set x = String(y) %}`, without `{{ }}` inside)",
     "{% set x.y = 1 %}": "template-forbidden 1:9: only variables can be set (write `{% set name = value %}`)",
 }

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from penstock.errors import did_you_mean
 from penstock.template.errors import Fault
 from penstock.template.functions.call import FunctionCall, TemplateFunction
 from penstock.template.operators import is_equal
-from penstock.template.parameter_types import READERS, WrongValue, placeholder_text, with_type
+from penstock.template.parameter_types import READERS, WrongValue, element_type, placeholder_text, with_type
 from penstock.template.values import Placeholder, Sql, Value, describe_value, literal
 
 DETAIL_ARGUMENTS = ("defined", "required", "description", "enum", "example", "format")
@@ -100,10 +99,8 @@ def _placeholder_for(of: str, call: FunctionCall) -> str:
 
 def _array(call: FunctionCall) -> Value:
     value, default = call.value(0, "x"), call.value(2, "default")
-    of = call.value(1, "_type", "String")
-    if not isinstance(of, str) or of not in READERS:
-        message = f"`Array` of `{str(of)[:40]}`"
-        raise call.fault("template-call", message, did_you_mean(str(of), READERS))
+    of, instead = element_type(call.value(1, "_type"))
+    default = instead if _is_absent(default) else default
     code = "invalid-parameter"
     if _is_absent(value):
         value, code = default, "invalid-default"
