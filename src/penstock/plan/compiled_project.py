@@ -1,15 +1,13 @@
 """A project with all of its SQL compiled, or as much of it as compiles.
 
 In: a project. Out: `CompiledProject`: materialized views, the reads of each pipe, DEFAULT expressions, and every
-problem. SQL whose template depends on the call is compiled once for each branch of its `if`s. Invariants: a
-resource that does not compile hides no problem of another; where a placeholder stands for a parameter without a
-value, an error that may be caused by the placeholder is only a warning.
+problem. Invariant: a resource that does not compile hides no problem of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.graph import Graph
@@ -18,15 +16,11 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.pipe_check import check_pipe
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.compile import compile_copy, compile_default, compile_pipe, compile_view
-from penstock.sql.query import CompiledView, Query, SourceRead
+from penstock.sql.compile import compile_default, compile_view
+from penstock.sql.query import CompiledView, SourceRead
 from penstock.sql.stored_types import UnknownState, column_default, spark_type
-from penstock.template.branch_variants import branch_inputs
-from penstock.template.declared_parameters import is_templated, parameters_of
-from penstock.template.errors import PARAMETER_ERRORS
-from penstock.template.parser import is_template, read_template
-from penstock.template.render_frame import DEPLOY, RenderInput, RenderTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,109 +159,3 @@ def _refuse_cycle(compiled: CompiledProject) -> CompiledProject:
     place = next((pipe.location for pipe in views), None)
     problem = Problem("cycle", f"{' → '.join(cycle)}: a materialized view feeds what it reads", place)
     return CompiledProject(compiled.project, failed=frozenset(compiled.views), problems=(*compiled.problems, problem))
-
-
-_CERTAIN_ERRORS = (
-    "unknown-column",
-    "unknown-table",
-    "unknown-function",
-    "invalid-sql",
-    "invalid-default",
-    "cyclic-pipes",
-)
-_CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
-"""What a call is told, and no fault of the project where other calls do well."""
-
-
-@dataclass(frozen=True, slots=True)
-class PipeCheck:
-    """What a pipe reads, and what may be wrong with it."""
-
-    reads: tuple[SourceRead, ...]
-    problems: tuple[Problem, ...]
-
-
-def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
-    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems."""
-    trace = RenderTrace()
-    if not is_templated(pipe):
-        return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace)).reads, ())
-    checked = _TemplateCheck(project, pipe, trace).all()
-    _check_scheduled_copy(project, pipe)
-    return checked
-
-
-def _compile_query(project: Project, pipe: Pipe, given: RenderInput) -> Query:
-    """The query of the pipe's result; of a copy, the query of the rows it writes."""
-    node = pipe.copied
-    return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
-
-
-def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
-    """A copy with a schedule runs without a call: its parameters need defaults. Raises InvalidQuery."""
-    node, copies = pipe.copied, pipe.copies
-    if node is None or copies is None or copies.schedule is None:
-        return
-    try:
-        compile_copy(project, pipe, node, DEPLOY)
-    except InvalidQuery as error:
-        problems = [problem for problem in error.problems if problem.code != "template-secret"]
-        if problems:
-            raise InvalidQuery(error.message, problems) from error
-
-
-class _TemplateCheck:
-    """Compiles one pipe for each branch of its templates, and collects the problems."""
-
-    def __init__(self, project: Project, pipe: Pipe, trace: RenderTrace):
-        self._project = project
-        self._pipe = pipe
-        self._trace = trace
-        self._reads: list[SourceRead] = []
-        self._found: dict[Problem, None] = {}
-        self._passed = 0
-
-    def all(self) -> PipeCheck:
-        templates = [read_template(node.sql.text) for node in self._pipe.nodes if is_template(node.sql.text)]
-        first = self._compile(RenderInput("check", trace=self._trace))
-        parameters = parameters_of(self._project, self._pipe)
-        for given in branch_inputs(templates, self._trace, parameters):
-            self._note(each for each in self._compile(given) if each.code not in _CALLER_ERRORS)
-        self._note(each for each in first if each.code != "empty-query" or not self._passed)
-        certain = {(each.code, each.location) for each in self._found if each.level == "error"}
-        problems = tuple(
-            each for each in self._found if each.level == "error" or (each.code, each.location) not in certain
-        )
-        if any(problem.level == "error" for problem in problems):
-            raise InvalidQuery(f"the pipe `{self._pipe.name}` cannot be compiled", problems)
-        return PipeCheck(tuple(_merge_reads(self._reads)), problems)
-
-    def _compile(self, given: RenderInput) -> tuple[Problem, ...]:
-        self._trace.invented = bool(given.parameters)  # values that are made up as well
-        try:
-            self._reads += _compile_query(self._project, self._pipe, given).reads
-        except InvalidQuery as error:
-            found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
-            return tuple(map(self._weighed, found))
-        self._passed += 1
-        return ()
-
-    def _weighed(self, problem: Problem) -> Problem:
-        """The problem; a warning if a placeholder may have caused it."""
-        if not self._trace.invented or problem.code in _CERTAIN_ERRORS or problem.code.startswith("template-"):
-            return problem
-        hint = "it was checked with a placeholder; a default or an example for each parameter makes it certain"
-        return replace(problem, level="warning", hint=problem.hint or hint)
-
-    def _note(self, problems: Iterable[Problem]) -> None:
-        self._found.update(dict.fromkeys(problems))
-
-
-def _merge_reads(reads: Iterable[SourceRead]) -> Iterator[SourceRead]:
-    """Each source once, with the columns that any branch reads."""
-    found: dict[str, SourceRead] = {}
-    for read in reads:
-        before = found.setdefault(read.placeholder, read)
-        more = tuple(column for column in read.columns if column not in before.columns)
-        found[read.placeholder] = replace(before, columns=(*before.columns, *more))
-    return iter(found.values())

@@ -166,7 +166,7 @@ _WORD = re.compile(r"\w+")
 def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]:
     """The parameters that a call of the pipe may give."""
     found: dict[str, DeclaredParameter] = {}
-    for each in _pipes_read(project, pipe):
+    for each in pipes_read(project, pipe):
         for node in each.nodes:
             if is_template(node.sql.text):
                 for parameter in declared_parameters(read_template(node.sql.text)):
@@ -178,12 +178,12 @@ def parameters_of(project: Project, pipe: Pipe) -> tuple[DeclaredParameter, ...]
 def names_in_templates(project: Project, pipe: Pipe) -> frozenset[str]:
     """All names in the templates of the pipe, and of the pipes that it reads: no other parameter of a call can make a
     difference."""
-    texts = (node.sql.text for each in _pipes_read(project, pipe) for node in each.nodes)
+    texts = (node.sql.text for each in pipes_read(project, pipe) for node in each.nodes)
     trees = (tree for text in texts if is_template(text) for tree in read_template(text).trees)
     return frozenset(node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def _pipes_read(project: Project, pipe: Pipe) -> tuple[Pipe, ...]:
+def pipes_read(project: Project, pipe: Pipe) -> tuple[Pipe, ...]:
     """The pipe, and each pipe that it may read."""
 
     def named_in(name: str) -> Iterator[str]:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
+from penstock.errors import Location
 from penstock.template.errors import Fault
-from penstock.template.values import Placeholder, Value
+from penstock.template.values import NO_VALUE, Placeholder, StandInKey, StandInKind, Value, text_literal
 
 Mode: TypeAlias = Literal["call", "deploy", "check"]
 
@@ -41,6 +42,8 @@ class RenderTrace:
     """The ids of the branches taken, by the text of the template."""
     invented: bool = False
     """A placeholder was written into the SQL."""
+    stand_ins: dict[StandInKey, set[Location]] = field(default_factory=dict)
+    """What stood for parameters of which the template does not say the type, with the places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,9 @@ class RenderInput:
     """The secrets by name; None: they may not be read here."""
     trace: RenderTrace | None = None
     """Records what the rendering did."""
+    stand_ins: Mapping[StandInKey, str] = field(default_factory=dict)
+    """In a check: the SQL that is written for a parameter of which the template does not say the type, instead of a
+    name or a text that says nothing."""
 
 
 CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("deploy")
@@ -101,6 +107,10 @@ class RenderFrame:
     """A placeholder was written into the SQL."""
     loops: list[LoopPosition] = field(default_factory=list)
     """The `for` loops around the current place, the innermost last."""
+    offset: int = 0
+    """Where the value begins that is being written."""
+    stand_ins: dict[StandInKey, set[int]] = field(default_factory=dict)
+    """What stood for parameters, with the offsets of the values."""
 
     def charge(self, amount: int, offset: int) -> None:
         """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""
@@ -108,6 +118,13 @@ class RenderFrame:
         if self.work > MAX_WORK:
             hint = "loop over fewer or shorter values"
             raise Fault("template-limit", "the template takes too many steps", offset, hint)
+
+    def stand_in(self, kind: StandInKind, placeholder: Placeholder) -> str:
+        """The SQL that is written for a placeholder."""
+        self.invented = True
+        self.stand_ins.setdefault((kind, placeholder.name), set()).add(self.offset)
+        instead = text_literal(NO_VALUE) if kind == "value" else "`placeholder`"
+        return self.given.stand_ins.get((kind, placeholder.name), instead)
 
     def lookup(self, name: str) -> Value:
         """The value of a variable, else of a parameter, else None (in a check: a placeholder)."""

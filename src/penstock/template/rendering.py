@@ -24,7 +24,7 @@ from penstock.template.parameter_types import READERS, WrongValue, element_type
 from penstock.template.parser import is_template, read_template
 from penstock.template.render_frame import LoopPosition, Parameter, RenderFrame, RenderInput
 from penstock.template.statements import Statement
-from penstock.template.values import Placeholder, UnwritableValue, Value, literal
+from penstock.template.values import NO_VALUE, Placeholder, UnwritableValue, Value, literal
 
 Signal: TypeAlias = Literal["break", "continue", None]
 
@@ -86,6 +86,8 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
     if given.trace is not None:
         given.trace.arms.setdefault(text.text, set()).update(frame.arms)
         given.trace.invented |= frame.invented
+        for key, offsets in frame.stand_ins.items():
+            given.trace.stand_ins.setdefault(key, set()).update(location_in(text, offset) for offset in offsets)
     return RenderedSql(sql, text.location, text.indent, text.text, tuple(output.parts))
 
 
@@ -146,10 +148,12 @@ class _Renderer:
         self._length += len(text)
 
     def _put(self, step: Interpolation) -> None:
+        self._frame.offset = step.offset
         value = step.value(self._frame)
-        self._frame.invented |= isinstance(value, Placeholder)
+        if value == NO_VALUE and self._frame.given.mode == "check" and step.written.isidentifier():
+            value = Placeholder(step.written)
         try:
-            text = literal(value)
+            text = self._frame.stand_in("value", value) if isinstance(value, Placeholder) else literal(value)
         except UnwritableValue as error:
             raise _unwritable_fault(step, value, error) from None
         if not text:

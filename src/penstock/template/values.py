@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
 Value: TypeAlias = Union[
     bool, int, float, str, "Sql", "Placeholder", "list[Value]", "tuple[Value, ...]", "dict[Value, Value]", None
@@ -81,6 +81,10 @@ def literal(value: Value, depth: int = 0) -> str:
 
 
 NO_VALUE = "__no_value__"
+StandInKind: TypeAlias = Literal["value", "column", "name", "table"]
+"""What a placeholder stands for: a value, the name of a column, of a column or a table, or of a table."""
+StandInKey: TypeAlias = tuple[StandInKind, str]
+"""What a placeholder stands for, and the parameter."""
 
 
 def _number_literal(value: Value) -> str:

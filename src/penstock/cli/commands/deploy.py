@@ -22,6 +22,7 @@ from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NoServer
 from penstock.parse.project_loader import load_folder
+from penstock.plan.project_check import check_loaded
 from penstock.redaction import escape_controls
 
 UNDER_WAY = ("planned", "preparing", "backfilling")
@@ -41,8 +42,9 @@ def deploy(
     """Plan a project against what is live, and carry the plan out."""
     loaded = load_folder(session.project)
     if loaded.errors:
-        count = len(loaded.errors)
-        raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", loaded.problems)
+        found = check_loaded(loaded)
+        count, problems = len(found.errors), found.problems
+        raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", problems)
     parameters = query_parameters(
         check=check, auto_promote=promote, allow_destructive_operations=allow_destructive_operations, name=name
     )

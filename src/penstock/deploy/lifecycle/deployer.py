@@ -35,6 +35,7 @@ from penstock.parse.project_loader import load_files
 from penstock.plan.explain import plan_to_json
 from penstock.plan.plan import Candidate
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
+from penstock.plan.project_check import check_loaded
 from penstock.plan.steps import Activate, CatchUp
 
 STORE_PAUSE = 2.0
@@ -179,7 +180,8 @@ class Deployer:
 
     def _make_plan(self, files: Mapping[str, str], suffix: str, options: DeployOptions) -> Plan:
         loaded = load_files(files)
-        _raise_errors(loaded.problems)
+        if loaded.errors:
+            _raise_errors(check_loaded(loaded).problems)
         streams = frozenset(self._core.flows.arrivals.heads)
         wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
         plan = make_plan(self._read_live(), loaded.project, wanted)

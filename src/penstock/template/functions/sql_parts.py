@@ -10,6 +10,7 @@ import re
 from penstock.errors import did_you_mean
 from penstock.template.functions.call import FunctionCall, TemplateFunction
 from penstock.template.values import (
+    NO_VALUE,
     Placeholder,
     Sql,
     UnwritableValue,
@@ -61,20 +62,29 @@ def _quote_dotted_name(call: FunctionCall, name: str) -> str:
 
 def _value_or_default(call: FunctionCall) -> Value:
     value, default = call.value(0, "x"), call.value(1, "default")
-    return default if value is None or isinstance(value, Placeholder) else value
+    return default if value is None or _placeholder_of(call) is not None else value
+
+
+def _placeholder_of(call: FunctionCall) -> Placeholder | None:
+    """What stands in a check for the name that a call gives: nothing, or a text that says nothing."""
+    value = call.value(0, "x")
+    if call.frame.given.mode == "check" and value == NO_VALUE:
+        return Placeholder(call.subject or NO_VALUE)
+    return value if isinstance(value, Placeholder) else None
 
 
 def _column(call: FunctionCall) -> Value:
-    value = _value_or_default(call)
-    if value is None and isinstance(call.value(0, "x"), Placeholder):
-        raise call.fault("missing-parameter", f"the {call.shown} needs a default", "it is checked with that column")
+    value, placeholder = _value_or_default(call), _placeholder_of(call)
+    if placeholder is not None and not isinstance(call.value(1, "default"), str):
+        return Sql(call.frame.stand_in("column", placeholder))
     return Sql(_quote_dotted_name(call, _require_text(call, value)))
 
 
 def _columns(call: FunctionCall) -> Value:
-    value, function = _value_or_default(call), call.value(2, "fn")
-    if value is None and isinstance(call.value(0, "x"), Placeholder):
-        raise call.fault("missing-parameter", f"the {call.shown} needs a default", "it is checked with those columns")
+    value, function, placeholder = _value_or_default(call), call.value(2, "fn"), _placeholder_of(call)
+    if placeholder is not None and not isinstance(call.value(1, "default"), str):
+        name = call.frame.stand_in("column", placeholder)
+        return Sql(name if function is None else f"{function}({name}) as {name}")
     if isinstance(value, (list, tuple)):
         value = ",".join(_require_text(call, each) for each in value)
     names = [name.strip() for name in _require_text(call, value).split(",")]
@@ -87,19 +97,17 @@ def _columns(call: FunctionCall) -> Value:
 
 
 def _symbol(call: FunctionCall) -> Value:
-    value = call.value(0, "x")
-    return (
-        Sql("`placeholder`") if isinstance(value, Placeholder) else Sql(_quote_name(call, _require_text(call, value)))
-    )
+    placeholder = _placeholder_of(call)
+    if placeholder is not None:
+        return Sql(call.frame.stand_in("name", placeholder))
+    return Sql(_quote_name(call, _require_text(call, call.value(0, "x"))))
 
 
 def _table(call: FunctionCall) -> Value:
-    value = call.value(0, "x")
-    return (
-        Sql("`placeholder`")
-        if isinstance(value, Placeholder)
-        else Sql(_quote_dotted_name(call, _require_text(call, value)))
-    )
+    placeholder = _placeholder_of(call)
+    if placeholder is not None:
+        return Sql(call.frame.stand_in("table", placeholder))
+    return Sql(_quote_dotted_name(call, _require_text(call, call.value(0, "x"))))
 
 
 def _sql_and(call: FunctionCall) -> Value:
@@ -114,7 +122,8 @@ def _condition(call: FunctionCall, key: str, value: Value) -> str:
     elif word not in _OPERATORS:
         raise call.fault("template-call", f"`sql_and` has no operator `{word[:40]}`", did_you_mean(word, _OPERATORS))
     try:
-        return f"{_quote_name(call, name)} {_OPERATORS.get(word, '=')} {literal(value)}"
+        written = call.frame.stand_in("value", value) if isinstance(value, Placeholder) else literal(value)
+        return f"{_quote_name(call, name)} {_OPERATORS.get(word, '=')} {written}"
     except UnwritableValue as error:
         raise call.fault("template-value", f"`{key}` cannot be written into SQL: it is {error}") from None
 

@@ -28,8 +28,11 @@ def _is_defined(call: FunctionCall) -> Value:
 
 def _split_to_array(call: FunctionCall) -> Value:
     value, separator = call.value(0, "x"), call.value(2, "separator", ",")
+    given = value
     if value is None or isinstance(value, Placeholder):
         value = call.value(1, "default", "")
+    if isinstance(given, Placeholder) and value == "":
+        return [given]
     if isinstance(value, Sql) and value.items is not None:
         value = list(value.items)
     if isinstance(value, Placeholder) or isinstance(separator, Placeholder):

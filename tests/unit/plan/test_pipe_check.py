@@ -1,0 +1,77 @@
+"""What only a call decides is never refused: names, types and branches of templates."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.parse.project_loader import load_files
+from penstock.plan.compiled_project import compile_project
+
+EVENTS = "SCHEMA >\n    at DateTime, level String, service LowCardinality(String), ms UInt32\n"
+
+
+def problems(*nodes: str) -> list[str]:
+    text = "\n".join(f"NODE n{at}\nSQL >\n{sql}" for at, sql in enumerate(nodes)) + "\nTYPE endpoint\n"
+    loaded = load_files({"events.datasource": EVENTS, "x.pipe": text})
+    assert loaded.errors == ()
+    return [f"{each.level} {each.code} {each.location}" for each in compile_project(loaded.project).problems]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT service, count() AS hits FROM events GROUP BY service ORDER BY {{ column(sort_by) }} DESC",
+        "SELECT {{ columns(names) }} FROM events",
+        "SELECT {{ columns(names, fn='max') }} FROM events",
+        "SELECT {{ symbol(dim) }} AS d, sum({{ column(measure) }}) AS s FROM events GROUP BY d",
+        "SELECT count() AS c FROM {{ table(t) }} WHERE ms > 1",
+        "SELECT count() AS c FROM {{ symbol(t) }} WHERE ms > 1",
+        "SELECT {% for m in split_to_array(all) %}sum({{ column(m) }}) AS {{ symbol(m + '_sum') }}"
+        "{% if not loop.last %}, {% end %}{% end %} FROM events",
+        "SELECT ms FROM events WHERE at BETWEEN {{ start }} AND {{ end }}\nAND ms > {{ least }}\nLIMIT {{ n }}",
+        "SELECT ms FROM events WHERE {{ sql_and(level=level, service__in=Array(services, default='x')) }}",
+        "SELECT ms FROM events WHERE service IN {{ Array(services) }} AND ms IN {{ Array(sizes, 'UInt32') }}",
+        "SELECT ms FROM events WHERE has({{ names }}, service) LIMIT {{ Int32(n) }}",
+        "SELECT ms FROM events {% if defined(more) %} UNION ALL SELECT ms FROM {{ symbol(more) }} {% end %}",
+        "{% if not defined(start) %}{{ error('start is required') }}{% end %} SELECT ms FROM events",
+    ],
+)
+def test_a_value_is_chosen_that_is_valid_where_it_stands(sql: str) -> None:
+    assert problems(f"%\n{sql}") == []
+
+
+def test_what_no_value_makes_valid_is_a_warning() -> None:
+    assert problems("%\nSELECT length(ms + {{ column(x) }}) AS n FROM events")[0].startswith("warning ")
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT {{ column(x) }}, nosuch(ms) FROM events", "error unknown-function x.pipe:4:25"),
+        ("SELECT nosuch(ms) AS n FROM events WHERE service = {{ String(s) }}", "error unknown-function x.pipe:4:8"),
+        ("SELECT mss FROM events WHERE service = {{ s }}", "error unknown-column x.pipe:4:8"),
+        ("SELECT ms FROM events ORDER BY {{ column(x, 'mss') }}", "error unknown-column x.pipe:4:32"),
+    ],
+)
+def test_an_error_that_no_call_avoids_stays_one(sql: str, code: str) -> None:
+    assert problems(f"%\n{sql}") == [code]
+
+
+def test_a_column_that_another_branch_makes_is_a_warning() -> None:
+    inner = "%\nSELECT at, count() AS c {% if defined(by) %}, service {% end %} FROM events GROUP BY ALL"
+    outer = "%\nSELECT at, c {% if defined(show) %}, service {% end %} FROM n0"
+    assert problems(inner, outer) == ["warning unknown-column x.pipe:8:38"]
+    assert problems(inner, "SELECT at, service FROM n0") == ["warning unknown-column x.pipe:7:12"]
+    assert problems(inner, "SELECT at, srv FROM n0") == ["error unknown-column x.pipe:7:12"]
+
+
+def test_a_column_that_the_same_branch_makes_is_there() -> None:
+    inner = "%\nSELECT at {% if by == 'a' %}, service AS k {% else %}, level AS k {% end %} FROM events"
+    assert problems(inner, "%\nSELECT k {% if by == 'a' %}, at {% end %} FROM n0") == []
+
+
+def test_a_node_that_only_one_branch_reads() -> None:
+    hours = "%\nSELECT at AS t FROM events WHERE at > {{ DateTime(start) }}"
+    days = "SELECT toDate(at) AS t FROM events"
+    end = "%\nSELECT t FROM {% if date_diff_in_hours(start, end) > 24 %} n1 {% else %} n0 {% end %}"
+    assert problems(hours, days, end) == []
