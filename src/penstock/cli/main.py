@@ -46,6 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", "Show all problems of a project; needs no server.", "project"),
     Command("fmt", "Write datafiles in their canonical layout; needs no server.", "project"),
     Command("graph", "Show which pipe reads and writes what; needs no server.", "project"),
+    Command("pull", "Get the files of a version as they were deployed.", "project"),
     Command("up", "Start the server of a project.", "server"),
     Command("down", "Stop the server of a project.", "server"),
     Command("status", "Show the running deployments, their progress, and what fails.", "server"),

@@ -100,6 +100,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/v1/deployments/{ref}", "deploy", deployments.show_deployment),
     ApiCall(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard, action="discard"),
     ApiCall(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch_events),
+    ApiCall(("GET",), "/v1/deployments/{ref}/files", "deploy", deployments.show_files),
     ApiCall(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live, action="promote"),
     ApiCall(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire, action="retire"),
     ApiCall(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause, action="pause"),

@@ -59,6 +59,15 @@ def show_deployment(host: PipelineHost, request: Request) -> Response:
     return _change_one(host, request, host.pipeline.store.find)
 
 
+def show_files(host: PipelineHost, request: Request) -> Response:
+    """`GET /v1/deployments/ID/files`: the project as it was sent, with what somebody may have written into its
+    settings."""
+    found = host.pipeline.store.find(request.path_params["ref"])
+    return json_response(
+        {"id": found.id, "name": found.name, "state": found.state, "files": dict(sorted(found.files.items()))}
+    )
+
+
 def set_live(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/ID/set-live`."""
     return _change_one(host, request, host.pipeline.deployer.promote)

@@ -178,6 +178,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/v1/deployments/{ref}/events"): CallSchema(
         "The events of a deployment", answers={"200": {"text/event-stream": EVENT}}
     ),
+    ("GET", "/v1/deployments/{ref}/files"): CallSchema(
+        "The files of a deployment as they were sent",
+        answers={"200": {JSON: object_schema(id=COUNT, name=TEXT, state=TEXT, files=OBJECT)}},
+    ),
     ("POST", "/v1/deployments/{ref}/set-live"): CallSchema("Make a deployment live", answers=ONE),
     ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Retire the previous deployment", answers=ONE),
     ("POST", "/v1/deployments/{ref}/pause"): CallSchema("Pause the filling of a deployment", answers=ONE),
