@@ -2,7 +2,8 @@
 
 In: the samples of a run. Out: Markdown, an SVG file, and the names of the series that grew. A series is flat if the
 median of its last third after the warm-up is at most `MOST_GROWTH` times that of its first third, or has grown by
-less than `SMALL`, the few of a kind by which one sample differs from the next.
+less than `SMALL`, the few of a kind by which one sample differs from the next; or, for what is only bounded, as long as
+it keeps its bound.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from typing import Protocol
 import matplotlib
 from soak_samples import Sample
 
+from penstock.serve.server.log_files import KEPT, MOST_BYTES
+
 matplotlib.use("svg")
 from matplotlib import pyplot
 
 MOST_GROWTH = 1.15
 SMALL = 30.0
+BOUNDS = {"bytes of logs": 3.0 * (KEPT + 1) * MOST_BYTES}
+"""What grows until it is rotated: the logs of the server, of its start and of Spark."""
 DRAWN = (
     "snapshots, all tables",
     "bytes of metadata folders",
@@ -97,6 +102,8 @@ def _thirds(samples: Sequence[Sample], name: str, warm: float) -> tuple[float, f
 
 def _is_flat(samples: Sequence[Sample], name: str, warm: float) -> bool:
     first, last = _thirds(samples, name, warm)
+    if name in BOUNDS:
+        return last <= BOUNDS[name]
     small = 0.5 if name.startswith("seconds") else SMALL
     return last <= first * MOST_GROWTH or last - first < small
 
@@ -104,7 +111,8 @@ def _is_flat(samples: Sequence[Sample], name: str, warm: float) -> bool:
 def _row(samples: Sequence[Sample], name: str, warm: float) -> str:
     first, last = _thirds(samples, name, warm)
     growth = f"{last / first:.2f}" if first else "–"
-    verdict = "flat" if _is_flat(samples, name, warm) else "**grows**"
+    within = f"at most {BOUNDS[name]:,.0f}" if name in BOUNDS else "flat"
+    verdict = within if _is_flat(samples, name, warm) else "**grows**"
     return f"| {name} | {first:,.1f} | {last:,.1f} | {growth} | {verdict} |"
 
 

@@ -3,7 +3,7 @@ cancelled.
 
 Each case posts a fixed number of bodies to live, one after the other, each waiting until its rows are queryable
 (`wait=true`), before and while the staging version misbehaves. It asserts that each body gets there; how long they
-took is reported, not asserted.
+took is reported, not asserted. All cases share one server; the staging version of each is discarded at its end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass
 
 import httpx
 import psutil
@@ -46,7 +46,7 @@ BAD_VIEWS = {
 
 
 IN_FULL = {"a cast that fails": pytest.mark.full}
-"""In CI, tests/deploy/test_migration_cases.py posts to live beside a staging version whose cast has failed."""
+"""In CI, tests/deploy/test_migration_cases.py has a staging version that fails beside live."""
 
 
 def misbehaving(view: str) -> dict[str, str]:
@@ -55,25 +55,48 @@ def misbehaving(view: str) -> dict[str, str]:
     return V1 | {"datasources/greedy.datasource": GREEDY, "materializations/to_greedy.pipe": pipe}
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    yield from served(tmp_path, V1)
+@dataclass
+class Live:
+    """A server with a live version, and how many bodies it was sent."""
+
+    server: Server
+    bodies: int = 0
+
+    def post(self) -> list[float]:
+        """Post some bodies, each when live has the one before. Returns the seconds that each took."""
+        self.bodies += POSTS
+        return [post(self.server, number) for number in range(self.bodies - POSTS, self.bodies)]
+
+    def check(self) -> None:
+        """Every row is there once."""
+        rows = self.bodies * A_BODY
+        found = self.server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
+        assert found == {"rows": rows, "ids": rows}
+        assert self.server.sql("SELECT countMerge(events) AS rows FROM total")[0]["rows"] == rows
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 10\n"
+    files = V1 | {"penstock.toml": settings}
+    for server in served(tmp_path_factory.mktemp("isolation"), files):
+        server.until(server.deploy(files, promote=True), "live")
+        yield Live(server)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", [pytest.param(case, marks=IN_FULL.get(case, ())) for case in BAD_VIEWS])
-def test_live_goes_on_beside_a_misbehaving_staging_version(server: Server, case: str) -> None:
-    server.until(server.deploy(V1, promote=True), "live")
-    quiet = [post(server, number) for number in range(POSTS)]
+def test_live_goes_on_beside_a_misbehaving_staging_version(live: Live, case: str) -> None:
+    server, quiet = live.server, live.post()
     made = server.deploy(misbehaving(BAD_VIEWS[case]), promote=False)
     until_it_begins(server, made)
-    loud = [post(server, POSTS + number) for number in range(POSTS)]
-    found = server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
-    assert found == {"rows": 2 * POSTS * A_BODY, "ids": 2 * POSTS * A_BODY}
-    assert server.sql("SELECT countMerge(events) AS rows FROM total")[0]["rows"] == 2 * POSTS * A_BODY
+    loud = live.post()
+    live.check()
     state = server.state(made)
     assert state in ("preparing", "backfilling", "failed"), "the staging version was to misbehave"
+    answer = server.insist(lambda client: client.delete(f"/v1/deployments/{made}"))
+    assert answer.status_code == 200, answer.text
     median = {"before": statistics.median(quiet), "during": statistics.median(loud)}
     figures = {f"median seconds {key}": round(value, 2) for key, value in median.items()}
     record("isolation", case, {**figures, "worst seconds during": round(max(loud), 2), "state": state})
@@ -87,22 +110,18 @@ NOT_TO_BE_CANCELLED = """SELECT count() AS n
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_query_that_cannot_be_cancelled_is_ended_with_spark(tmp_path: Path) -> None:
+def test_a_query_that_cannot_be_cancelled_is_ended_with_spark(live: Live) -> None:
     """Two of them, as many as there are cores in CI: nothing else runs until the server has ended Spark."""
-    settings = V1["penstock.toml"] + "[server]\nmax_query_seconds = 10\n"
-    for server in served(tmp_path, V1 | {"penstock.toml": settings}):
-        server.until(server.deploy(V1, promote=True), "live")
-        before = server.java()
-        with ThreadPoolExecutor(2) as threads:
-            asked = [threads.submit(ask, server, NOT_TO_BE_CANCELLED) for _ in range(2)]
-            assert [each.result().status_code for each in asked] == [408, 408]
-        worst = max(post(server, number) for number in range(POSTS))
-        after = another_java(server, before)
-        worst = max(worst, *(post(server, POSTS + number) for number in range(POSTS)))
-        found = server.sql("SELECT count() AS rows, uniqExact(id) AS ids FROM events")[0]
-        assert found == {"rows": 2 * POSTS * A_BODY, "ids": 2 * POSTS * A_BODY}
-        assert server.java() == after, "once was enough"
-        record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
+    server, before = live.server, live.server.java()
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(ask, server, NOT_TO_BE_CANCELLED) for _ in range(2)]
+        assert [each.result().status_code for each in asked] == [408, 408]
+    worst = max(live.post())
+    after = another_java(server, before)
+    worst = max(worst, *live.post())
+    live.check()
+    assert server.java() == after, "once was enough"
+    record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
 
 
 def another_java(server: Server, before: psutil.Process | None) -> psutil.Process | None:

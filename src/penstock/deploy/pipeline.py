@@ -55,6 +55,7 @@ from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
+from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
@@ -188,11 +189,13 @@ class Pipeline:
         """The parts in the order in which they start; they stop in reverse order."""
         core = self.core
         self.memory_watch = MemoryWatch(SparkHeap(core.warehouse.lake))
+        self.reader_memory = ReaderMemory(core.warehouse.lake)
         return (
             PipelinePart("state store", stop=self.database.close),
             PipelinePart("operations log", core.store.operations.flush, core.store.operations.flush),
             PipelinePart("Spark", stop=core.warehouse.lake.close),
             PipelinePart("memory watch", self.memory_watch.start, self.memory_watch.stop),
+            PipelinePart("memory of readers", self.reader_memory.start, self.reader_memory.stop),
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),
             PipelinePart("drift watch", self.drift.start, self.drift.stop),

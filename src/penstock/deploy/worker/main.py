@@ -22,6 +22,7 @@ from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.work_items import WorkItem, collect_work
 from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import explain_error
+from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.model.cursor import TailCursor
 from penstock.model.deployment import RUNNING
 from penstock.model.manifest import Copy, View
@@ -75,6 +76,7 @@ class _TableFiller:
         self._registry = parts.registry
         self._operations = parts.operations
         self._stepper = parts.stepper
+        ReaderMemory(parts.lake).start()
         self._attempts: dict[tuple[str, str], int] = {}
 
     def run(self) -> int:
