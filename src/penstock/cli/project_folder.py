@@ -7,10 +7,12 @@ Invariant: only files are read: no server is started, stopped or called.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.cli.errors import WrongUsage
+from penstock.parse.project_files import is_project_file
 from penstock.parse.settings import parse_settings
 
 SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
@@ -41,9 +43,18 @@ def find_project(given: Path | None) -> Path | None:
 def require_project(folder: Path | None) -> Path:
     """The folder. Raises WrongUsage if there is none."""
     if folder is None:
+        if any(is_project_file(path.relative_to(Path.cwd()).as_posix()) for path in _files_nearby(Path.cwd())):
+            message = f"this is a folder of datafiles without {SETTINGS_FILE}"
+            raise WrongUsage(message, hint="`penstock init` adds what makes it a project, and changes nothing else")
         hint = "go to a project's folder or name it with --project; `penstock init` creates one"
         raise WrongUsage(f"no {SETTINGS_FILE} here or in a folder above", hint=hint)
     return folder
+
+
+def _files_nearby(folder: Path) -> Iterator[Path]:
+    """The files in a folder and one level below, where datafiles are."""
+    for pattern in ("*", "*/*"):
+        yield from folder.glob(pattern)
 
 
 def read_server_record(project: Path) -> RecordedServer | None:

@@ -22,8 +22,9 @@ import typer
 
 from penstock.cli.client import Json
 from penstock.cli.errors import ServerRefusal, parse_error_document, report
+from penstock.cli.new_project import has_datafiles, make_project
 from penstock.cli.output import console, print_json
-from penstock.cli.project_folder import HOME, read_server_record
+from penstock.cli.project_folder import HOME, SETTINGS_FILE, read_server_record
 from penstock.cli.session import Session, command
 from penstock.errors import Failed
 from penstock.redaction import escape_controls
@@ -42,7 +43,7 @@ def up(
     ] = False,
 ) -> None:
     """Start the server of a project."""
-    project = session.project
+    project = _project_to_start(session)
     if not (project / HOME).is_dir():
         (project / HOME).mkdir(mode=0o700)
     arguments = ["--project", str(project)]
@@ -54,11 +55,23 @@ def up(
     # A detached server outlives us; one in the foreground gets the signals that we get.
     _forward_signals(process)
     url = _wait_until_ready(session, StartingServer(process, project, output))
-    _print_server(session, url, process.pid)
+    _print_server(session, project, url, process.pid)
     if not detach:
         code = process.wait()
         if code:
             raise _server_failure(code, output)
+
+
+def _project_to_start(session: Session) -> Path:
+    """The project's folder; a person at the terminal may make a folder of datafiles one. Raises WrongUsage."""
+    here = session.new_project
+    is_asked = console().is_terminal and sys.stdin.isatty() and not session.as_json
+    if is_asked and not (here / SETTINGS_FILE).exists() and has_datafiles(here):
+        question = f"{here} has datafiles and no {SETTINGS_FILE}. Add it and a .gitignore, and start?"
+        if typer.confirm(question, default=True):
+            make_project(here)
+            return here.resolve()
+    return session.project
 
 
 def _start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
@@ -96,11 +109,11 @@ def _wait_until_ready(session: Session, starting: StartingServer) -> str:
     return starting.url
 
 
-def _print_server(session: Session, url: str, pid: int) -> None:
+def _print_server(session: Session, project: Path, url: str, pid: int) -> None:
     if session.as_json:
-        print_json({"url": url, "pid": pid, "project": str(session.project)})
+        print_json({"url": url, "pid": pid, "project": str(project)})
     else:
-        console().print(f"penstock is ready at {url} (process {pid}, project {session.project})", markup=False)
+        console().print(f"penstock is ready at {url} (process {pid}, project {project})", markup=False)
     sys.stdout.flush()
 
 
