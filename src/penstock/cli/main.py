@@ -45,6 +45,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("init", "Create a project to start from.", "project"),
     Command("check", "Show all problems of a project; needs no server.", "project"),
     Command("fmt", "Write datafiles in their canonical layout; needs no server.", "project"),
+    Command("migrate", "Convert files of the classic format; needs no server.", "project"),
     Command("graph", "Show which pipe reads and writes what; needs no server.", "project"),
     Command("pull", "Get the files of a version as they were deployed.", "project"),
     Command("up", "Start the server of a project.", "server"),

@@ -30,9 +30,9 @@ def is_project_file(path: str) -> bool:
     return _is_datafile(name) and not any(_is_ignored(folder) for folder in folders)
 
 
-def read_folder(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, bytes]]:
-    """The files of a project by relative path, in the order of their paths."""
-    for path in sorted(_walk_folder(folder)):
+def read_folder(folder: Path, problems: list[Problem], more: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]:
+    """The files of a project by relative path, in the order of their paths; `more` are endings of further files."""
+    for path in sorted(_walk_folder(folder, (*SUFFIXES, *more))):
         try:
             with open(os.path.join(folder, path), "rb") as file:
                 content = file.read()
@@ -55,18 +55,18 @@ def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
         return None
 
 
-def _walk_folder(folder: Path) -> Iterator[str]:
+def _walk_folder(folder: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _is_ignored(name)]
         inside = Path(here).relative_to(folder).as_posix()
         if inside == ".":
-            yield from (name for name in names if is_project_file(name))
+            yield from (name for name in names if name == SETTINGS_FILE or _is_datafile(name, suffixes))
         else:
-            yield from (f"{inside}/{name}" for name in names if _is_datafile(name))
+            yield from (f"{inside}/{name}" for name in names if _is_datafile(name, suffixes))
 
 
-def _is_datafile(name: str) -> bool:
-    return name.endswith(SUFFIXES) and not name.startswith(".")
+def _is_datafile(name: str, suffixes: tuple[str, ...] = SUFFIXES) -> bool:
+    return name.endswith(suffixes) and not name.startswith(".")
 
 
 def _is_ignored(folder: str) -> bool:
