@@ -13,12 +13,12 @@ from dataclasses import replace
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.pipe import Endpoint, Node
 from penstock.model.types import Type
-from penstock.parse.classic.conversion import Conversion, MissingTarget
+from penstock.parse.classic.conversion import ConvertedFiles, MissingTarget
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_pipe
 
 
-def write_missing_targets(conversion: Conversion, settings: Mapping[str, str]) -> Conversion:
+def write_missing_targets(conversion: ConvertedFiles, settings: Mapping[str, str]) -> ConvertedFiles:
     """The conversion with a file for each data source that its views write to. `settings` is `penstock.toml`, if any,
     by its path."""
     files = dict(conversion.files)
@@ -36,7 +36,7 @@ def write_missing_targets(conversion: Conversion, settings: Mapping[str, str]) -
                 del left[each.name]
         if len(left) == before:
             break
-    return Conversion(files, tuple(left.values()), (*conversion.problems, *failed.values()))
+    return ConvertedFiles(files, tuple(left.values()), (*conversion.problems, *failed.values()))
 
 
 def _make_datasource(target: MissingTarget, files: Mapping[str, str]) -> str | Problem:

@@ -44,7 +44,7 @@ class MissingTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConvertedFiles:
     """What becomes of the files of a project."""
 
     files: Mapping[str, str]
@@ -64,7 +64,7 @@ class _NodeEngine:
     lines: list[str] = field(default_factory=list)
 
 
-def convert_files(texts: Mapping[str, str]) -> Conversion:
+def convert_files(texts: Mapping[str, str]) -> ConvertedFiles:
     """Convert the datafiles among the texts."""
     problems: list[Problem] = []
     engines: list[_NodeEngine] = []
@@ -76,7 +76,7 @@ def convert_files(texts: Mapping[str, str]) -> Conversion:
             editor = _FileEditor(path, text, problems)
             files[path] = editor.datasource() if path.endswith(DATASOURCE) else editor.pipe(engines, names)
     missing = tuple(_move_engines(files, engines, problems))
-    return Conversion(files, missing, tuple(problems))
+    return ConvertedFiles(files, missing, tuple(problems))
 
 
 def _words_of(path: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ from penstock.cli.errors import FAILED, print_problems
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import NotFound, Problem
-from penstock.parse.classic.conversion import Conversion, convert_files
+from penstock.parse.classic.conversion import ConvertedFiles, convert_files
 from penstock.parse.classic.includes import INCLUDE_SUFFIX
 from penstock.parse.project_files import decode, read_folder
 from penstock.parse.settings import SETTINGS_FILE
@@ -79,7 +79,7 @@ def read_texts(place: Path, problems: list[Problem]) -> Mapping[str, str]:
     return texts
 
 
-def find_changes(texts: Mapping[str, str], conversion: Conversion) -> Iterator[FileChange]:
+def find_changes(texts: Mapping[str, str], conversion: ConvertedFiles) -> Iterator[FileChange]:
     for path, after in sorted(conversion.files.items()):
         before = texts.get(path, "")
         if before != after:
