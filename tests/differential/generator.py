@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.differential.generator_clauses import JOINS, filled, using
+from tests.differential.generator_forms import of_project
 from tests.differential.generator_leaves import ARGUMENTS, LEAVES, UNSTABLE, Kind
 
 from penstock.sql.aggregates.table import AGGREGATES
@@ -131,7 +132,7 @@ class Maker:
 def query(random: Random) -> str:
     """One SELECT."""
     forms = (plain, plain, plain, grouped, grouped, joined, using, unfolded, filled, windowed, unioned, nested)
-    return random.choice(forms)(random)
+    return random.choice((*forms, of_project))(random)
 
 
 def _items(make: Maker, one: Callable[[], str], most: int = 3) -> list[str]:

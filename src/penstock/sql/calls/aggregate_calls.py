@@ -17,7 +17,8 @@ from penstock.model.types import Type, unwrap_type
 from penstock.parse.column_types import SIMPLE_FUNCTIONS
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
-from penstock.sql.compiler.translator import Translator, refuse_intervals, typed_number_literal
+from penstock.sql.compiler.constants import known_constant
+from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
@@ -60,7 +61,7 @@ def _read_call(
     if not (low <= len(given) or call.form in ("Merge", "MergeState")) or len(given) > high:
         message = f"`{call_name(node)}` takes {_count_text(low, high)} parameters, {len(given)} are given"
         raise tr.refusal(node, "wrong-argument-count", message)
-    parameters = tuple(_check_parameter(tr, node, _constant_value(tr, each)) for each in given)
+    parameters = tuple(_check_parameter(tr, node, known_constant(tr, each)) for each in given)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         call, arguments = replace(call, distinct=True, name=f"{call.name}Distinct"), list(arguments[0].expressions)
     if call.row.name == "count":
@@ -71,12 +72,6 @@ def _read_call(
 def _count_text(low: int, high: int) -> str:
     """How many parameters are expected, for a message."""
     return "no" if high == 0 else str(low) if low == high else f"{low} to {high}"
-
-
-def _constant_value(tr: Translator, node: exp.Expr) -> object:
-    """A literal, or a number with its type as templates write it (`toInt32(5)`)."""
-    found = typed_number_literal(node)
-    return tr.translate(node).constant if found is None else found
 
 
 def _check_parameter(tr: Translator, node: exp.Anonymous, value: object) -> AggregateParameter:

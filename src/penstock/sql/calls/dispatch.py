@@ -9,6 +9,7 @@ Invariant: a kind of node without a handler, and a function in none of the table
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,7 +20,8 @@ from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.lambda_arguments import build_or_refuse
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
-from penstock.sql.calls.windows import WINDOW_FUNCTIONS
+from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
+from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
@@ -28,20 +30,10 @@ from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
 from penstock.sql.functions.table import find_function, function_names
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
-_EXTRACT_FUNCTIONS = {
-    "YEAR": "toYear",
-    "QUARTER": "toQuarter",
-    "MONTH": "toMonth",
-    "DAY": "toDayOfMonth",
-    "HOUR": "toHour",
-    "MINUTE": "toMinute",
-    "SECOND": "toSecond",
-    "WEEK": "toISOWeek",
-    "EPOCH": "toUnixTimestamp",
-}
 _RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
     "any": "any_respect_nulls",
     "any_value": "any_respect_nulls",
@@ -69,9 +61,9 @@ def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def _translate_extract(tr: Translator, node: exp.Expr) -> TypedSql:
     """EXTRACT(part FROM time). `extract(text, pattern)` is a function of the table and does not come here."""
-    name = _EXTRACT_FUNCTIONS.get(node.name.upper())
+    name = EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
-        raise tr.refusal(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(_EXTRACT_FUNCTIONS))
+        raise tr.refusal(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(EXTRACT_FUNCTIONS))
     return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
 
 
@@ -90,6 +82,8 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
         raise tr.refusal(node, "unsupported-syntax", "this call is not supported")
+    if name.lower() != "count":
+        node = names.expand_star_arguments(tr, node)
     special = SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(name.lower())
     if special is not None:
         return special(tr, node)
@@ -99,7 +93,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
     aggregate = parse_aggregate_name(name)
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
-    if name in WINDOW_FUNCTIONS:
+    if find_window_function(name) is not None:
         raise tr.refusal(node, "misplaced-window", f"`{name}` needs OVER (…)")
     known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
     hint = missing_function_hint(name) or did_you_mean(name, known)
@@ -117,7 +111,7 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refusal(node, "wrong-argument-count", message)
-    values = tr.translate_all(arguments)
+    values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
     refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
@@ -127,6 +121,14 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
     return build_or_refuse(tr, node, lambda: function.build(values))
+
+
+def _with_known_constant(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:
+    """The value of an argument with its constant, where that is written as an expression: `24 * 3600`."""
+    if value.constant is not None or isinstance(value.bare, (t.Array, t.Map, t.Tuple)):
+        return value
+    constant = known_constant(tr, node)
+    return value if constant is None else replace(value, constant=constant)
 
 
 def _call_with_filter(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -193,6 +195,8 @@ HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
     exp.CastToStrType: translate_cast,
     exp.Extract: _translate_extract,
     exp.Trim: _translate_trim,
+    exp.CurrentDate: lambda tr, node: translate_call(tr, exp.Anonymous(this="today" + CALL_MARK)),
+    exp.CurrentTimestamp: lambda tr, node: translate_call(tr, exp.Anonymous(this="now" + CALL_MARK)),
     exp.Anonymous: translate_call,
     exp.Window: windows.translate_window,
 }

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text
+from penstock.sql.compiler.constants import literal_text
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     MONTHS_PER_UNIT,
@@ -115,7 +116,7 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
     arguments = call_arguments(tr, node, 2, 3)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
-        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
     return _start_of_unit(tr, node, value, step.unit, step.constant)
 
 
@@ -218,7 +219,7 @@ def _time_window(tr: Translator, node: exp.Anonymous) -> tuple[TypedSql, TypedSq
         message = f"`{call_name(node)}` needs a DateTime in UTC that is not Nullable"
         raise tr.refusal(arguments[0], "wrong-argument-type", message)
     if step.unit in (None, *_SUBSECOND_DIGITS) or not isinstance(step.constant, int) or step.constant < 1:
-        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a literal number")
+        raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
     if step.constant > 1 and step.unit not in ("SECOND", "MINUTE"):
         message = "only windows of seconds and minutes may be longer than one unit"
         raise tr.refusal(arguments[1], "wrong-argument-type", message)

@@ -24,7 +24,8 @@ from penstock.sql.calls.running_functions import RUNNING_FORMS
 from penstock.sql.calls.special_dates import TIME_FORMS
 from penstock.sql.calls.subqueries import membership_call
 from penstock.sql.calls.tuples import TUPLE_FORMS
-from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, literal_text, refuse_intervals
+from penstock.sql.compiler.constants import literal_text
+from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
 from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic

@@ -23,19 +23,37 @@ _TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime
 
 def scalar_subquery(tr: Translator, node: exp.Expr) -> TypedSql:
     """`(SELECT …)` as a value: one column, NULL if there is no row; several columns are a tuple. Raises Refused."""
-    _refuse_in_lambda(tr, node)
+    if tr.scope.joining or (tr.scope.grouped and tr.place != "aggregate"):
+        _refuse_in_lambda(tr, node)
     query = _inner_query(tr, node)
     sql, columns = tr.subquery(query)
-    if len(columns) != 1:
-        return _tuple_subquery(tr, node, query, (sql, columns))
-    value = columns[0][1]
-    if isinstance(value.bare, (t.Array, t.Map)):
+    value = _single_value(columns[0][1], sql) if len(columns) == 1 else _tuple_subquery(tr, node, query, (sql, columns))
+    if tr.locals or isinstance(value.bare, (t.Array, t.Map)):
+        return _beside_rows(tr, value)
+    return value
+
+
+def _single_value(column: TypedSql, sql: str) -> TypedSql:
+    """The one column of a SELECT as a value."""
+    if isinstance(column.bare, (t.Array, t.Map)):
         empty = "raise_error('a subquery as a value gave no row')"
-        return TypedSql(f"coalesce(({sql}), {empty})", value.type, value.spark)
-    if isinstance(value.bare, t.Tuple):
-        return TypedSql(f"({sql})", t.Nullable(value.bare), value.spark)
-    of = nullable_if_any(value.type, [TypedSql("", t.Nullable(_UINT8), "INT")])
-    return TypedSql(f"({sql})", of, value.spark)
+        return TypedSql(f"coalesce(({sql}), {empty})", column.type, column.spark)
+    if isinstance(column.bare, t.Tuple):
+        return TypedSql(f"({sql})", t.Nullable(column.bare), column.spark)
+    of = nullable_if_any(column.type, [TypedSql("", t.Nullable(_UINT8), "INT")])
+    return TypedSql(f"({sql})", of, column.spark)
+
+
+def _beside_rows(tr: Translator, value: TypedSql) -> TypedSql:
+    """The value of a subquery as a column beside the rows of FROM: Spark takes no subquery in the arguments of its
+    array functions, nor in a lambda."""
+    if tr.scope.joining:
+        return value
+    name = tr.trace.spread.setdefault(f"array({value.sql})", f"__spread{len(tr.trace.spread)}")
+    column = f"`{name}`.`value`"
+    if tr.scope.grouped and tr.place != "aggregate":
+        column = f"any_value({column})"
+    return TypedSql(column, value.type, value.spark)
 
 
 def _tuple_subquery(tr: Translator, node: exp.Expr, query: exp.Query, compiled: tuple[str, OutputColumns]) -> TypedSql:

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.sql.compiler.translator import Translator, known_integer
+from penstock.sql.compiler.constants import known_integer
+from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.sort_keys import check_orderable, order_keys
 
@@ -62,8 +63,10 @@ class OverClause:
 
     @property
     def without_frame(self) -> str:
-        """The clause for functions that take no frame."""
-        return f" OVER ({' '.join(self.parts)})"
+        """The clause for functions that take no frame. Without ORDER BY the rows are in the order in which they come:
+        that of a subquery in FROM, if that has one."""
+        order = () if self.ordered else ("ORDER BY monotonically_increasing_id()",)
+        return f" OVER ({' '.join((*self.parts, *order))})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,14 @@ from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame, read_over_clause
-from penstock.sql.compiler.translator import Translator, known_integer
+from penstock.sql.compiler.constants import known_integer
+from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
 
-__all__ = ["WINDOW_FUNCTIONS", "translate_window"]
+__all__ = ["WINDOW_FUNCTIONS", "find_window_function", "translate_window"]
 
 _SKIP_NULLS = ("any", "anyLast", "first_value", "last_value", "lag", "lead")
 """Functions that Spark would let ignore NULLs. All but lag and lead do so in ClickHouse anyway; for those two
@@ -51,15 +52,16 @@ def translate_window(tr: Translator, node: exp.Expr) -> TypedSql:
     over = read_over_clause(tr.at("window"), node)
     if isinstance(wrapper, exp.RespectNulls):
         return _value_respecting_nulls(tr.at("window"), call, over)
-    if name in WINDOW_FUNCTIONS:
-        return WINDOW_FUNCTIONS[name](tr.at("window"), call, over)
+    own = find_window_function(name)
+    if own is not None:
+        return own(tr.at("window"), call, over)
     return _aggregate_over(tr, call, over)
 
 
 def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> TypedSql:
     name = call_name(call) or ""
     aggregate = parse_aggregate_name(name)
-    if aggregate is None or aggregate.form != "plain" or not isinstance(call, exp.Anonymous):
+    if aggregate is None or aggregate.form not in ("plain", "State", "Merge") or not isinstance(call, exp.Anonymous):
         known = list(WINDOW_FUNCTIONS)
         raise tr.refusal(call, "unknown-function", f"`{name}` is not a window function", did_you_mean(name, known))
     value = aggregate_call(tr, call, aggregate, over.sql)
@@ -70,7 +72,6 @@ def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> TypedSq
 
 def _row_number(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     _read_arguments(tr, node, 0, 0)
-    _check_ordered(tr, node, over)
     return TypedSql(f"row_number(){over.without_frame}", _UINT64, "INT")
 
 
@@ -101,7 +102,6 @@ def _ntile(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     (given,) = _read_arguments(tr, node, 1, 1)
     if over.frame not in (None, _ALL_ROWS):
         raise _refused_frame(tr, node, "no frame")
-    _check_ordered(tr, node, over)
     buckets = _literal_number(tr, node, given, 1)
     return TypedSql(f"ntile({buckets}){over.without_frame}", _UINT64, "INT")
 
@@ -143,7 +143,6 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     `inside` is the Spark condition that the row is in the frame: empty if it always is, "false" if it never is.
     """
     arguments = _read_arguments(tr, node, 1, 3)
-    _check_ordered(tr, node, over)
     value = tr.translate(arguments[0])
     of = value.type
     distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
@@ -204,12 +203,6 @@ def _literal_number(tr: Translator, node: exp.Expr, given: exp.Expr, least: int)
     return number
 
 
-def _check_ordered(tr: Translator, node: exp.Expr, over: OverClause) -> None:
-    if not over.ordered:
-        message = f"`{call_name(node)}` has no defined result without ORDER BY"
-        raise tr.refusal(node, "unsupported-frame", message, "add ORDER BY to the OVER clause")
-
-
 def _refused_frame(tr: Translator, node: exp.Expr, hint: str) -> Exception:
     return tr.refusal(node, "unsupported-frame", f"`{call_name(node)}` is not supported with this frame", hint)
 
@@ -229,3 +222,10 @@ WINDOW_FUNCTIONS: Mapping[str, WindowFunction] = {
     "leadInFrame": _offset_in_frame_form("lead"),
     "nth_value": _nth_value,
 }
+_ANY_CASE = ("row_number", "rank", "dense_rank", "percent_rank", "ntile", "lag", "lead", "nth_value")
+"""Names that ClickHouse takes in upper and lower case."""
+
+
+def find_window_function(name: str) -> WindowFunction | None:
+    """The function of a name, None if there is none."""
+    return WINDOW_FUNCTIONS.get(name.lower() if name.lower() in _ANY_CASE else name)

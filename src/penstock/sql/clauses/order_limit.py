@@ -11,8 +11,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
+from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.select_block import LimitBy, OrderKey, SelectBlock
-from penstock.sql.compiler.translator import Translator, known_integer
+from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.sort_keys import check_hashable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
@@ -73,7 +74,7 @@ def translate_limit_by(block: SelectBlock) -> SelectBlock:
     count, skip, *keys = (each.this for each in clause.expressions)
     shown = _limit_by_keys(block, keys)
     with block.environment.report.collecting():
-        return replace(block, limit_by=LimitBy(_literal_limit(block, count), _literal_limit(block, skip), shown))
+        return replace(block, limit_by=LimitBy(_constant_limit(block, count), _constant_limit(block, skip), shown))
     return block
 
 
@@ -101,8 +102,8 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
     limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
     options = limit.args.get("limit_options") if limit is not None else None
     with block.environment.report.collecting():
-        count = _literal_limit(block, limit.args.get("count") or limit.expression) if limit is not None else None
-        skip = _literal_limit(block, offset.expression) if offset is not None else None
+        count = _constant_limit(block, limit.args.get("count") or limit.expression) if limit is not None else None
+        skip = _constant_limit(block, offset.expression) if offset is not None else None
         if count is not None and options is not None and options.args.get("with_ties"):
             if not block.keys:
                 message = "WITH TIES needs ORDER BY"
@@ -113,8 +114,11 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
     return block
 
 
-def _literal_limit(block: SelectBlock, node: exp.Expr) -> int:
-    value = known_integer(block.translator.with_new_trace(), node)
-    if value is None or value < 0:
-        raise refusal(block.environment.text, node, "invalid-limit", "expected a literal number from 0")
+def _constant_limit(block: SelectBlock, node: exp.Expr) -> int:
+    value = known_constant(block.translator.with_new_trace(), node)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        message = "expected a number from 0 that is known when the SQL is compiled"
+        raise refusal(block.environment.text, node, "invalid-limit", message)
     return value

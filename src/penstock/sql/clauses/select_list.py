@@ -16,10 +16,11 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
-from penstock.sql.operators.names import READING_KEY
+from penstock.sql.operators.names import READING_KEY, expand_star_arguments
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
+from penstock.sql.syntax.tree import call_name, is_aggregate
 
 # RE2 as in ClickHouse; also, no pattern of a user can keep it busy, as it can Python's module.
 _QUIET = re2.Options()
@@ -51,8 +52,16 @@ def resolve_aliases(block: SelectBlock) -> SelectBlock:
                 _check_single_alias(block, node, found)
             found[node.alias] = node.this
     windows = {each.name: each for each in block.tree.args.get("windows") or []}
-    scope = replace(scope, aliases=found, windows=windows)
+    scope = replace(scope, aliases=found, windows=windows, grouped=_is_grouped(block.tree))
     return replace(block, translator=block.translator.with_scope(scope))
+
+
+def _is_grouped(tree: exp.Select) -> bool:
+    """Whether a SELECT has a GROUP BY, or an aggregate that is no window function."""
+    if tree.args.get("group") is not None:
+        return True
+    calls = (each for each in _own_nodes(tree) if is_aggregate(each))
+    return any(not isinstance(each.parent, (exp.Window, exp.IgnoreNulls, exp.RespectNulls)) for each in calls)
 
 
 def _check_single_alias(block: SelectBlock, node: exp.Alias, found: Mapping[str, exp.Expr]) -> None:
@@ -77,7 +86,24 @@ def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
         return found
     if isinstance(node, exp.Alias):
         return [SelectedColumn(node.alias, node)]
-    return [SelectedColumn(_unaliased_name(block.translator.scope, node), node)]
+    return [SelectedColumn(_unaliased_name(block.translator.scope, _with_columns_of_stars(block, node)), node)]
+
+
+def _with_columns_of_stars(block: SelectBlock, node: exp.Expr) -> exp.Expr:
+    """The node with the columns of `*` in calls such as uniq(*), as ClickHouse names it; count(*) stays."""
+    if node.find(exp.Star) is None:
+        return node
+
+    def expand(each: exp.Expr) -> exp.Expr:
+        is_count = isinstance(each, exp.Anonymous) and (call_name(each) or "").lower() == "count"
+        if not isinstance(each, exp.Anonymous) or is_count:
+            return each
+        call = expand_star_arguments(block.translator, each)
+        for column in call.find_all(exp.Column):
+            column.set("table", None)
+        return call
+
+    return node.copy().transform(expand)
 
 
 def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] | None:

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.clauses.positional_arguments import resolve_position
+from penstock.sql.compiler.constants import known_constant, known_integer
 from penstock.sql.compiler.fill_column import FillColumn, FillStep
 from penstock.sql.compiler.select_block import OrderKey, SelectBlock
-from penstock.sql.compiler.translator import Translator, known_integer, typed_number_literal
+from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.expr.dates import add_interval, zone_of
 from penstock.sql.expr.typed import TypedSql, as_spark
@@ -277,7 +278,7 @@ def _read_step(tr: Translator, key: exp.Expr, scale: _FillScale, node: exp.Expr 
             raise _refused_step(tr, node, "STEP takes a literal number of units")
         return _interval_step(tr, node, scale, (value.constant, value.unit))
     if isinstance(value.bare, t.Float) and isinstance(scale.key.bare, t.Float):
-        return _fractional_step(tr, node, scale, value)
+        return _fractional_step(tr, node, scale)
     raise _refused_step(tr, node, f"STEP takes a whole number or an INTERVAL for {scale.key.type}")
 
 
@@ -297,13 +298,12 @@ def _counted_step(tr: Translator, node: exp.Expr, scale: _FillScale, number: int
     return FillStep(f"{abs(number) * (1_000_000 if isinstance(scale.key.bare, t.DateTime64) else 1)}L")
 
 
-def _fractional_step(tr: Translator, node: exp.Expr, scale: _FillScale, value: TypedSql) -> FillStep:
+def _fractional_step(tr: Translator, node: exp.Expr, scale: _FillScale) -> FillStep:
     """Floats are added one after another, so that they are rounded as in ClickHouse."""
-    negative = isinstance(node, exp.Neg)
-    constant = tr.translate(node.this).constant if negative else typed_number_literal(node) or value.constant
+    constant = known_constant(tr, node)
     if not isinstance(constant, float):
-        raise _refused_step(tr, node, "STEP takes a literal number")
-    _check_step(tr, node, scale, -constant if negative else constant)
+        raise _refused_step(tr, node, "STEP takes a constant number")
+    _check_step(tr, node, scale, constant)
     return _repeated_step(f"{abs(constant)!r}D")
 
 

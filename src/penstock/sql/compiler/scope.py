@@ -66,12 +66,15 @@ class SelectScope:
     relations: tuple[ScopeTable, ...] = ()
     aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
+    grouped: bool = False
+    """The SELECT groups or aggregates its rows."""
+    joining: bool = False
+    """The names are those of the condition of a JOIN, where nothing that follows FROM is known."""
 
     def relation(self, name: str) -> ScopeTable | None:
-        """The table with this alias, or the only one with this name behind its alias."""
+        """The table with this alias, or the left-most one with this name behind its alias."""
         named = next((each for each in self.relations if each.name == name), None)
-        behind = [each for each in self.relations if each.table_name == name]
-        return named or (behind[0] if len(behind) == 1 else None)
+        return named or next((each for each in self.relations if each.table_name == name), None)
 
     def find(self, column: str) -> ScopeTable | None:
         """The left-most table that has the column."""

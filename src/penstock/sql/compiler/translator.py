@@ -7,14 +7,12 @@ through. The functions below the class are the checks that handlers share.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
 from penstock.model.datasource import Text
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import TypedSql
@@ -24,8 +22,6 @@ from penstock.sql.syntax.tree import call_name, call_parts
 LONGEST_SQL = 1_000_000
 """Longer Spark SQL, in characters, is refused: where a formula repeats its operand, every level of nesting
 multiplies the text."""
-_TYPED = re.compile(r"to(?:(?P<sign>U?)Int(?P<bits>8|16|32|64)|Float64)")
-_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 ExpressionPlace: TypeAlias = Literal["select", "filter", "row", "aggregate", "window"]
 """Where an expression stands. Aggregates and windows are allowed in `select` only; `filter` is WHERE, `row` an
@@ -148,64 +144,9 @@ def call_arguments(tr: Translator, node: exp.Anonymous, low: int, high: int) -> 
     return arguments
 
 
-def literal_text(tr: Translator, node: exp.Expr) -> str:
-    """The text of a string literal. Raises Refused if the node is not a string literal."""
-    value = tr.translate(node).constant
-    if not isinstance(value, str):
-        raise tr.refusal(node, "wrong-argument-type", "expected a string literal here")
-    return value
-
-
 def refuse_intervals(tr: Translator, node: exp.Expr, values: Iterable[TypedSql]) -> None:
     """Raises Refused if one of the values is an interval: those are allowed only beside a time or as a step."""
     found = next((value.unit for value in values if value.unit is not None), None)
     if found is not None:
         message = f"an interval ({found}) is not supported here"
         raise tr.refusal(node, "wrong-argument-type", message, "add it to a time, or write the number alone")
-
-
-def known_integer(tr: Translator, node: exp.Expr) -> int | None:
-    """The value of an integer that is known at compile time: `2`, `-1`, `2 * 3 + 1`, or an alias of such; None if it
-    is not known."""
-    match node:
-        case exp.Paren() | exp.Alias():
-            return known_integer(tr, node.this)
-        case exp.Neg():
-            value = known_integer(tr, node.this)
-            return None if value is None else -value
-        case exp.Add() | exp.Sub() | exp.Mul():
-            left, right = known_integer(tr, node.this), known_integer(tr, node.expression)
-            return None if left is None or right is None else _calculate(node, left, right)
-        case exp.Column() if node.name in tr.scope.aliases and not node.table and node.name not in tr.resolving:
-            return known_integer(tr.inside(node.name), tr.scope.aliases[node.name])
-        case exp.Literal() if not node.args.get("is_string"):
-            constant = tr.translate(node).constant
-            return constant if isinstance(constant, int) and not isinstance(constant, bool) else None
-        case exp.Anonymous():
-            number = typed_number_literal(node)
-            return number if isinstance(number, int) else None
-        case _:
-            return None
-
-
-def typed_number_literal(node: exp.Expr) -> int | float | None:
-    """The value of `toInt32('5')` or `toFloat64('0.5')`, which is how templates write numbers; None for any other
-    node."""
-    found = _TYPED.fullmatch(call_name(node) or "")
-    _, arguments = call_parts(node) if found else ([], [])
-    if found is None or len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
-        return None
-    text = arguments[0].name
-    if found["bits"] is None:
-        return float(text) if _DECIMAL.fullmatch(text) else None
-    number = parse_whole_number(text.removeprefix("-"))
-    value = -number if number is not None and text.startswith("-") else number
-    bits = int(found["bits"])
-    low, high = (0, 2**bits - 1) if found["sign"] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return value if value is not None and low <= value <= high else None
-
-
-def _calculate(node: exp.Expr, left: int, right: int) -> int:
-    if isinstance(node, exp.Add):
-        return left + right
-    return left - right if isinstance(node, exp.Sub) else left * right

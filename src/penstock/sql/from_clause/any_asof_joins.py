@@ -67,7 +67,7 @@ def any_join(
 
 
 def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind) -> None:
-    """Raises Refused for a PREWHERE or a later JOIN that may change which row is taken.
+    """Raises Refused for a PREWHERE, which may change which row is taken.
 
     ClickHouse moves filters below the join if it can, and then takes a row among those that pass.
     """
@@ -75,17 +75,6 @@ def _check_filters(block: SelectBlock, node: exp.Join, kind: JoinKind) -> None:
     if LEFT in kind.picks and tree.args.get("prewhere") is not None:
         hint = "the condition in ON, or on the left side in a SELECT of its own"
         raise block.translator.refusal(node, "unsupported-clause", f"PREWHERE with {kind.words} is not supported", hint)
-    if kind.picks != {LEFT, RIGHT}:
-        return
-    if any(each.args.get("kind") != "ARRAY" for each in _joins_after(tree, node)):
-        message = f"a JOIN after {kind.words} is not supported: it may change which row is taken"
-        raise block.translator.refusal(node, "unsupported-clause", message, "make it the last join")
-
-
-def _joins_after(tree: exp.Select, node: exp.Join) -> list[exp.Join]:
-    joins = tree.args.get("joins") or []
-    place = next((place for place, each in enumerate(joins) if each is node), len(joins))
-    return list(joins[place + 1 :])
 
 
 def _filters_of_keys(kind: JoinKind, relations: tuple[ScopeTable, ...], parts: ConditionParts) -> AnyJoinRows | None:

@@ -14,6 +14,7 @@ from penstock.sql.compiler.any_join_filters import combine_any_joins
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.from_clause.array_join import array_join
 from penstock.sql.from_clause.from_subquery import wrap_in_subquery
+from penstock.sql.from_clause.join_kinds import read_join_kind
 from penstock.sql.from_clause.joins import join_table
 from penstock.sql.from_clause.tables import TableReference, read_table, system_one
 from penstock.sql.syntax.problems import refusal
@@ -66,8 +67,9 @@ def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     below, any_join = block.below or right.totals, combine_any_joins(block.any_join, right.any_join)
     translator = block.translator.with_scope(scope)
     block = replace(block, source=done.source, translator=translator, below=below, any_join=any_join)
-    for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
-        _check_any_join_filter(block, "a JOIN", each)
+    if right.any_join is not None or read_join_kind(translator, node).spark != "LEFT JOIN":
+        for each in [node.args.get("on"), *(exp.Column(this=name.copy()) for name in node.args.get("using") or [])]:
+            _check_any_join_filter(block, "a JOIN", each)
     return replace(block, any_join=combine_any_joins(done.any_join, any_join))
 
 

@@ -96,7 +96,7 @@ class JoinCondition:
         """A condition over what FROM has joined so far and the right side."""
         operands: dict[int, Operand] = {}
         tr = block.translator
-        scope = replace(tr.scope, relations=(*tr.scope.relations, right))
+        scope = replace(tr.scope, relations=(*tr.scope.relations, right), joining=True)
         handlers = {kind: partial(_reuse_operand, operands, handler) for kind, handler in tr.handlers.items()}
         return cls(replace(tr.with_scope(scope).at("filter").with_new_trace(), handlers=handlers), right, operands)
 
@@ -123,9 +123,10 @@ class JoinCondition:
 
     def sides(self, node: exp.Expr) -> frozenset[str]:
         """The sides (LEFT, RIGHT) whose columns an expression reads."""
-        return frozenset(self._side(column) for column in self.operand(node).columns)
+        return frozenset(self.side_of(column) for column in self.operand(node).columns)
 
-    def _side(self, column: exp.Expr) -> str:
+    def side_of(self, column: exp.Expr) -> str:
+        """The side that a column belongs to."""
         scope, table = self.tr.scope, column.text("db") or column.text("table")
         relation = (scope.relation(table) if table else None) or scope.find(table or column.name)
         return RIGHT if relation is not None and relation.name == self.right.name else LEFT
@@ -238,6 +239,8 @@ def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tu
     tr, right = condition.tr, condition.right
     lefts = tr.scope.relations[:-1]
     left = next((relation for relation in lefts if name in relation.columns), None)
+    if left is None and name in tr.scope.aliases and name in right.columns:
+        return _aliased_pair(condition, node, name)
     if left is None or name not in right.columns:
         known = right.columns if left is not None else [column for relation in lefts for column in relation.columns]
         raise tr.refusal(node, "unknown-column", f"unknown column `{name}` in USING", did_you_mean(name, known))
@@ -245,6 +248,21 @@ def using_column_pair(condition: JoinCondition, node: exp.Join, name: str) -> tu
         if relation.placeholder is not None:
             tr.uses.add_column(relation.placeholder, name)
     pair = (left.columns[name], right.columns[name])
+    _check_using_type(tr, node, name, pair)
+    return pair
+
+
+def _aliased_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[TypedSql, TypedSql]:
+    """The pair where only an alias of the select list has the name: `SELECT toDate(time) AS date … USING date`. Raises
+    Refused for an alias that reads the right side."""
+    tr, right = condition.tr.with_new_trace(), condition.right
+    value = tr.inside(name).translate(tr.scope.aliases[name])
+    if any(condition.side_of(column) == RIGHT for column in tr.trace.free) or tr.trace.aggregates or tr.trace.windows:
+        message = f"the alias `{name}` in USING must be an expression of the left side"
+        raise tr.refusal(node, "unknown-column", message, "ON … = …")
+    if right.placeholder is not None:
+        tr.uses.add_column(right.placeholder, name)
+    pair = (value, right.columns[name])
     _check_using_type(tr, node, name, pair)
     return pair
 

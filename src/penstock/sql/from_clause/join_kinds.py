@@ -96,7 +96,9 @@ def read_join_kind(tr: Translator, node: exp.Join) -> JoinKind:
 def relations_after_join(
     kind: JoinKind, before: tuple[ScopeTable, ...], right: ScopeTable, using: list[str]
 ) -> tuple[ScopeTable, ...]:
-    """The relations in scope after a join; `using` are the columns that USING names."""
+    """The relations in scope after a join; `using` are the columns that USING names, columns of the left side or
+    aliases of its expressions."""
+    using = [name for name in using if any(name in each.columns for each in before)]
     lefts = tuple(_merge_using_columns(each, right, using, kind) for each in before)
     last = _cast_using_columns(right, before, using)
     if "left" in kind.misses:

@@ -18,6 +18,8 @@ from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.operators import literals
+from penstock.sql.syntax.tree import call_name
 
 ARITHMETIC_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -33,8 +35,35 @@ _TIMES = (t.Date, t.DateTime, t.DateTime64)
 
 def translate_arithmetic(tr: Translator, node: exp.Expr) -> TypedSql:
     """A binary node. Raises Refused as `apply_operator`."""
-    left, right = tr.translate(node.this), tr.translate(node.expression)
-    return apply_operator(tr, node, ARITHMETIC_OPERATORS[type(node)], (left, right))
+    symbol = ARITHMETIC_OPERATORS[type(node)]
+    steps = interval_steps(tr, node.expression, symbol) if symbol in "+-" else []
+    if len(steps) < 2:
+        return apply_operator(tr, node, symbol, (tr.translate(node.this), tr.translate(node.expression)))
+    value = tr.translate(node.this)
+    for sign, step in steps:
+        value = apply_operator(tr, node, sign, (value, tr.translate(step)))
+    return value
+
+
+def interval_steps(tr: Translator, node: exp.Expr, sign: str) -> list[tuple[str, exp.Expr]]:
+    """The intervals of a sum such as `(INTERVAL 1 MONTH - INTERVAL 1 DAY)` or `INTERVAL '1 day 2 hour'`, each with the
+    sign by which it is added: ClickHouse adds them one after another. None for anything else."""
+    match node:
+        case exp.Paren() | exp.Alias():
+            return interval_steps(tr, node.this, sign)
+        case exp.Column() if not node.table and node.name in tr.scope.aliases and node.name not in tr.resolving:
+            return interval_steps(tr.inside(node.name), tr.scope.aliases[node.name], sign)
+        case exp.Add() | exp.Sub():
+            first = interval_steps(tr, node.this, sign)
+            flipped = ("-" if sign == "+" else "+") if isinstance(node, exp.Sub) else sign
+            second = interval_steps(tr, node.expression, flipped)
+            return [*first, *second] if first and second else []
+        case exp.Interval():
+            return [(sign, each) for each in literals.split_interval(node)]
+        case exp.Anonymous() if (call_name(node) or "").startswith("toInterval"):
+            return [(sign, node)]
+        case _:
+            return []
 
 
 def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:

@@ -21,7 +21,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null
+from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
@@ -93,6 +93,7 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return TypedSql("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
+    left, right = _beside_number(left, right), _beside_number(right, left)
     a, b = _as_ordered_pair(tr, node, operator, (left, right), as_comparable_pair(tr, node, left, right))
     sql = _compare_exactly(operator, left, right) if _needs_exact_comparison(left, right) else f"({a} {operator} {b})"
     tests = [f"isnan({s})" for s in _nan_sides(operator, (left, a), (right, b))]
@@ -105,6 +106,18 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     elif tests:
         sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
     return boolean(sql, left, right)
+
+
+def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:
+    """A time that is compared with a number: its seconds since 1970. Every other value as it is."""
+    if not isinstance(other.bare, (t.Int, t.Float)):
+        return value
+    if isinstance(value.bare, t.DateTime):
+        return typed_sql(f"unix_seconds({value.sql})", nullable_if_any(t.Int(64), [value]))
+    if isinstance(value.bare, t.DateTime64):
+        seconds = f"CAST(unix_micros({value.sql}) AS DECIMAL(20,0)) * 0.000001BD"
+        return typed_sql(f"CAST({seconds} AS DECIMAL(20,6))", nullable_if_any(t.Decimal(20, 6), [value]))
+    return value
 
 
 def _as_ordered_pair(

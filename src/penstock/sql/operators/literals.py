@@ -6,17 +6,31 @@ holds it, as in ClickHouse.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, integer, is_null, text, typed_sql
+from penstock.sql.expr.typed import (
+    NOTHING,
+    NULL,
+    Constant,
+    TypedSql,
+    as_spark,
+    integer,
+    is_null,
+    nullable_if_any,
+    text,
+    typed_sql,
+)
 
 INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND", "MICROSECOND")
 
@@ -151,19 +165,38 @@ def translate_interval(tr: Translator, node: exp.Expr) -> TypedSql:
         raise tr.refusal(
             node, "unsupported-syntax", f"unknown interval unit `{unit}`", f"use one of {', '.join(INTERVAL_UNITS)}"
         )
-    value = tr.translate(node.this)
-    if isinstance(value.constant, str):
-        value = _integer_of_text(value)
+    constant = known_constant(tr, node.this)
+    value = tr.translate(node.this) if constant is None else _constant_number(constant) or tr.translate(node.this)
+    return as_interval(tr, node, value, unit)
+
+
+_PART = re.compile(r"\s*([+-]?[0-9]+)\s+([A-Za-z]+)")
+
+
+def split_interval(node: exp.Expr) -> list[exp.Expr]:
+    """The intervals of `INTERVAL '1 day 2 hour'`, one for each unit; the node itself for every other interval."""
+    written = node.this.name if isinstance(node.this, exp.Literal) and node.args.get("unit") is None else ""
+    parts = _PART.findall(written)
+    if not parts or _PART.sub("", written).strip():
+        return [node]
+    return [exp.Interval(this=exp.Literal.string(number), unit=exp.var(unit)) for number, unit in parts]
+
+
+def as_interval(tr: Translator, node: exp.Expr, value: TypedSql, unit: str) -> TypedSql:
+    """A number as an interval of a unit; a fraction is cut off, as ClickHouse does. Raises Refused for other types."""
+    if isinstance(value.bare, t.Float):
+        return TypedSql(f"CAST({value.sql} AS BIGINT)", nullable_if_any(t.Int(64), [value]), "BIGINT", None, unit)
     if not isinstance(value.bare, t.Int):
         raise tr.refusal(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
     return TypedSql(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
 
 
-def _integer_of_text(value: TypedSql) -> TypedSql:
-    """The number in a text literal, as in INTERVAL '3' DAY; the value itself if there is none."""
-    written = str(value.constant)
-    number = parse_whole_number(written.removeprefix("-"))
-    return value if number is None else integer(-number if written.startswith("-") else number)
+def _constant_number(constant: Constant) -> TypedSql | None:
+    """The number of INTERVAL '3' DAY or of INTERVAL 2 * 7 DAY; None for a text without one."""
+    if not isinstance(constant, str):
+        return integer(int(constant))
+    number = parse_whole_number(constant.removeprefix("-"))
+    return None if number is None else integer(-number if constant.startswith("-") else number)
 
 
 def common_type(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> Type:

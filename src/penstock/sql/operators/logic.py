@@ -6,6 +6,7 @@ common type of the branches. Invariant: conditions are numbers; Spark is given o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from sqlglot import exp
@@ -89,6 +90,10 @@ def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:
 def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> TypedSql:
     """The value of the first true test, otherwise the last value; all values as their common type. Raises Refused if
     they have none."""
+    units = {value.unit for value in values}
+    if len(units) == 1 and None not in units:
+        chosen_number = choose_value(tr, node, tests, [replace(value, unit=None) for value in values])
+        return replace(chosen_number, unit=units.pop())
     refuse_intervals(tr, node, values)
     # The time zone of the result comes from a branch that can be chosen.
     never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]

@@ -16,6 +16,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.operators.literals import float_literal
 from penstock.sql.spark_text import quote_identifier
+from penstock.sql.syntax.tokens import CALL_MARK
 
 
 def translate_column(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -54,12 +55,16 @@ def resolve_name(tr: Translator, node: exp.Expr, name: str) -> TypedSql:
     relation = tr.scope.find(name)
     if relation is None and name.lower() in ("nan", "inf", "infinity"):
         return float_literal(float(name))
+    if relation is None and name.lower() in _CALLS_WITHOUT_PARENTHESES:
+        return tr.translate(exp.Anonymous(this="now" + CALL_MARK))
     if relation is None:
         known = (*tr.scope.column_names, *tr.scope.aliases)
         raise tr.refusal(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
     return read_column(tr, node, relation, name)
 
 
+_CALLS_WITHOUT_PARENTHESES = ("now", "current_timestamp", "localtimestamp")
+"""Names that mean the call now() where there is no such column."""
 READING_KEY = "reading"
 """Key in a node's meta that says how a column of `*` is read: see `ScopeTable.reading`."""
 
@@ -73,6 +78,44 @@ def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str,
         tr.uses.add_column(relation.placeholder, name)
     tr.trace.free.append(node)
     return relation.reading(name, how)
+
+
+def expand_star_arguments(tr: Translator, node: exp.Anonymous) -> exp.Anonymous:
+    """A call with `*` and `table.*` among its arguments replaced by their columns: `uniq(*)`. Raises Refused for an
+    unknown table."""
+    if not any(_star_of(each) for each in node.expressions):
+        return node
+    given: list[exp.Expr] = []
+    for each in node.expressions:
+        given += [each] if _star_of(each) is None else _columns_of_star(tr, each)
+    call = exp.Anonymous(this=node.this, expressions=[each.copy() for each in given])
+    call.meta.update(node.meta)
+    call.parent = node.parent
+    return call
+
+
+def _star_of(node: exp.Expr) -> exp.Star | None:
+    star = node.this if isinstance(node, exp.Column) else node
+    return star if isinstance(star, exp.Star) else None
+
+
+def _columns_of_star(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
+    """The columns of `*`, or of one table, without those that EXCEPT names."""
+    star, tables = _star_of(node), tr.scope.relations
+    if isinstance(node, exp.Column):
+        found = tr.scope.relation(node.table)
+        if found is None:
+            known = [each.name for each in tables]
+            raise tr.refusal(node, "unknown-table", f"unknown table `{node.table}`", did_you_mean(node.table, known))
+        tables = (found,)
+    left_out = {each.name for each in (star.args.get("except_") or [] if star is not None else [])}
+    return [
+        exp.column(name, table=each.name, quoted=True)
+        for each in tables
+        if not each.is_array
+        for name in each.columns
+        if name not in left_out and (name not in each.hidden or isinstance(node, exp.Column))
+    ]
 
 
 def _lambda_parameter(tr: Translator, names: list[str]) -> tuple[TypedSql, list[str]] | None:

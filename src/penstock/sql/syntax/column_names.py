@@ -38,6 +38,27 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 
 
+EXTRACT_FUNCTIONS = {
+    "YEAR": "toYear",
+    "QUARTER": "toQuarter",
+    "MONTH": "toMonth",
+    "DAY": "toDayOfMonth",
+    "HOUR": "toHour",
+    "MINUTE": "toMinute",
+    "SECOND": "toSecond",
+    "WEEK": "toISOWeek",
+    "EPOCH": "toUnixTimestamp",
+}
+"""The functions that EXTRACT(part FROM time) means."""
+_SHIFTS = {
+    **dict.fromkeys(("date_add", "dateadd", "timestamp_add", "timestampadd"), "plus"),
+    **dict.fromkeys(("date_sub", "datesub", "timestamp_sub", "timestampsub"), "minus"),
+}
+_DIFFERENCES = ("datediff", "date_diff", "timestampdiff", "timestamp_diff")
+_LOWER = ("substring", "position")
+"""Names in lower and upper case that ClickHouse's parser reads as one function."""
+
+
 def column_name(node: exp.Expr) -> str:
     """The name of a column of the result."""
     match node:
@@ -180,11 +201,44 @@ def _cast_name(node: exp.Expr) -> str:
     return f"CAST({_expression_name(node.this)}, '{escaped}')"
 
 
+def _interval_name(unit: str, amount: exp.Expr) -> str:
+    name = unit.lower().removesuffix("s").capitalize()
+    # sqlglot reads INTERVAL 3 DAY and INTERVAL '3' DAY alike.
+    return f"toInterval{name}({amount.name if isinstance(amount, exp.Literal) else _expression_name(amount)})"
+
+
+def _trim_name(node: exp.Expr) -> str:
+    sides = {"LEADING": "trimLeft", "TRAILING": "trimRight"}
+    name = sides.get(str(node.args.get("position") or "").upper(), "trimBoth")
+    given = [node.this, *([node.expression] if node.args.get("expression") is not None else [])]
+    return f"{name}({', '.join(map(_expression_name, given))})"
+
+
+def _date_call_name(node: exp.Expr) -> str | None:
+    """The name of a call that ClickHouse's parser replaces: date_add(DAY, 1, d) is plus(d, toIntervalDay(1))."""
+    name, (_, arguments) = (call_name(node) or "").lower(), call_parts(node)
+    if name in _SHIFTS and len(arguments) == 2:
+        return f"{_SHIFTS[name]}({', '.join(map(_expression_name, arguments))})"
+    if name in _SHIFTS and len(arguments) == 3:
+        step = _interval_name(arguments[0].name, arguments[1])
+        return f"{_SHIFTS[name]}({_expression_name(arguments[2])}, {step})"
+    if name in _DIFFERENCES and len(arguments) > 2:
+        bare = isinstance(arguments[0], exp.Column)
+        unit = f"'{arguments[0].name.lower()}'" if bare else _expression_name(arguments[0])
+        return f"dateDiff({', '.join([unit, *map(_expression_name, arguments[1:])])})"
+    return None
+
+
 def _written_call(node: exp.Expr) -> str:
+    replaced = _date_call_name(node)
+    if replaced is not None:
+        return replaced
     parameters, arguments = call_parts(node)
     given = f"({', '.join(map(_expression_name, parameters))})" if parameters else ""
     name = call_name(node)
-    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+    if name is not None and name.lower() in _LOWER:
+        name = name.lower()
+    if name is not None and name.lower() == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         name, arguments = f"{name}Distinct", list(arguments[0].expressions)
@@ -197,7 +251,9 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Paren: lambda node: _expression_name(node.this),
     exp.Boolean: lambda node: "true" if node.this else "false",
     exp.Is: lambda node: f"isNull({_expression_name(node.this)})",
-    exp.Interval: lambda node: f"toInterval{node.text('unit').capitalize()}({node.name})",
+    exp.Interval: lambda node: _interval_name(node.text("unit"), node.this),
+    exp.Extract: lambda node: f"{EXTRACT_FUNCTIONS.get(node.name.upper(), '')}({_expression_name(node.expression)})",
+    exp.Trim: _trim_name,
     exp.Bracket: lambda node: f"arrayElement({_expression_name(node.this)}, {_array_place(node.expressions[0])})",
     exp.Cast: _cast_name,
     exp.CastToStrType: _cast_name,

@@ -69,26 +69,46 @@ def rewrite_limit_by(tokens: Tokens) -> Tokens:
     return out
 
 
+_LIMIT_ENDS = frozenset(
+    {TokenType.LIMIT, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SETTINGS, TokenType.SEMICOLON}
+    | {TokenType.ORDER_BY, TokenType.FORMAT}
+)
+"""Tokens that end the numbers of a LIMIT; a closing bracket around it ends them as well."""
+
+
 def _limit_by_end(tokens: Tokens, index: int) -> int | None:
     """The index of BY, if a LIMIT … BY starts here."""
     if tokens[index].token_type != TokenType.LIMIT:
         return None
-    allowed = (TokenType.NUMBER, TokenType.COMMA, TokenType.OFFSET)
     end = index + 1
-    while _kind_at(tokens, end) in allowed:
+    while end < len(tokens) and tokens[end].text.lower() != "by":
+        if tokens[end].token_type == TokenType.L_PAREN:
+            end = closing_parenthesis(tokens, end)
+        elif tokens[end].token_type in _LIMIT_ENDS or tokens[end].token_type == TokenType.R_PAREN:
+            return None
         end += 1
-    return end if end < len(tokens) and tokens[end].text.lower() == "by" else None
+    return end if index + 1 < end < len(tokens) else None
 
 
 def _distribute_by(limit: Token, middle: Tokens) -> Tokens:
-    numbers = [token for token in middle if token.token_type == TokenType.NUMBER]
-    if any(token.token_type == TokenType.COMMA for token in middle):
-        numbers.reverse()
-    if len(numbers) == 1:
-        numbers.append(token_like(limit, TokenType.NUMBER, "0"))
+    """`DISTRIBUTE BY count, offset,` of what stands between LIMIT and BY: `n`, `n OFFSET m` or `m, n`."""
+    cut = _separator(middle)
+    before, after = (middle, []) if cut is None else (middle[:cut], middle[cut + 1 :])
+    if cut is not None and middle[cut].token_type == TokenType.COMMA:
+        before, after = after, before
     comma = token_like(limit, TokenType.COMMA, ",")
     start = token_like(limit, TokenType.DISTRIBUTE_BY, "DISTRIBUTE BY")
-    return [start, numbers[0], comma, numbers[1], comma]
+    return [start, *before, comma, *(after or [token_like(limit, TokenType.NUMBER, "0")]), comma]
+
+
+def _separator(tokens: Tokens) -> int | None:
+    """The index of the comma or OFFSET between two numbers, outside of all brackets."""
+    index = 0
+    while index < len(tokens):
+        if tokens[index].token_type in (TokenType.COMMA, TokenType.OFFSET):
+            return index
+        index = closing_parenthesis(tokens, index) + 1 if tokens[index].token_type == TokenType.L_PAREN else index + 1
+    return None
 
 
 def rewrite_bare_except(tokens: Tokens) -> Tokens:
@@ -190,10 +210,58 @@ def _read_ratio(tokens: Tokens, index: int) -> tuple[Tokens, int]:
     return [number, token_like(number, TokenType.NUMBER, "1")], index + 1
 
 
+INTERVAL_WORDS = frozenset(
+    word + plural
+    for word in ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "millisecond", "microsecond")
+    for plural in ("", "s")
+)
+"""Units of an interval as they are written."""
+
+
+def rewrite_intervals(tokens: Tokens) -> Tokens:
+    """`INTERVAL a + b day` → `INTERVAL (a + b) day`: without parentheses sqlglot reads some expressions as a unit."""
+    if not _has_kind(tokens, TokenType.INTERVAL):
+        return tokens
+    out: Tokens = []
+    closing: set[int] = set()
+    for index, token in enumerate(tokens):
+        if index in closing:
+            out.append(token_like(token, TokenType.R_PAREN, ")"))
+        out.append(token)
+        unit = _interval_unit(tokens, index) if token.token_type == TokenType.INTERVAL else None
+        if unit is not None:
+            out.append(token_like(token, TokenType.L_PAREN, "("))
+            closing.add(unit)
+    return out
+
+
+def _interval_unit(tokens: Tokens, index: int) -> int | None:
+    """The index of the unit of the interval that begins at `index`; None if its number is one token, or has none."""
+    is_text = _kind_at(tokens, index + 1) == TokenType.STRING
+    if is_text and _kind_at(tokens, index + 2) != TokenType.DCOLON:
+        return None
+    end = index + 1
+    while end < len(tokens) and tokens[end].token_type not in _INTERVAL_ENDS:
+        if tokens[end].token_type == TokenType.L_PAREN:
+            end = closing_parenthesis(tokens, end)
+        elif end > index + 1 and tokens[end].text.lower() in INTERVAL_WORDS:
+            return end if end > index + 2 else None
+        end += 1
+    return None
+
+
+_INTERVAL_ENDS = frozenset(
+    {TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.ALIAS, TokenType.FROM, TokenType.WHERE}
+    | {TokenType.THEN, TokenType.ELSE, TokenType.END, TokenType.AND, TokenType.OR, TokenType.SELECT}
+)
+"""Tokens that stand in no number of an interval."""
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     rewrite_limit_by,
     rewrite_bare_except,
     rewrite_samples,
+    rewrite_intervals,
     mark_calls,
     merge_parameters,
 )

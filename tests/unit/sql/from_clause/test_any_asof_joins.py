@@ -42,7 +42,7 @@ REFUSED = {
         "WHERE together with ANY INNER JOIN",
     ),
     "t ANY RIGHT JOIN u ON t.k = u.k PREWHERE t.v > 1": ("unsupported-clause", "PREWHERE with ANY RIGHT JOIN"),
-    "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN after ANY INNER JOIN"),
+    "t ANY JOIN u ON t.k = u.k JOIN w ON w.v = t.v": ("unsupported-clause", "a JOIN together with ANY INNER JOIN"),
     "t ANY FULL JOIN u ON t.k = u.k": ("unsupported-clause", "ANY FULL JOIN is not supported"),
     "t JOIN u ON t.v = u.f": ("no-common-type", "Int64 and Float64 have no common type"),
 }

@@ -11,7 +11,7 @@ REFUSED = {
     "geohashEncode(1., 2., length(carrier))": "argument 3 of `geohashEncode` must be a constant",
     "geohashDecode(toNullable(carrier))": "`geohashDecode` of Nullable(String) is not supported",
     "pointInEllipses(1., 1., 0., 0., -1., 2.)": "the half axes of `pointInEllipses` must be above 0",
-    "pointInEllipses(1., 1., 0. + 1, 0., 1., 2.)": "the ellipses of `pointInEllipses` must be literals",
+    "pointInEllipses(1., 1., 0. + month, 0., 1., 2.)": "the ellipses of `pointInEllipses` must be literals",
 }
 
 

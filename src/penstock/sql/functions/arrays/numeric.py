@@ -155,22 +155,32 @@ def _difference(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(bind_if_long(values[0].sql, formula), t.Array(result))
 
 
+def _sequence_up(low: str, high: str, step: str) -> str:
+    return f"if({low} >= {high}, array(), sequence({low}, {high} - 1, {step}))"
+
+
+def _sequence_down(low: str, high: str, step: str) -> str:
+    return f"if({low} <= {high}, array(), sequence({low}, {high} + 1, {step}))"
+
+
 def _range(values: Sequence[TypedSql]) -> TypedSql:
-    """The integers from the first argument, or 0, to below the last; the step must be a literal."""
+    """The integers from the first argument, or 0, to below the last, by the step in the third."""
     of = supertype([value.type for value in values])
     if of is None or not isinstance(t.unwrap_type(of), t.Int):
         raise BadArguments("`range` needs integers")
     step = values[2].constant if len(values) > 2 else 1
-    if not isinstance(step, int) or step == 0:
-        raise BadArguments("the step of `range` must be a literal integer that is not 0")
+    if step == 0:
+        raise BadArguments("the step of `range` must not be 0")
     low = as_spark(values[0], "BIGINT") if len(values) > 1 else "0L"
     high = as_spark(values[1] if len(values) > 1 else values[0], "BIGINT")
-    if step < 0:
-        whole = f"if({low} <= {high}, array(), sequence({low}, {high} + 1, {step}L))"
+    shown = as_spark(values[2], "BIGINT") if len(values) > 2 else "1L"
+    up, down = _sequence_up(low, high, shown), _sequence_down(low, high, shown)
+    if isinstance(step, int):
+        whole = checked_size(up if step > 0 else down, _distance(low, high, step), values)
     else:
-        shown = as_spark(values[2], "BIGINT") if len(values) > 2 else "1L"
-        whole = f"if({low} >= {high}, array(), sequence({low}, {high} - 1, {shown}))"
-    whole = checked_size(whole, _distance(low, high, step), values)
+        size = f"abs(CAST({high} AS DECIMAL(20,0)) - CAST({low} AS DECIMAL(20,0))) DIV abs({shown})"
+        whole = checked_size(f"if({shown} > 0, {up}, {down})", size, values)
+        whole = f"if({shown} = 0, raise_error('the step of range is 0'), {whole})"
     if len(values) == 1 and isinstance(values[0].bare, t.Int) and values[0].bare.signed:
         whole = f"if({high} < 0, raise_error('the end of range is negative'), {whole})"
     result = t.Array(t.unwrap_type(of))

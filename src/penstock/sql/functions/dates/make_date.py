@@ -150,4 +150,13 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("makeDateTime64", (6, 9), (*("integer",) * 7, "constant", "constant"), _make_datetime64, exact=False),
 )
 ALIASES: dict[str, str] = {}
-ANY_CASE: tuple[str, ...] = ("timestamp", "YYYYMMDDhhmmssToDateTime", "makeDateTime64")
+ANY_CASE: tuple[str, ...] = (
+    "timestamp",
+    "YYYYMMDDhhmmssToDateTime",
+    "makeDateTime64",
+    "YYYYMMDDToDate",
+    "YYYYMMDDToDate32",
+    "makeDate",
+    "makeDate32",
+    "makeDateTime",
+)

@@ -133,4 +133,5 @@ ANY_CASE: tuple[str, ...] = (
     "monthName",
     "MILLISECOND",
     "MICROSECOND",
+    "dateName",
 )

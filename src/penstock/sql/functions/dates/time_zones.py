@@ -106,4 +106,4 @@ ALIASES: dict[str, str] = {
     "to_utc_timestamp": "toUTCTimestamp",
     "from_utc_timestamp": "fromUTCTimestamp",
 }
-ANY_CASE: tuple[str, ...] = ("to_utc_timestamp", "from_utc_timestamp")
+ANY_CASE: tuple[str, ...] = ("to_utc_timestamp", "from_utc_timestamp", "timeZone")

@@ -75,5 +75,21 @@ FUNCTIONS: tuple[Function, ...] = (
         lambda values: typed_sql("date_trunc('SECOND', current_timestamp())", t.DateTime("UTC")),
     ),
 )
-ALIASES: dict[str, str] = {"curdate": "today", "current_date": "today", "UTC_timestamp": "UTCTimestamp"}
-ANY_CASE: tuple[str, ...] = ("now", "now64", "curdate", "current_date", "UTCTimestamp", "UTC_timestamp")
+ALIASES: dict[str, str] = {
+    "curdate": "today",
+    "current_date": "today",
+    "UTC_timestamp": "UTCTimestamp",
+    "current_timestamp": "now",
+    "localtimestamp": "now",
+}
+ANY_CASE: tuple[str, ...] = (
+    "now",
+    "now64",
+    "curdate",
+    "current_date",
+    "UTCTimestamp",
+    "UTC_timestamp",
+    "today",
+    "current_timestamp",
+    "localtimestamp",
+)

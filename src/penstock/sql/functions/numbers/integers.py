@@ -106,14 +106,16 @@ def _int_exp_function(base: int) -> Function:
 
 
 def _extreme_of_two_function(name: str, sign: str) -> Function:
-    """max2 and min2, which compute in doubles."""
+    """max2 and min2, which compute in doubles: the first value if it is beyond the second one, else the second one."""
+
+    def choose(a: str, b: str) -> str:
+        return f"if({a} {sign} {b} AND NOT isnan({a}) AND NOT isnan({b}), {a}, {b})"
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         of: Type = nullable_if_any(FLOAT64, list(values))
-        if any(isinstance(value.bare, (t.Float, t.Decimal)) or value.nullable for value in values):
-            raise BadArguments(f"`{name}` of floats, decimals or Nullable is not supported", "greatest, least")
         a, b = (as_spark(value, "DOUBLE") for value in values)
-        return typed_sql(f"{sign}({a}, {b})", of)
+        sql = bind_if_long(a, lambda x: bind_if_long(b, lambda y: choose(x, y)))
+        return typed_sql(unless_null(sql, *values), of)
 
     return Function(name, (2, 2), ("number",), build)
 
@@ -181,12 +183,12 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("negate", (1, 1), ("number",), _negate),
     _int_exp_function(2),
     _int_exp_function(10),
-    _extreme_of_two_function("max2", "greatest"),
-    _extreme_of_two_function("min2", "least"),
+    _extreme_of_two_function("max2", ">"),
+    _extreme_of_two_function("min2", "<"),
     _common_divisor_function("gcd", "` s`.a"),
     _common_divisor_function("lcm", "` x`.a DIV ` s`.a * ` x`.b"),
     Function("factorial", (1, 1), ("integer",), _factorial),
     Function("countDigits", (1, 1), ("number",), _count_digits),
 )
 ALIASES: dict[str, str] = {"pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull"}
-ANY_CASE: tuple[str, ...] = ("max2", "min2", "factorial")
+ANY_CASE: tuple[str, ...] = ("max2", "min2", "factorial", "positiveModulo", "pmod", "positive_modulo", "modOrNull")

@@ -127,4 +127,27 @@ FUNCTIONS: tuple[Function, ...] = (
     template_function("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
 )
 ALIASES: dict[str, str] = {"power": "pow", "ln": "log"}
-ANY_CASE: tuple[str, ...] = ("abs", "sign", "sqrt", "exp", "log", "log2", "log10", "pow", "power", "ln", "pi", "atan2")
+ANY_CASE: tuple[str, ...] = (
+    "abs",
+    "sign",
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "pow",
+    "power",
+    "ln",
+    "pi",
+    "atan2",
+    "cos",
+    "sin",
+    "tan",
+    "acos",
+    "asin",
+    "atan",
+    "tanh",
+    "degrees",
+    "radians",
+    "hypot",
+)

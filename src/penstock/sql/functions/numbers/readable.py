@@ -137,4 +137,4 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _format_time_delta),
 )
 ALIASES: dict[str, str] = {"FORMAT_BYTES": "formatReadableSize"}
-ANY_CASE: tuple[str, ...] = ("FORMAT_BYTES",)
+ANY_CASE: tuple[str, ...] = ("FORMAT_BYTES", "toDecimalString")

@@ -196,4 +196,4 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("widthBucket", (4, 4), ("number", "constant", "constant", "constant"), _width_bucket),
 )
 ALIASES: dict[str, str] = {"ceiling": "ceil", "truncate": "trunc", "width_bucket": "widthBucket"}
-ANY_CASE: tuple[str, ...] = ("round", "floor", "ceil", "ceiling", "truncate", "width_bucket")
+ANY_CASE: tuple[str, ...] = ("round", "floor", "ceil", "ceiling", "truncate", "width_bucket", "trunc")

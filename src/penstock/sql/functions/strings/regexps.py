@@ -234,4 +234,4 @@ ALIASES: dict[str, str] = {
     "REGEXP_SUBSTR": "regexpExtract",
     "REGEXP_REPLACE": "replaceRegexpAll",
 }
-ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE", "REGEXP_EXTRACT", "REGEXP_SUBSTR")
+ANY_CASE: tuple[str, ...] = ("REGEXP_REPLACE", "REGEXP_EXTRACT", "REGEXP_SUBSTR", "REGEXP_MATCHES")

@@ -1,0 +1,126 @@
+"""Random queries in the forms of public projects (queries/project_forms.sql): constants that are expressions, names in
+every spelling, arrays of subqueries.
+
+In: a source of choices. Out: the text of a query, which gives the same rows in whatever order its sources are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+UNITS = ("SECOND", "minute", "HOURS", "day", "WEEK", "Month", "QUARTERS", "YEAR")
+TIMES = ("t", "d", "t3", "nt", "toDateTime('2024-02-29 12:34:56')", "toDate('2023-12-31')")
+AMOUNTS = ("u8", "i8", "id % 3", "-id", "u8 % 5 + 1", "ni", "toInt64(id) * 2")
+RANKS = ("row_number()", "rank()", "dense_rank()", "ntile(2)", "lag(u8)", "lead(u8, 1)", "nth_value(u8, 2)")
+JOINED = ("ANY LEFT JOIN", "ANY INNER JOIN", "LEFT JOIN", "INNER JOIN")
+NUMBERS = ("f", "nf", "f32", "u8", "i8", "ni", "u64", "dec", "1.5", "nan", "-0.", "0")
+
+
+def constant(random: Random, value: int) -> str:
+    """A whole number from 0, written as an expression."""
+    return random.choice(
+        (
+            str(value),
+            f"toInt32('{value}')",
+            f"(SELECT {value})",
+            f"{value + 3} - 3",
+            f"({value} * 2) DIV 2",
+            f"intDiv({value * 3}, 3)",
+            f"if({random.randint(0, 1)} >= 0, {value}, 7)",
+            f"least({value}, {value + 1})",
+            f"greatest({value}, 0)",
+            f"'{value}'::UInt32",
+            f"CAST({value} AS Int64)",
+            f"negate(-{value})" if value else "abs(0)",
+        )
+    )
+
+
+def of_project(random: Random) -> str:
+    """A SELECT in one of the forms."""
+    return random.choice(FORMS)(random)
+
+
+def shifted(random: Random) -> str:
+    amount = random.choice((constant(random, random.randint(0, 40)), random.choice(AMOUNTS)))
+    unit, sign = random.choice(UNITS), random.choice("+-")
+    times = [each for each in TIMES if unit.upper().rstrip("S") not in ("SECOND", "MINUTE", "HOUR") or each != "d"]
+    return f"SELECT id, {random.choice(times)} {sign} INTERVAL {amount} {unit} AS c0 FROM t"
+
+
+def started(random: Random) -> str:
+    step = constant(random, random.choice((1, 2, 5, 15, 30)))
+    unit = random.choice(UNITS[:4])
+    return f"SELECT id, toStartOfInterval({random.choice(('t', 't3', 'nt'))}, INTERVAL {step} {unit}) AS c0 FROM t"
+
+
+def limited(random: Random) -> str:
+    count, skip = constant(random, random.randint(0, 4)), constant(random, random.randint(0, 3))
+    by = random.choice(("", "", " BY u8", " BY b"))
+    limit = random.choice((f"LIMIT {count} OFFSET {skip}", f"LIMIT {skip}, {count}", f"LIMIT {count}"))
+    return f"SELECT id FROM t ORDER BY id {limit}{by}"
+
+
+def ranged(random: Random) -> str:
+    step = random.choice((constant(random, random.randint(1, 9)), "id", "toInt64(id) - 9"))
+    low, high = random.choice(("0", "id", "toInt64(i8) % 9", "24 * 2")), random.choice(("u8 % 40", "9", "id * 3"))
+    return f"SELECT id, range({low}, {high}, {step}) AS c0 FROM t"
+
+
+def ranked(random: Random) -> str:
+    call = random.choice(RANKS)
+    name, arguments = call.split("(", 1)
+    spelled = "".join(random.choice((letter, letter.upper())) for letter in name)
+    window = random.choice(("PARTITION BY b ORDER BY id", "ORDER BY id DESC", "PARTITION BY lc ORDER BY id DESC"))
+    return f"SELECT id, {spelled}({arguments} OVER ({window}) AS c0 FROM t"
+
+
+def array_of_subquery(random: Random) -> str:
+    key = random.choice(("id", "u8", "lc", "s", "i32"))
+    array = f"(SELECT arraySort(groupArray({key})) FROM t WHERE id % {random.randint(1, 4)} = 0)"
+    if random.random() < 0.3:
+        return f"SELECT b, countIf(has({array}, {key})) AS c0, length({array}) AS c1 FROM t GROUP BY b"
+    call = random.choice((f"has({array}, {key})", f"indexOf({array}, {key})", f"arrayExists(x -> x = {key}, {array})"))
+    where = random.choice(("", f" WHERE {call}"))
+    return f"WITH {call} AS c0 SELECT id, c0 FROM t{where}"
+
+
+def with_star(random: Random) -> str:
+    call = random.choice(("uniqExact(*)", "uniqExact(a.*)", "count(*)", "uniqExact(* EXCEPT (id))"))
+    group = random.choice(("", " GROUP BY b"))
+    return f"SELECT {call} AS c0 FROM (SELECT id, b, {random.choice(('u8', 's', 'lc', 'd'))} AS k FROM t) AS a{group}"
+
+
+def extreme(random: Random) -> str:
+    name = random.choice(("max2", "min2", "MAX2", "Min2"))
+    return f"SELECT id, {name}({random.choice(NUMBERS)}, {random.choice(NUMBERS)}) AS c0 FROM t"
+
+
+def beside_number(random: Random) -> str:
+    number = random.choice(("0", "1700000000", "u64", "i64", "f", "1709251199.999", "-1"))
+    sign = random.choice(("<", ">=", "=", "<>"))
+    return f"SELECT id, {random.choice(('t', 't3', 'nt'))} {sign} {number} AS c0 FROM t"
+
+
+def several_joins(random: Random) -> str:
+    one = "(SELECT id, max(u8) AS x FROM t GROUP BY id)"
+    kinds = random.choice(JOINED), random.choice(JOINED[2:])
+    using = random.random() < 0.5
+    first, second = (" USING id", " USING id") if using else (" ON a.id = b.id", " ON c.id = a.id")
+    return f"SELECT a.id, b.x, c.x AS z FROM t AS a {kinds[0]} {one} AS b{first} {kinds[1]} {one} AS c{second}"
+
+
+FORMS: tuple[Callable[[Random], str], ...] = (
+    shifted,
+    shifted,
+    started,
+    limited,
+    ranged,
+    ranked,
+    array_of_subquery,
+    with_star,
+    extreme,
+    beside_number,
+    several_joins,
+)

@@ -1,0 +1,101 @@
+-- Forms of public projects. A heading says how many of the 32 pipes that were read (of nine repositories) have the form;
+-- 0: found elsewhere. tests/differential/generator_forms.py makes more of each.
+
+-- 7 pipes: INTERVAL of a number, units in any case and in the plural
+SELECT t - interval 7 day AS x, d - INTERVAL 2 week - INTERVAL 1 DAYS AS y, t + INTERVAL '30' minute AS z, t + INTERVAL '30 minute' AS w FROM t ORDER BY id;
+SELECT t >= now() - interval 7 day AS x, toDate('2020-01-01') - INTERVAL 10 MINUTES <= t AS y FROM t ORDER BY id;
+-- 3 pipes: INTERVAL of a number with its type, as templates write it
+SELECT t + INTERVAL toInt64('30') MINUTE AS x, toStartOfInterval(t, INTERVAL toInt32('15') minute) AS y FROM t ORDER BY id;
+SELECT toStartOfInterval(t, toIntervalMinute(toInt64('30'))) AS x, date_add(DAY, toInt32('3'), d) AS y FROM t ORDER BY id;
+-- 4 pipes: INTERVAL of an expression, constant or not
+WITH 7 AS period_days SELECT d + INTERVAL -period_days day AS x, toStartOfInterval(t, INTERVAL period_days day) AS y FROM t ORDER BY id;
+WITH toDate('2024-01-01') AS a, toDate('2024-01-31') AS b SELECT timestampAdd(a, interval -dateDiff('day', a, b) - 1 day) AS p;
+SELECT t - interval id % (7 * 86400) second AS x, d + INTERVAL u8 day AS y, t + INTERVAL (u8 + 1) * 2 hour AS z FROM t ORDER BY id;
+SELECT t3 - INTERVAL i8 SECOND AS x, t - INTERVAL ni MONTH AS y, dateAdd(minute, u8, t) AS z, date_sub(t, INTERVAL u8 minute) AS w FROM t ORDER BY id;
+SELECT toStartOfInterval(t, INTERVAL 5 * 3 minute) AS x, toStartOfInterval(t, INTERVAL if(1 > 0, 5, 6) minute) AS y, toStartOfInterval(t, INTERVAL 30 / 2 MINUTE) AS z FROM t ORDER BY id;
+SELECT t + INTERVAL 90 / 60 HOUR AS x, t + INTERVAL f HOUR AS y FROM t WHERE abs(f) < 100 ORDER BY id;
+SELECT toDateTime('2024-01-01 00:00:00') + INTERVAL number HOUR AS h, toDate('2024-01-31') + toIntervalMonth(number) AS m FROM numbers(5) ORDER BY h;
+SELECT arrayMap(x -> toDate('2024-01-31') + INTERVAL x MONTH, range(5)) AS q;
+-- 0 pipes: sums of intervals
+SELECT toDate('2024-01-31') - (INTERVAL 1 DAY - INTERVAL 1 MONTH) AS p, toDateTime('2024-01-01 00:00:00') + INTERVAL '1 day -2 hour' AS q;
+WITH INTERVAL 1 MONTH - INTERVAL 1 DAY AS w SELECT d + w AS x FROM t WHERE id > 1 ORDER BY id;
+SELECT d + if(u8 > 3, INTERVAL 1 DAY, INTERVAL 2 DAY) AS x FROM t ORDER BY id;
+-- 1 pipe: LIMIT and OFFSET of expressions
+SELECT id FROM t ORDER BY id LIMIT toInt32('2') OFFSET toInt32('1') * toInt32('1');
+WITH 3 AS n SELECT id FROM t ORDER BY id LIMIT n OFFSET n * 1 - 2;
+SELECT id FROM t ORDER BY id LIMIT (toInt32('2') - 1) * 2, intDiv(7, 2);
+SELECT id FROM t ORDER BY id LIMIT if(1 = 1, 3, 4) OFFSET least(1, 4);
+SELECT id FROM t ORDER BY id LIMIT (SELECT 2) OFFSET CAST(1 AS UInt32);
+SELECT id FROM t ORDER BY id LIMIT 1 + 1 BY u8 LIMIT 2 * 2;
+SELECT id FROM t ORDER BY id LIMIT 0 + 0, (1) BY u8;
+-- 3 pipes: the step of a range
+SELECT range(0, 24 * 3600 * 2, 24 * 3600) AS q, range(toInt64('1'), toInt64('5'), toInt64('2')) AS p;
+SELECT arrayJoin(arrayMap(x -> toDate(x), range(toUInt32(toDate('2024-01-01')), toUInt32(timestampAdd(toDate('2024-01-03'), interval 1 day)))))  AS date ORDER BY date;
+SELECT range(0, u8 % 10, id) AS x, range(i8 % 10, 12, toInt64(id)) AS y, range(toInt64(12), i8 % 10, -toInt64(id)) AS z FROM t ORDER BY id;
+-- 0 pipes: parameters of aggregates
+SELECT quantile(1 - 0.05)(i32) AS a, quantile(95 / 100)(i32) AS b, quantiles(0.5, 0.9 + 0.05)(i32) AS c, quantile(toFloat64('0.9'))(i32) AS e FROM t;
+WITH 0.9 AS level SELECT quantile(level)(i32) AS a, windowFunnel(24 * 3600)(t, id = 1, id = 2) AS b, length(groupArray(1 + 2)(id)) AS c FROM t;
+-- 0 pipes: types under their names in SQL
+SELECT CAST(u8 AS VARCHAR) AS a, CAST(u8 AS TEXT) AS b, u8::text AS c, CAST(s AS varchar(255)) AS e, toString(u8)::varchar AS g FROM t ORDER BY id;
+SELECT CAST(u8 AS INT) AS a, CAST(u8 AS BIGINT) AS b, CAST(u8 AS DOUBLE PRECISION) AS c, CAST(u8 AS BOOLEAN) AS e, CAST(dec AS DECIMAL(12, 3)) AS g FROM t ORDER BY id;
+-- 3 pipes: names of window functions in upper case
+SELECT id, ROW_NUMBER() OVER (PARTITION BY b ORDER BY id DESC) AS a, Rank() OVER (ORDER BY u8) AS c, DENSE_RANK() OVER (ORDER BY u8) AS e, PERCENT_RANK() OVER (ORDER BY u8) AS g FROM t ORDER BY id;
+SELECT id, NTILE(2) OVER (ORDER BY id) AS a, NTH_VALUE(id, 2) OVER (ORDER BY id) AS c, LAG(id) OVER (ORDER BY id) AS e, Lead(id) OVER (ORDER BY id) AS g, FIRST_VALUE(id) OVER (ORDER BY id) AS h FROM t ORDER BY id;
+WITH r AS (SELECT id, u8, ROW_NUMBER() OVER (PARTITION BY b ORDER BY id DESC) AS n FROM t) SELECT id, u8 FROM r WHERE n = 1 ORDER BY id;
+-- 1 pipe: windows without ORDER BY
+SELECT id, u8, lagInFrame(u8) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS previous, u8 - previous AS diff FROM (SELECT id, u8 FROM t ORDER BY id) ORDER BY id;
+SELECT id, row_number() OVER () AS r FROM (SELECT id FROM t ORDER BY id DESC) ORDER BY id;
+SELECT id, row_number() OVER (PARTITION BY b) AS r, rank() OVER () AS k FROM (SELECT id, b FROM t ORDER BY id DESC) ORDER BY id;
+-- 1 pipe: states over a window
+SELECT id, finalizeAggregation(sumState(u8) OVER (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) AS x FROM t ORDER BY id;
+SELECT id, finalizeAggregation(uniqState(u8) OVER (ORDER BY id)) AS x, finalizeAggregation(avgState(u8) OVER (ORDER BY id)) AS y FROM t ORDER BY id;
+SELECT id, sumMerge(s) OVER (ORDER BY id) AS x FROM (SELECT id, sumState(u8) AS s FROM t GROUP BY id) ORDER BY id;
+-- 10 pipes: functions in upper case
+SELECT COUNT(*) AS a, SUM(u8) AS b, ROUND(AVG(u8), 2) AS c, MAX(ABS(i8)) AS e, COUNT(DISTINCT u8) AS g, COUNT(CASE WHEN u8 > 1 THEN 1 END) AS h FROM t;
+SELECT COALESCE(ni, 0) AS a, Coalesce(ni, 1) AS b, IFNULL(ni, 1) AS c, Round(f, 1) AS e, DATE_TRUNC('week', d) AS g, COS(0) AS h, TODAY() = today() AS k FROM t WHERE f = f AND abs(f) < 100 ORDER BY id;
+SELECT CURRENT_DATE = today() AS a, CURRENT_TIMESTAMP >= NOW() - 5 AS b, current_timestamp() >= now() - 5 AS c;
+-- 1 pipe: an alias before its definition
+SELECT id, pt, (u8 - pv) / (t - pt) AS slope, lagInFrame(t, 1) OVER (PARTITION BY b ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS pt, lagInFrame(u8, 1) OVER (PARTITION BY b ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS pv FROM t ORDER BY id;
+-- 5 pipes: an alias with the name of a column
+SELECT if(u8 == 0, 0, count()) AS plays, sum(id) * 7.3 AS income, max(i8) AS m FROM t GROUP BY u8 ORDER BY plays, income;
+SELECT argMax(authors, comments) AS authors, argMax(number, comments) AS number, sum(stars) AS stars FROM (SELECT * FROM (SELECT lc, u8 AS number, count() AS comments, uniq(id) AS authors FROM t GROUP BY lc, number HAVING authors >= 1) AS t1 INNER JOIN (SELECT lc, count() AS stars FROM t GROUP BY lc HAVING stars > 0) AS t2 USING (lc)) GROUP BY lc ORDER BY stars DESC, authors, number LIMIT 1;
+-- 2 pipes: an alias without AS
+SELECT *, 0.00005 * 10 total FROM (SELECT id FROM t) ORDER BY id;
+-- 4 pipes: results of aggregates used by their aliases
+WITH toYear(t) AS year SELECT lc, sum(year = 2024) AS a, sum(year = 2023) AS c, round(a / c, 3) AS yoy FROM t GROUP BY lc HAVING a >= 1 ORDER BY yoy ASC, lc LIMIT 10;
+WITH stats AS (SELECT b, quantileExact(0.25) (u8) AS lo, quantileExact(0.75) (u8) AS hi, (hi - lo) * 1.5 AS IQR FROM t GROUP BY b) SELECT DISTINCT id, t.b, ROUND((stats.lo - stats.IQR), 2) AS l FROM t JOIN stats ON t.b = stats.b ORDER BY id;
+-- 1 pipe: a table by its own name beside its alias
+WITH stats AS (SELECT id, avg(u8) AS average FROM t GROUP BY id) SELECT i.id, i.u8 - stats.average AS z, stats.average FROM t i JOIN stats s ON s.id = i.id ORDER BY i.id;
+SELECT none.id AS x, a.id AS y FROM t AS a LEFT JOIN none AS b ON a.id = none.id LEFT JOIN none AS c ON c.id = a.id ORDER BY a.id;
+-- 1 pipe: columns of a subquery with *
+SELECT q.id, q.arr FROM (SELECT *, u8 + 1 AS z FROM t) AS q WHERE q.z > 3 ORDER BY q.id;
+SELECT dp.*, aa.x FROM (SELECT id, u8 FROM t) dp LEFT JOIN (SELECT id, any(i8) x FROM t GROUP BY id) aa ON dp.id = aa.id ORDER BY dp.id;
+-- 3 pipes: USING without parentheses, and after several joins
+SELECT a.id, coalesce(b.c, 0) AS c, coalesce(p.m, 0) AS m FROM t AS a LEFT JOIN (SELECT id, count() AS c FROM t WHERE id < 3 GROUP BY id) AS b USING id LEFT JOIN (SELECT id, max(u8) AS m FROM t GROUP BY id) AS p USING id ORDER BY id;
+-- 0 pipes: joins after ANY joins
+SELECT a.id AS i, b.x, c.i8 AS y FROM t a ANY INNER JOIN (SELECT id, max(u8) AS x FROM t GROUP BY id) b ON a.id = b.id JOIN t c ON a.id = c.id ORDER BY a.id;
+SELECT a.id AS i, b.x, c.i8 AS y, e.u8 AS z FROM t a ANY JOIN (SELECT id, max(u8) AS x FROM t GROUP BY id) b USING id LEFT JOIN t c ON b.x = c.u8 LEFT JOIN t e ON e.id = a.id ORDER BY a.id, y;
+SELECT a.id AS i, b.x, c.y FROM t a ANY LEFT JOIN (SELECT DISTINCT id, 1 AS x FROM t) b ON a.id = b.id ANY LEFT JOIN (SELECT id, count() AS y FROM t GROUP BY id) c ON a.id = c.id ORDER BY a.id;
+-- 5 pipes: scalar subqueries
+WITH (SELECT avg(u8) FROM t) AS average SELECT id, u8 FROM t WHERE u8 > average ORDER BY id LIMIT 10;
+SELECT toDateTime(concat(toString((SELECT max(d) FROM t)), ' 00:00:00')) AS x;
+-- 0 pipes: scalar subqueries that make arrays or maps, and in lambdas
+SELECT has((SELECT groupArray(id) FROM t WHERE id < 3), id) AS x FROM t ORDER BY id;
+WITH (SELECT groupArray(id) FROM t WHERE id < 3) AS ids SELECT id FROM t WHERE has(ids, id) ORDER BY id;
+WITH (SELECT groupUniqArray(s) FROM t WHERE id = 2) AS ids SELECT b, countIf(has(ids, s)) AS x FROM t GROUP BY b ORDER BY b;
+WITH (SELECT groupArray(id) FROM t WHERE id < 3) AS ids SELECT b, arrayMap(x -> x + 1, ids) AS x, count() AS c FROM t GROUP BY b ORDER BY b;
+SELECT has((SELECT groupArray(id) FROM t), 1) AS x;
+SELECT arrayFilter(x -> x > (SELECT min(u8) FROM t WHERE id = 3), arr) AS x FROM t ORDER BY id;
+SELECT a.id FROM t AS a JOIN t AS b ON a.id = b.id WHERE has((SELECT groupArray(id) FROM t WHERE id < 3), a.id) ORDER BY a.id;
+SELECT mapKeys((SELECT map('a', max(id)) FROM t)) AS x FROM t WHERE id = 1;
+SELECT id FROM t ORDER BY indexOf((SELECT groupArray(id) FROM (SELECT id FROM t ORDER BY id DESC)), id);
+-- 0 pipes: * among the arguments of a function
+SELECT uniq(*), uniqExact(a.*), count(*) FROM (SELECT id, u8 FROM t) AS a;
+SELECT b, uniqExact(*) AS x FROM (SELECT id, b FROM t) GROUP BY b HAVING uniq(*) > 0 ORDER BY b;
+SELECT tuple(*) AS x, greatest(*) AS y, cityHash64(* EXCEPT (u8)) AS z FROM (SELECT id, u8 FROM t) ORDER BY id;
+-- 0 pipes: max2 and min2
+SELECT max2(f, 1.5) AS a, min2(f, nf) AS b, max2(nan, f) AS c, min2(f, nan) AS e, max2(dec, f32) AS g, max2(ni, u64) AS h FROM t ORDER BY id;
+-- 0 pipes: times beside numbers
+SELECT id, t = 0 AS a, t < u64 AS b, t3 > 1.5 AS c, t3 = 0.001 AS e, nt > i64 AS g, t >= f AS h, 5 < t AS k, t BETWEEN 0 AND 1700000000 AS m FROM t ORDER BY id;
+-- 3 pipes: elements of tuples, also after a space
+SELECT tuple(1, 'a') .1 AS a, (u8, s) .2 AS b, arrayMap(x -> x .1, [(1, 2), (3, 4)]) AS c FROM t ORDER BY id;
