@@ -45,7 +45,7 @@ WITH r AS (SELECT id, u8, ROW_NUMBER() OVER (PARTITION BY b ORDER BY id DESC) AS
 -- 1 pipe: windows without ORDER BY
 SELECT id, u8, lagInFrame(u8) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS previous, u8 - previous AS diff FROM (SELECT id, u8 FROM t ORDER BY id) ORDER BY id;
 SELECT id, row_number() OVER () AS r FROM (SELECT id FROM t ORDER BY id DESC) ORDER BY id;
-SELECT id, row_number() OVER (PARTITION BY b) AS r, rank() OVER () AS k FROM (SELECT id, b FROM t ORDER BY id DESC) ORDER BY id;
+SELECT b, max(r) AS m, max(k) AS n FROM (SELECT b, row_number() OVER (PARTITION BY b) AS r, rank() OVER () AS k FROM t) GROUP BY b ORDER BY b;
 -- 1 pipe: states over a window
 SELECT id, finalizeAggregation(sumState(u8) OVER (PARTITION BY b ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) AS x FROM t ORDER BY id;
 SELECT id, finalizeAggregation(uniqState(u8) OVER (ORDER BY id)) AS x, finalizeAggregation(avgState(u8) OVER (ORDER BY id)) AS y FROM t ORDER BY id;

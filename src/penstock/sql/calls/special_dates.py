@@ -117,7 +117,8 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
-    return _start_of_unit(tr, node, value, step.unit, step.constant)
+    start = _start_of_unit(tr, node, value, step.unit, step.constant)
+    return replace(start, type=nullable_if_any(start.type, [step]))
 
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> TypedSql:

@@ -7,6 +7,7 @@ holds it, as in ClickHouse.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -165,8 +166,10 @@ def translate_interval(tr: Translator, node: exp.Expr) -> TypedSql:
         raise tr.refusal(
             node, "unsupported-syntax", f"unknown interval unit `{unit}`", f"use one of {', '.join(INTERVAL_UNITS)}"
         )
-    constant = known_constant(tr, node.this)
-    value = tr.translate(node.this) if constant is None else _constant_number(constant) or tr.translate(node.this)
+    value, constant = tr.translate(node.this), known_constant(tr, node.this)
+    number = None if constant is None else _constant_number(constant)
+    if number is not None:  # (SELECT 3) may be NULL for ClickHouse
+        value = replace(number, type=nullable_if_any(number.type, [value]))
     return as_interval(tr, node, value, unit)
 
 
