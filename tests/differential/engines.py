@@ -41,8 +41,9 @@ class ClickHouse:
         rows = ", ".join("(" + ", ".join(map(clickhouse_literal, row)) + ")" for row in ROWS)
         self.session.query(f"INSERT INTO d.t VALUES {rows}")
 
-    def rows(self, sql: str) -> tuple[list[str], list[str], Rows]:
-        settings = "SETTINGS output_format_json_quote_denormals=1, session_timezone='UTC'"
+    def rows(self, sql: str, more: str = "") -> tuple[list[str], list[str], Rows]:
+        """Names and types of the columns, and the rows; `more` are further settings, each with a comma before it."""
+        settings = f"SETTINGS output_format_json_quote_denormals=1, session_timezone='UTC'{more}"
         self.session.query("USE d")
         answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
         document = json.loads(answer)
