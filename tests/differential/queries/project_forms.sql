@@ -1,4 +1,4 @@
--- Forms of public projects. A heading says how many of the 32 pipes that were read (of nine repositories) have the form;
+-- Forms of public projects. A heading says how many of the 42 pipes that were read (of twelve repositories) have the form;
 -- 0: found elsewhere. tests/differential/generator_forms.py makes more of each.
 
 -- 7 pipes: INTERVAL of a number, units in any case and in the plural
@@ -99,3 +99,6 @@ SELECT max2(f, 1.5) AS a, min2(f, nf) AS b, max2(nan, f) AS c, min2(f, nan) AS e
 SELECT id, t = 0 AS a, t < u64 AS b, t3 > 1.5 AS c, t3 = 0.001 AS e, nt > i64 AS g, t >= f AS h, 5 < t AS k, t BETWEEN 0 AND 1700000000 AS m FROM t ORDER BY id;
 -- 3 pipes: elements of tuples, also after a space
 SELECT tuple(1, 'a') .1 AS a, (u8, s) .2 AS b, arrayMap(x -> x .1, [(1, 2), (3, 4)]) AS c FROM t ORDER BY id;
+-- 1 pipe: columns that are called interval
+SELECT interval, count() AS c FROM (SELECT toStartOfMonth(t) AS interval FROM t) GROUP BY interval ORDER BY interval;
+SELECT interval FROM (SELECT d AS interval, u8 AS day FROM t) WHERE interval >= toDate('2020-01-01') AND day > 0 GROUP BY interval HAVING count() > 0 ORDER BY interval;

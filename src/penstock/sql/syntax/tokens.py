@@ -237,8 +237,14 @@ def rewrite_intervals(tokens: Tokens) -> Tokens:
 
 def _interval_unit(tokens: Tokens, index: int) -> int | None:
     """The index of the unit of the interval that begins at `index`; None if its number is one token, or has none."""
-    is_text = _kind_at(tokens, index + 1) == TokenType.STRING
-    if is_text and _kind_at(tokens, index + 2) != TokenType.DCOLON:
+    first = tokens[index + 1] if index + 1 < len(tokens) else None
+    if (
+        first is None
+        or first.token_type in _INTERVAL_ENDS
+        or not (first.text[:1].isalnum() or first.text[:1] in _STARTS)
+    ):
+        return None  # `interval` is a column here
+    if first.token_type == TokenType.STRING and _kind_at(tokens, index + 2) != TokenType.DCOLON:
         return None
     end = index + 1
     while end < len(tokens) and tokens[end].token_type not in _INTERVAL_ENDS:
@@ -250,9 +256,15 @@ def _interval_unit(tokens: Tokens, index: int) -> int | None:
     return None
 
 
+_STARTS = ("(", "-", "_")
+"""Besides letters and digits, the first characters of an expression."""
 _INTERVAL_ENDS = frozenset(
     {TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.ALIAS, TokenType.FROM, TokenType.WHERE}
-    | {TokenType.THEN, TokenType.ELSE, TokenType.END, TokenType.AND, TokenType.OR, TokenType.SELECT}
+    | {TokenType.THEN, TokenType.ELSE, TokenType.END, TokenType.AND, TokenType.OR, TokenType.SELECT, TokenType.ON}
+    | {TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.HAVING, TokenType.LIMIT, TokenType.UNION, TokenType.USING}
+    | {TokenType.DESC, TokenType.ASC, TokenType.IN, TokenType.NOT, TokenType.IS, TokenType.BETWEEN, TokenType.LIKE}
+    | {TokenType.JOIN, TokenType.LEFT, TokenType.RIGHT, TokenType.INNER, TokenType.FULL, TokenType.CROSS}
+    | {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
 )
 """Tokens that stand in no number of an interval."""
 
