@@ -17,8 +17,9 @@ MIN_SECRET_LENGTH = 4
 _PLAIN = frozenset(("true", "false", "none", "null", "default"))
 # Each pattern begins with fixed text, so that no part of a text is read again for each place where a match may begin.
 _LOGIN = re.compile(r"(?<=://)([^\s/:@'\"]*):([^\s/@'\"]+)@")
-_PAIR = re.compile(r"(?i)((?:password|passwd|secret|credential|\bpwd|\btoken)\s*=\s*)([^\s&;,'\"\)]+)")
-_BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
+# TOKEN stands in hints for the caller's token.
+_PAIR = re.compile(r"(?i)((?:password|passwd|secret|credential|\bpwd|\btoken)\s*=\s*)(?!(?-i:TOKEN)\b)([^\s&;,'\"\)]+)")
+_BEARER = re.compile(r"(?i)(\bbearer\s+)(?!(?-i:TOKEN)\b)[\w.~+/=-]+")
 _TOKEN = re.compile(r"\bp\.[A-Za-z0-9_-]{43}\b")
 _known: set[str] = set()
 

@@ -346,6 +346,10 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     told = running.pipeline.deployer.deploy(changed, check).plan["problems"]
     (default,) = [each for each in told if each["code"] == "rows-take-a-default"]  # type: ignore[attr-defined]
     assert "3 rows" in default["message"]
+    unchecked = {**files, f"datasources/{name}.datasource": strict}
+    with pytest.raises(InvalidProject) as raised:
+        running.pipeline.deployer.deploy(unchecked, DeployOptions(check_rows=True))
+    assert "'words' (2), 'more' (1)" in str(raised.value.problems)
     failed = running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": strict})
     assert failed.state == "failed"
     assert "'words' (2)" in str(failed.error)

@@ -102,3 +102,16 @@ def test_short_values_do_not_blot_out_texts() -> None:
         secret_values(Settings(spark=SparkSettings(conf={"x.password": "a"}), state=StateSettings("sqlite:///x")))
     )
     assert redact("a table") == "a table"
+
+
+def test_hints_that_say_where_a_token_belongs_are_kept() -> None:
+    text = "send `Authorization: Bearer TOKEN` or ?token=TOKEN"
+    assert redact(text) == text
+    assert "TOKENS" not in redact("Bearer TOKENS and token=TOKENS")
+
+
+def test_what_spark_advises_is_left_out() -> None:
+    advice = 'Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.x" to "y".'
+    assert explain_error(ValueError(f"[DIVIDE_BY_ZERO] Division by zero. {advice} SQLSTATE: 22012")) == (
+        "Division by zero."
+    )

@@ -19,6 +19,11 @@ from penstock.errors import NoServer, Timeout
 Json: TypeAlias = "dict[str, Any]"
 Parameters: TypeAlias = Mapping[str, str]
 SECONDS = 180.0
+SQL_HEADERS = {"Content-Type": "text/plain; charset=utf-8"}
+PLANNING_SECONDS = 900.0
+"""Planning counts the existing rows that do not convert, up to 20 million of each table."""
+SILENT_SECONDS = 40.0
+"""The server says something every 10 seconds."""
 
 
 class ServerClient:
@@ -41,11 +46,18 @@ class ServerClient:
     def delete(self, path: str) -> Json:
         return self._call("DELETE", path)
 
-    def query(self, text: str, deployment: str) -> Json:
+    def query(self, text: str, parameters: Parameters) -> Json:
         """Run SQL."""
-        headers = {"Content-Type": "text/plain; charset=utf-8"}
-        parameters = {"deployment": deployment}
-        return self._call("POST", "/v0/sql", params=parameters, content=text.encode(), headers=headers)
+        return self._call("POST", "/v0/sql", params=parameters, content=text.encode(), headers=SQL_HEADERS)
+
+    def query_text(self, text: str, parameters: Parameters) -> Iterator[str]:
+        """Run SQL that names a format; its answer in pieces."""
+        call = self._http.stream("POST", "/v0/sql", params=parameters, content=text.encode(), headers=SQL_HEADERS)
+        with self._translate_errors(), call as answer:
+            if not answer.is_success:
+                answer.read()
+                raise _server_refusal(answer)
+            yield from answer.iter_text()
 
     def append(self, parameters: Parameters, body: bytes, key: str) -> Json:
         """Send rows; the key makes it safe to send them again."""
@@ -58,13 +70,14 @@ class ServerClient:
     def deploy(self, files: Mapping[str, str], parameters: Parameters) -> Json:
         """Send a project."""
         parts = [("files", (path, text.encode("utf-8", "surrogatepass"))) for path, text in files.items()]
-        return self._call("POST", "/v1/deploy", params=parameters, files=parts)
+        return self._call("POST", "/v1/deploy", params=parameters, files=parts, timeout=PLANNING_SECONDS)
 
     def events(self, deployment: int) -> Iterator[tuple[str, Json]]:
-        """The events of a deployment as (kind, data), until it is at rest."""
+        """The events of a deployment as (kind, data), until it is at rest; `alive` now and then while nothing happens.
+        Raises Timeout if the connection is silent for longer, as it is after the machine has slept."""
         with (
             self._translate_errors(),
-            self._http.stream("GET", f"/v1/deployments/{deployment}/events", timeout=None) as answer,
+            self._http.stream("GET", f"/v1/deployments/{deployment}/events", timeout=SILENT_SECONDS) as answer,
         ):
             if not answer.is_success:
                 answer.read()
@@ -100,7 +113,9 @@ def _parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
     kind = "message"
     for line in lines:
         field, _, value = line.partition(": ")
-        if field == "event":
+        if line.startswith(":"):  # a comment of the protocol
+            yield "alive", {}
+        elif field == "event":
             kind = value
         elif field == "data":
             yield kind, json.loads(value)

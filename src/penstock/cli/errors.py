@@ -14,12 +14,29 @@ from penstock.cli.output import errors_console, print_json
 from penstock.errors import Level, Location, NoServer, PenstockError, Problem, Unavailable
 
 DONE, FAILED, WRONG_USAGE, NO_SERVER = 0, 1, 2, 3
+INTERRUPTED = 130
+"""What shells show for a command that Ctrl-C ended."""
 
 
 class WrongUsage(PenstockError):
     """The command line itself is wrong."""
 
     status, code = 400, "wrong-usage"
+
+
+class OtherProject(PenstockError):
+    """The server that answers belongs to another project's folder."""
+
+    status, code = 409, "other-project"
+
+
+class Interrupted(PenstockError):
+    """The user ended a command by a signal; the message says what the server does meanwhile."""
+
+    code = "interrupted"
+
+    def __init__(self, message: str, hint: str):
+        super().__init__(message, [Problem(self.code, message, hint=hint, level="warning")], hint=hint)
 
 
 class ServerRefusal(PenstockError):
@@ -43,6 +60,8 @@ def exit_code(error: PenstockError) -> int:
     """The exit code of the interface: 2 wrong usage, 3 no server, 1 for the rest."""
     if isinstance(error, WrongUsage):
         return WRONG_USAGE
+    if isinstance(error, Interrupted):
+        return INTERRUPTED
     if isinstance(error, NoServer) or error.code == Unavailable.code:
         return NO_SERVER
     return FAILED

@@ -17,11 +17,20 @@ import typer
 from typer.main import get_command
 
 from penstock import __version__
-from penstock.cli.errors import DONE, FAILED, WRONG_USAGE, WrongUsage, exit_code, report, report_json, wants_json
+from penstock.cli.errors import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG_USAGE,
+    WrongUsage,
+    exit_code,
+    report,
+    report_json,
+    wants_json,
+)
 from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
 from penstock.errors import PenstockError
 
-INTERRUPTED = 130
 # Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
@@ -61,7 +70,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("copy", "Run copies."),
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
-    Command("token", "List, create and remove tokens.", "server"),
+    Command("token", "List, create, rotate and remove tokens.", "server"),
     Command("audit", "Show who deployed, promoted, rolled back or changed tokens.", "server"),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 from rich import box
@@ -51,14 +51,14 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     console().print(_build_table(titles, rows, COUNTS))
 
 
-def print_answer(answer: Mapping[str, Any]) -> None:
-    """Print a query's rows; where the output is no terminal, no value is cut or wrapped."""
-    names = [column["name"] for column in answer["meta"]]
-    rows = [[row[name] for name in names] for row in answer["data"]]
-    page = _EscapingConsole(width=_console_width(WIDTH_OF_ANSWERS), highlight=False)
-    page.print(_build_table(names, rows, ()))
-    seconds = answer["statistics"]["elapsed"]
-    page.print(f"{len(rows):,} row{'s' if len(rows) != 1 else ''} in {seconds:.2f} s", style="dim")
+def answers_console() -> Console:
+    """A console as wide as the terminal; where there is none, no value is cut or wrapped."""
+    return _EscapingConsole(width=_console_width(WIDTH_OF_ANSWERS), highlight=False)
+
+
+def build_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    """A table of values; columns of numbers are right-aligned."""
+    return _build_table(titles, rows, ())
 
 
 def format_bytes(count: object) -> str:

@@ -1,12 +1,13 @@
 """The project that a command is about, and the files that its server wrote into the folder.
 
 In: `--project`, or else the current folder. Out: the project's folder; the address, token and process of its server.
-Invariant: only files are read: no server is started, stopped or called.
+Invariant: only files are read and written: no server is started, stopped or called.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,17 @@ def read_settings_url(project: Path) -> str | None:
     server = parse_settings(text, SETTINGS_FILE, []).server
     host = "127.0.0.1" if server.host in ("0.0.0.0", "::", "") else server.host
     return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
+
+
+def write_admin_token(project: Path, secret: str) -> None:
+    """Put another secret in the place of the one that is in the project's folder; only its owner can read it."""
+    path = project / HOME / "admin_token"
+    fresh = path.with_suffix(".new")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(f"{secret}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
 
 
 def read_admin_token(project: Path) -> str | None:

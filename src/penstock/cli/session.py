@@ -24,7 +24,9 @@ from penstock.cli.project_folder import (
     read_server_record,
     read_settings_url,
     require_project,
+    write_admin_token,
 )
+from penstock.cli.project_identity import require_same_project
 from penstock.errors import NoServer
 
 DEFAULT_URL = "http://127.0.0.1:7180"
@@ -100,9 +102,22 @@ class Session:
             raise NoServer(f"no server of {folder} runs", hint="`penstock up` starts one; --url names another")
         return known.url if known is not None else read_settings_url(folder)
 
+    def keep_admin_token(self, secret: str) -> bool:
+        """Write the new secret of the token that the folder has, if it was that one the command used. Returns whether
+        it was."""
+        if self._common.token is not None or self._folder is None or read_admin_token(self._folder) is None:
+            return False
+        write_admin_token(self._folder, secret)
+        return True
+
     def client(self) -> ServerClient:
+        """A client of the server. Raises OtherProject if its address was not given, and another project's server
+        answers there."""
         token = self._common.token or (read_admin_token(self._folder) if self._folder else None)
-        return ServerClient(self.url, token)
+        url = self.url
+        if self._common.url is None and self._folder is not None:
+            require_same_project(url, self._folder, read_server_record(self._folder))
+        return ServerClient(url, token)
 
 
 def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.core import Core
 from penstock.flow.lag import find_lags
-from penstock.model.deployment import Deployment
+from penstock.model.deployment import CANDIDATES, Deployment
 from penstock.state.batches import BatchLog
 
 MOST_DAMAGED = 50
@@ -66,7 +66,14 @@ def _status_without_store(core: Core) -> dict[str, object]:
     return {
         "streams": dict(core.flows.arrivals.heads),
         "deployments": [
-            {"id": each.id, "name": each.name, "state": each.state, "paused": each.paused, **unknown}
+            {
+                "id": each.id,
+                "name": each.name,
+                "state": each.state,
+                "paused": each.paused,
+                "stale": is_stale(each, core.board.live()),
+                **unknown,
+            }
             for each in core.board.running.deployments
         ],
         "apart": {"process": core.flows.worker.process, "tables": []},
@@ -80,6 +87,11 @@ def _failures(core: Core) -> list[dict[str, object]]:
     return [each.as_json() for each in failing_flows(core.flows, core.board)]
 
 
+def is_stale(deployment: Deployment, live: Deployment | None) -> bool:
+    """Whether it is a candidate that another version has overtaken: it cannot be promoted any more."""
+    return deployment.state in CANDIDATES and deployment.base != (live.id if live is not None else None)
+
+
 def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, int]) -> dict[str, object]:
     registry = core.warehouse.registry
     histories = backfill_progress(core.store, core.warehouse, deployment)
@@ -88,6 +100,7 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
         "name": deployment.name,
         "state": deployment.state,
         "paused": deployment.paused,
+        "stale": is_stale(deployment, core.board.live()),
         "tables": {
             bound.name: {
                 "table": bound.table,
@@ -97,7 +110,14 @@ def _deployment_status(core: Core, deployment: Deployment, heads: Mapping[str, i
             for bound in deployment.manifest.bindings
         },
         "behind": [
-            {"table": each.table, "flow": each.flow, "stream": each.stream, "batches": each.head - each.at}
+            {
+                "table": each.table,
+                "name": deployment.manifest.name_of(each.table),
+                "flow": each.flow,
+                "stream": each.stream,
+                "batches": each.head - each.at,
+                "seconds": round(core.flows.arrivals.seconds_waiting(each.stream, each.at), 1),
+            }
             for each in find_lags(registry, deployment.manifest, heads)
         ],
         "filling": [each.data for each in histories if not each.done and each.all.rows],

@@ -20,6 +20,8 @@ DeploymentState: TypeAlias = Literal[
 ALL_STATES: tuple[DeploymentState, ...] = get_args(DeploymentState)
 RUNNING: tuple[DeploymentState, ...] = ("backfilling", "ready", "live", "previous")
 """States in which the flows of a deployment run."""
+CANDIDATES: tuple[DeploymentState, ...] = ("planned", "preparing", "backfilling", "ready")
+"""States of a deployment that may still become live."""
 
 
 @dataclass(frozen=True, slots=True)

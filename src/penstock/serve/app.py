@@ -92,6 +92,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/v0/audit", "admin", audit.list_audit_log),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
     ApiCall(("POST",), "/v0/tokens", "admin", tokens.create_token, most_body=FORM, action="create token"),
+    ApiCall(("POST",), "/v0/tokens/{name}/rotate", "admin", tokens.rotate_token, action="rotate token"),
     ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token, action="remove token"),
     ApiCall(("POST",), "/v0/backups", "admin", backups.create_backup, most_body=FORM, action="back up"),
     ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES, action="deploy"),

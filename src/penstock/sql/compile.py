@@ -49,6 +49,7 @@ from penstock.sql.outputs.view import TargetRows, view_rows
 from penstock.sql.query import CompiledCopy, CompiledView, Query, SourceRead
 from penstock.sql.spark_dialect.compile_spark import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
+from penstock.sql.syntax.template_marks import find_template_mark
 from penstock.sql.syntax.tree import parse_query
 from penstock.template.errors import PARAMETER_ERRORS, Declined, Fault, TemplateAbort, invalid_parameters
 from penstock.template.parser import is_template, parse_template, read_template
@@ -242,7 +243,10 @@ def render_template(environment: Environment) -> Environment:
     Raises Refused; for a call also InvalidRequest, and Declined with what the template itself answers.
     """
     text, given = environment.text, environment.given
-    if isinstance(text, RenderedSql) or not is_template(text.text):
+    if isinstance(text, RenderedSql):
+        return environment
+    if not is_template(text.text):
+        _refuse_template_marks(text)
         return environment
     if environment.dialect == "spark":
         message = "a template cannot be of the dialect `spark`: its values are written as ClickHouse's literals"
@@ -262,6 +266,13 @@ def render_template(environment: Environment) -> Environment:
         if given.mode == "call" and fault.code in PARAMETER_ERRORS:
             raise invalid_parameters(problem) from None
         raise Refused(problem) from None
+
+
+def _refuse_template_marks(text: Text) -> None:
+    mark = find_template_mark(text.text)
+    if mark is not None:
+        message, hint = "this is a template, which begins with `%`", "write `%` before the SQL, on a line of its own"
+        raise Refused(Problem("not-a-template", message, location_in(text, mark), hint))
 
 
 def split_format(text: Text) -> tuple[Text, str | None]:

@@ -75,6 +75,21 @@ class ApiTokens:
             self._by_digest = self._load()
         return secret
 
+    def rotate(self, name: str) -> tuple[ApiToken, str]:
+        """Give a token a new secret; the old one stops working. Returns the token and the secret, which cannot be read
+        again. Raises NotFound."""
+        secret = f"p.{secrets.token_urlsafe(32)}"
+        changed = sa.update(tokens).where(tokens.c.name == name).values(digest=_hash_secret(secret))
+        with self._guard:
+            with self._database.write() as connection:
+                if not connection.execute(changed).rowcount:
+                    raise self._unknown(name)
+            self._by_digest = self._load()
+        return next(token for token in self.list() if token.name == name), secret
+
+    def _unknown(self, name: str) -> NotFound:
+        return NotFound(f"there is no token `{name}`", hint=did_you_mean(name, [token.name for token in self.list()]))
+
     def find(self, secret: str) -> ApiToken | None:
         """The token of a secret, None if there is none. The digest of the secret is looked up, so the time this takes
         tells nothing about existing secrets; the match is compared in constant time as well."""
@@ -92,8 +107,7 @@ class ApiTokens:
             with self._database.write() as connection:
                 removed = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount
             if not removed:
-                known = [token.name for token in self.list()]
-                raise NotFound(f"there is no token `{name}`", hint=did_you_mean(name, known))
+                raise self._unknown(name)
             self._by_digest = self._load()
 
     def _load(self) -> Mapping[str, tuple[str, ApiToken]]:

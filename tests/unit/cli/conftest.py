@@ -38,14 +38,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def pipeline(project: Path) -> Iterator[MemoryPipeline]:
+def host() -> PipelineHost:
+    return PipelineHost()
+
+
+@pytest.fixture
+def pipeline(project: Path, host: PipelineHost) -> Iterator[MemoryPipeline]:
     """Served where the project's folder says it is."""
     home = project / ".penstock"
     home.mkdir()
     database = open_database(f"sqlite:///{home / 'state.db'}")
     made = MemoryPipeline(ApiTokens(database))
     ensure_admin_token(home, made.tokens)
-    host = PipelineHost()
     host.opened(made)  # type: ignore[arg-type]
     server = uvicorn.Server(uvicorn.Config(create_app(host), port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)

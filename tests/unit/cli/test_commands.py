@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from penstock.model.deployment import Deployment
 from unit.cli.conftest import Run
@@ -80,6 +84,20 @@ def test_queries(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -
     assert "did you mean `top`?" in penstock("endpoint", "data", "topp")[2]
 
 
+def test_queries_in_other_forms(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    three = "SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3"
+    assert penstock("sql", three, "--format", "csv")[1] == '"a"\n1\n2\n3\n'
+    assert penstock("sql", f"{three};", "--format", "ndjson", "--limit", "2")[1] == '{"a":1}\n{"a":2}\n'
+    assert json.loads(penstock("sql", three, "--format", "json")[1])["rows"] == 3
+    code, out, _ = penstock("sql", three, "--vertical", "--limit", "1")
+    assert (code, "row 1\na: 1\n" in out, "--limit 0 all" in out) == (0, True, True)
+    code, answer = penstock_json("sql", three, "--limit", "2")
+    assert (answer["rows"], answer["rows_before_limit_at_least"]) == (2, 3)
+    assert penstock("sql", three, "--vertical", "--format", "csv")[0] == 2
+    assert penstock("sql", "SELEC", "--format", "csv")[0] == 1
+    assert "inf" in penstock("sql", "SELECT 9e999 AS a")[1]
+
+
 def test_long_values_are_not_cut(penstock: Run, pipeline: MemoryPipeline) -> None:
     assert "x" * 3000 in penstock("sql", f"SELECT '{'x' * 3000}' AS a")[1]
 
@@ -91,9 +109,13 @@ def test_what_there_is(penstock: Run, penstock_json: Json, pipeline: MemoryPipel
     assert "UInt8" in penstock("datasource", "show", "flights")[1]
     assert "The top" in penstock("endpoint", "ls")[1]
     code, out, _ = penstock("status")
-    assert (code, "deployment 1: live" in out, "2 batches behind `flights`" in out) == (0, True, True)
+    assert (code, "deployment 1: live" in out, "landing.flights into `flights` is 12 s behind `flights`" in out) == (
+        0,
+        True,
+        True,
+    )
     assert "deploy" in penstock("audit")[1]
-    assert penstock_json("audit", "--limit", "1")[1]["entries"][0]["action"] == "deploy"
+    assert [each["action"] for each in penstock_json("audit")[1]["entries"]] == ["promote", "deploy"]
 
 
 def test_status_in_an_outage(penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +134,11 @@ def test_status_in_an_outage(penstock: Run, pipeline: MemoryPipeline, monkeypatc
     [
         ("rows.ndjson", b'{"a": 1}\n{"a": 2}', 2),
         ("rows.json", b'[{"a": 1},\n {"a": 2}, {"a": 3}]', 3),
+        ("rows.ndjson.gz", gzip.compress(b'{"a": 1}\n{"a": 2}'), 2),
+        ("rows.without-suffix", zstandard.compress(b'{"a": 1}\n') + zstandard.compress(b'{"a": 2}\n'), 2),
+        ("rows.json.bz2", bz2.compress(b'{\n"a": 1}'), 1),
+        ("rows.xz", lzma.compress(b' [{"a": 1}, {"a": 2}]'), 2),
+        ("rows.txt", b'[{"a": 1},\n {"a": 2}]', 2),
         ("big.ndjson", b'{"a": "%s"}\n' % (b"x" * 1000) * 20_000, 20_000),
     ],
 )
@@ -123,6 +150,22 @@ def test_append_a_file(
     assert (code, told) == (0, {"successful_rows": rows, "quarantined_rows": 0})
     assert len(pipeline.rows["flights"]) == rows
     assert len(pipeline.keys) == (3 if rows > 1000 else 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"PAR1" + b"x" * 50, "is a Parquet file"),
+        (gzip.compress(b'{"a": 1}\n' * 100_000)[:-20], "none of it was appended"),
+    ],
+)
+def test_a_file_that_is_no_rows_is_refused(
+    penstock: Run, pipeline: MemoryPipeline, tmp_path: Path, content: bytes, told: str
+) -> None:
+    (tmp_path / "rows").write_bytes(content)
+    code, _, err = penstock("datasource", "append", "flights", "--file", str(tmp_path / "rows"))
+    assert (code, told in err) == (1, True)
+    assert pipeline.rows["flights"] == []
 
 
 def test_append_says_what_does_not_fit(penstock: Run, pipeline: MemoryPipeline, tmp_path: Path) -> None:
@@ -139,8 +182,33 @@ def test_tokens(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) ->
     assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 0
     assert penstock("--token", made["token"], "deployment", "ls")[0] == 1
     assert "read, append" in penstock("token", "ls")[1]
+    rotated = penstock("token", "rotate", "ci")[1].strip()
+    assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 1
+    assert penstock("sql", "SELECT 1", "--token", rotated)[0] == 0
+    made["token"] = rotated
+    assert penstock("token", "rotate", "nobody")[0] == 1
     assert penstock("token", "rm", "ci")[0] == 0
     assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 1
+
+
+def test_the_admin_token_of_the_folder_is_rotated_with_the_folder(
+    penstock: Run, pipeline: MemoryPipeline, project: Path
+) -> None:
+    file = project / ".penstock" / "admin_token"
+    before = file.read_text()
+    code, out, _ = penstock("token", "rotate", "admin")
+    assert (code, file.read_text().strip() in out, file.read_text() != before) == (0, True, True)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert penstock("token", "ls")[0] == 0
+    assert penstock("token", "ls", "--token", before.strip())[0] == 1
+
+
+def test_a_token_for_a_name_that_is_not_there_is_made_with_a_warning(penstock: Run, pipeline: MemoryPipeline) -> None:
+    assert penstock("token", "create", "early", "--scope", "read:flihts")[2] == ""
+    penstock("deploy")
+    code, _, err = penstock("token", "create", "late", "--scope", "read:flihts,append:flights,read:top")
+    assert (code, "read:flihts: there is no data source or pipe" in err, "flights" in err) == (0, True, True)
+    assert "append:flights" not in err
 
 
 def test_options_may_stand_before_the_command_and_the_nearer_one_wins(penstock: Run, pipeline: MemoryPipeline) -> None:

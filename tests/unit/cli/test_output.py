@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from penstock.cli.answer_output import AnswerView, print_answer, show_value
 from penstock.cli.errors import ServerRefusal, report
-from penstock.cli.output import console, print_answer, print_json, print_table
+from penstock.cli.output import console, print_json, print_table
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b31m\r\u202eabc\u2028[red]"
 SAFE = "\\x1b]0;owned\\x07\\x1b[2Jx\\x9b31m\\r\\u202eabc\\u2028[red]"
@@ -41,3 +42,38 @@ def test_a_json_document_means_the_same_and_has_no_control_characters(capsys: py
     out = capsys.readouterr().out
     assert json.loads(out) == {"name": EVIL, "lone": "\ud800"}
     assert not set(out) & set("\x1b\x07\x9b\r\u202e\u2028")
+
+
+@pytest.mark.parametrize(
+    ("value", "of", "shown"),
+    [
+        (None, "Nullable(Float64)", "NULL"),
+        ("inf", "Float64", float("inf")),
+        ("-inf", "Nullable(Float32)", float("-inf")),
+        ("inf", "String", "inf"),
+        ("AQMD", "AggregateFunction(uniq, String)", "<state of uniq, 3 bytes>"),
+        ("AQMD", "SimpleAggregateFunction(any, String)", "AQMD"),
+        (5, "UInt8", 5),
+    ],
+)
+def test_values_are_shown_as_what_they_are(value: object, of: str, shown: object) -> None:
+    assert show_value(value, of) == shown
+
+
+def test_one_value_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    types = {"a": "Float64", "long": "Array(UInt8)", EVIL: "String"}
+    meta = [{"name": name, "type": of} for name, of in types.items()]
+    answer = {"meta": meta, "data": [{"a": "nan", "long": [1, 2], EVIL: EVIL}], "statistics": {"elapsed": 0.1}}
+    print_answer(answer, AnswerView(vertical=True))
+    out = capsys.readouterr().out
+    assert "row 1\na:" in out
+    assert "nan\nlong:" in out
+    assert "[1, 2]\n" in out
+    assert out.count(SAFE) == 2
+    assert not set(out) & set("\x1b\x07\x9b\r\u202e\u2028")
+
+
+def test_an_answer_that_was_cut_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = {"meta": [{"name": "a", "type": "UInt8"}], "data": [{"a": 1}], "rows_before_limit_at_least": 2}
+    print_answer({**answer, "statistics": {"elapsed": 0.1, "rows_read": 1000}})
+    assert "1 row in 0.10 s, 1,000 rows read; there are more: --limit N shows N of them" in capsys.readouterr().out

@@ -59,6 +59,7 @@ class Result:
     bytes_read: int = 42
     totals: tuple[object, ...] | None = None
     size: int = 0
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ class MemoryPipeline:
         self.deployer = self.reader = self.ingestion = self.copies = self.store = self
         self.projects = ProjectCache()
         self.deployments = SimpleNamespace(list=self.list_deployments)
+        self.pointer = SimpleNamespace(
+            read=lambda: SimpleNamespace(live=self._live[-1] if self._live else None, previous=None)
+        )
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         self.tokens = tokens
         self.monitor = self
@@ -86,6 +90,8 @@ class MemoryPipeline:
         self.rows: dict[str, list[bytes]] = {"flights": []}
         self.keys: dict[str, Receipt] = {}
         self.patience = True
+        self.unchanged = False
+        """Whether a project that is sent equals what is live."""
         self.asked: list[tuple[str, str]] = []
         self._deployments: list[Deployment] = []
         self._live: list[int] = []
@@ -126,7 +132,14 @@ class MemoryPipeline:
             raise Timeout("the rows are kept but not queryable yet")
         return receipt
 
-    def sql(self, text: str, deployment: str, may: Callable[[str], bool], given: Mapping[str, object]) -> Result:
+    def sql(
+        self,
+        text: str,
+        deployment: str,
+        may: Callable[[str], bool],
+        given: Mapping[str, object],
+        row_limit: int | None = None,
+    ) -> Result:
         self.asked.append((text, deployment))
         for name in re.findall(r"FROM (\w+)", text):
             if not may(name):
@@ -136,9 +149,11 @@ class MemoryPipeline:
         except (sqlite3.Error, ValueError, sqlite3.Warning) as error:
             raise InvalidQuery(str(error)) from error
         rows = cursor.fetchall()
+        is_cut = row_limit is not None and len(rows) > row_limit
+        rows = rows[:row_limit]
         names = [each[0] for each in cursor.description or ()]
         types = [TYPES.get(type(value), String()) for value in (rows[0] if rows else [""] * len(names))]
-        return Result(tuple(zip(names, types, strict=True)), rows)
+        return Result(tuple(zip(names, types, strict=True)), rows, is_cut=is_cut)
 
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
         if name != "top":
@@ -187,11 +202,12 @@ class MemoryPipeline:
         plan: dict[str, object] = {"changes": [], "resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
         plan["allowed"] = options.allow_destructive
         base = self._live[-1] if self._live else None
-        number = 0 if options.check else len(self._deployments) + 1
+        unsaved = options.check or self.unchanged
+        number = 0 if unsaved else len(self._deployments) + 1
         made = Deployment(
             number, options.name or "", "ready", base, now, now, dict(files), plan, Manifest(bindings=bindings)
         )
-        if not options.check:
+        if not unsaved:
             self._deployments.append(made)
             if options.promote:
                 return self.promote(str(number))
@@ -244,8 +260,10 @@ class MemoryPipeline:
     def status(self) -> dict[str, object]:
         tables = {name: {"table": name, "rows": len(rows)} for name, rows in self.rows.items()}
         late = [{"table": "flights", "flow": "landing.flights", "stream": "flights", "batches": 2}]
+        late[0] |= {"name": "flights", "seconds": 12.3}
         running = [
             {"id": each.id, "name": each.name, "state": each.state, "paused": each.paused, "tables": tables}
+            | {"stale": False}
             | {"behind": late, "filling": [], "waits": None}
             for each in self._deployments
         ]

@@ -36,6 +36,8 @@ def test_what_is_not_queryable_in_time_is_a_408(client: TestClient, pipeline: Me
         ("zstd", zstandard.compress(LINES)),
         ("zstd", zstandard.compress(LINES[:9]) + zstandard.compress(LINES[9:])),
         ("identity", LINES),
+        ("", gzip.compress(LINES)),
+        ("", zstandard.compress(LINES)),
     ],
 )
 def test_packed_bodies(client: TestClient, pipeline: MemoryPipeline, encoding: str, body: bytes) -> None:
@@ -88,6 +90,27 @@ def test_wrong_parameters_are_named(client: TestClient, query: str, status: int,
 def test_an_unknown_data_source_gets_the_nearest(client: TestClient) -> None:
     answer = client.post("/v0/events?name=flihts", content=LINES)
     assert answer.json()["problems"][0]["hint"] == "did you mean `flights`?"
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        (b'[{"a": 1}, {"a": 2}]', [b'{"a": 1}', b'{"a": 2}']),
+        (b'\xef\xbb\xbf\n [\n{"a":\n1}\n]\n', [b'{"a": 1}']),
+        (b'{\n  "a": 1\n}', [b'{   "a": 1 }']),
+        (b'{"a": 1}\n[broken\n', [b'{"a": 1}', b"[broken"]),
+        (b'[broken\n{"a": 1}', [b"[broken", b'{"a": 1}']),
+    ],
+)
+def test_a_document_needs_no_format(
+    client: TestClient, pipeline: MemoryPipeline, body: bytes, rows: list[bytes]
+) -> None:
+    assert client.post("/v0/events?name=flights", content=body).status_code == 202
+    assert pipeline.rows["flights"] == rows
+
+
+def test_a_format_that_is_named_is_kept(client: TestClient, pipeline: MemoryPipeline) -> None:
+    assert client.post("/v0/events?name=flights&format=ndjson", content=b'[{"a": 1}]').json()["quarantined_rows"] == 1
 
 
 def test_an_integer_of_any_length_is_json(client: TestClient, pipeline: MemoryPipeline) -> None:

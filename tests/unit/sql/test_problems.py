@@ -23,6 +23,21 @@ CASES = {
     "SELECT 1 /* one": ["1:10: the comment that begins here is not closed"],
     "SELECT carier FROM flights": ["1:8: unknown column `carier` (did you mean `carrier`?)"],
     "SELECT 1 FROM flihts": ["1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"],
+    "SELECT {{ Int32(x, 1) }} FROM flights": [
+        "1:8: this is a template, which begins with `%` (write `%` before the SQL, on a line of its own)"
+    ],
+    "SELECT carrier FROM flights {% if x %} LIMIT 1 {% end %}": [
+        "1:29: this is a template, which begins with `%` (write `%` before the SQL, on a line of its own)"
+    ],
+    "SELECT '{{ {% ' AS a -- {{ {%\n, carier FROM flights": ["2:3: unknown column `carier` (did you mean `carrier`?)"],
+    "SELECT geoToH3(1, 2, 3)": [
+        "1:8: unknown function `geoToH3` (similar ones: geoDistance, geohashDecode, geohashEncode;"
+        " docs/sql-functions.md lists the functions that there are)"
+    ],
+    "SELECT xyzzyplugh(1)": [
+        "1:8: unknown function `xyzzyplugh` (docs/sql-functions.md lists the functions that there are)"
+    ],
+    "SELECT FROM WHERE": ["1:13: invalid SQL near `WHERE`: expected table name"],
     "SELECT toDat(time_hour) FROM flights": ["1:8: unknown function `toDat` (did you mean `toDate`?)"],
     "SELECT x.flight\nFROM flights AS y": ["1:8: unknown table or column `x` (available: y)"],
     "SELECT\n  carier,\n  orign\nFROM flights": [

@@ -1,23 +1,23 @@
 """`penstock datasource`: list and show data sources, and append rows to them.
 
-In: the name of a data source; rows as NDJSON or JSON from a file or standard input. Out: its columns and row counts;
+In: the name of a data source; rows from a file or standard input. Out: its columns and row counts;
 how many rows were accepted. Invariant: rows are sent in requests of limited size, each under an idempotency key of its
 own, so that a request which is sent again after a broken connection adds no row twice.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.output import console, format_number, print_json, print_table
+from penstock.cli.row_files import open_row_file
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 
@@ -54,7 +54,10 @@ def show(session: Session, name: DataSourceArgument, deployment: DeploymentOptio
 def append(
     session: Session,
     name: DataSourceArgument,
-    file: Annotated[Path | None, typer.Option("--file", help="NDJSON, or JSON (.json); else standard input.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="NDJSON or JSON, also as gz, zst, bz2 or xz; else standard input."),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
     """Append rows."""
@@ -69,25 +72,34 @@ def append(
         page.print(f"{rows}: penstock sql 'SELECT * FROM {name}_quarantine' shows why", style="yellow", markup=False)
 
 
-BYTES_A_CALL = 8 * 2**20
 ATTEMPTS = 4
 
 
 def append_file(client: ServerClient, name: str, file: Path | None, wait: bool) -> Json:
     """Send all rows; with `wait`, return when they can be queried."""
-    form = "json" if file is not None and file.suffix == ".json" else "ndjson"
-    parameters = query_parameters(name=name, format=form)
     counts = {"successful_rows": 0, "quarantined_rows": 0}
-    parts = _request_bodies(file, form)
-    part = next(parts, b"")
-    while True:
-        following = next(parts, None)
-        waits = query_parameters(wait=True) if wait and following is None else {}
-        answer = _send_with_retries(client, {**parameters, **waits}, part)
-        counts = {key: counts[key] + answer[key] for key in counts}
-        if following is None:
-            return counts
-        part = following
+    with open_row_file(file) as rows:
+        parameters = query_parameters(name=name, format=rows.format)
+        bodies = rows.bodies()
+        body = _following_body(bodies, counts) or b""
+        while True:
+            following = _following_body(bodies, counts)
+            waits = query_parameters(wait=True) if wait and following is None else {}
+            answer = _send_with_retries(client, {**parameters, **waits}, body)
+            counts = {key: counts[key] + answer[key] for key in counts}
+            if following is None:
+                return counts
+            body = following
+
+
+def _following_body(bodies: Iterator[bytes], counts: Json) -> bytes | None:
+    """The next body, None after the last one. Raises InvalidRequest that says how many rows were sent before."""
+    try:
+        return next(bodies, None)
+    except InvalidRequest as error:
+        sent = counts["successful_rows"] + counts["quarantined_rows"]
+        hint = f"{format_number(sent, 'row', 'rows')} of it were appended before" if sent else "none of it was appended"
+        raise InvalidRequest(error.message, hint=hint) from error
 
 
 def _send_with_retries(client: ServerClient, parameters: dict[str, str], body: bytes) -> Json:
@@ -98,20 +110,3 @@ def _send_with_retries(client: ServerClient, parameters: dict[str, str], body: b
         except NoServer:
             time.sleep(attempt)
     return client.append(parameters, body, key)
-
-
-def _request_bodies(file: Path | None, form: str) -> Iterator[bytes]:
-    if file is None:
-        yield from _line_chunks(sys.stdin.buffer)
-        return
-    try:
-        with file.open("rb") as opened:
-            yield from _line_chunks(opened) if form == "ndjson" else iter([opened.read()])
-    except OSError as error:
-        raise InvalidRequest(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _line_chunks(source: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, a call's worth at a time."""
-    while lines := source.readlines(BYTES_A_CALL):
-        yield b"".join(lines)

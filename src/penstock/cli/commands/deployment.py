@@ -1,7 +1,7 @@
 """`penstock deployment`: list, show, promote, roll back, pause, resume, discard and retire deployments.
 
-In: a deployment's id or name, or `live`, `staging`, `previous`. Out: its state afterwards. Invariant: each command
-makes one request.
+In: a deployment's id or name, or `live`, `staging`, `previous`. Out: its state afterwards. Invariant: a command that
+changes a deployment never chooses among several: it asks, or names them and ends.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.candidates import choose_candidate, is_asked
 from penstock.cli.client import Json
 from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.plan_output import print_plan
@@ -17,6 +18,9 @@ from penstock.cli.session import Session, command
 
 group = typer.Typer()
 DeploymentArgument = Annotated[str, typer.Argument(metavar="ID", help="An id, a name, or live, staging, previous.")]
+CandidateArgument = Annotated[
+    str | None, typer.Argument(metavar="ID", help="An id, a name, or staging; needed if there are several candidates.")
+]
 
 
 @group.command("ls")
@@ -28,7 +32,7 @@ def ls(session: Session) -> None:
         print_json(found)
         return
     rows = [
-        (each["id"], each["name"], each["state"], each["created_at"][:19], format_count(each["rows_moved"]))
+        (each["id"], each["name"], _state_text(each), each["created_at"][:19], format_count(each["rows_moved"]))
         for each in found["deployments"]
     ]
     print_table(("id", "name", "state", "created at (UTC)", "rows moved"), rows)
@@ -50,9 +54,11 @@ def show(session: Session, which: DeploymentArgument = "live") -> None:
 
 @group.command("promote")
 @command
-def promote(session: Session, which: DeploymentArgument = "staging") -> None:
+def promote(session: Session, which: CandidateArgument = None) -> None:
     """Make a ready deployment live."""
-    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/set-live"))
+    client = session.client()
+    ref = which or choose_candidate(session, client, "promote")
+    _print_deployment(session, client.post(f"/v1/deployments/{ref}/set-live"))
 
 
 @group.command("rollback")
@@ -64,23 +70,35 @@ def rollback(session: Session) -> None:
 
 @group.command("discard")
 @command
-def discard(session: Session, which: DeploymentArgument = "staging") -> None:
+def discard(
+    session: Session,
+    which: CandidateArgument = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
     """Discard a deployment that is not live, and undo what it did."""
-    _print_deployment(session, session.client().delete(f"/v1/deployments/{which}"))
+    client = session.client()
+    ref = which or choose_candidate(session, client, "discard")
+    if which is None and not yes and is_asked(session):
+        typer.confirm(f"discard deployment {ref} and undo what it did?", abort=True)
+    _print_deployment(session, client.delete(f"/v1/deployments/{ref}"))
 
 
 @group.command("pause")
 @command
-def pause(session: Session, which: DeploymentArgument = "staging") -> None:
+def pause(session: Session, which: CandidateArgument = None) -> None:
     """Stop filling a deployment that is not live; it can be resumed."""
-    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/pause"))
+    client = session.client()
+    ref = which or choose_candidate(session, client, "pause")
+    _print_deployment(session, client.post(f"/v1/deployments/{ref}/pause"))
 
 
 @group.command("resume")
 @command
-def resume(session: Session, which: DeploymentArgument = "staging") -> None:
+def resume(session: Session, which: CandidateArgument = None) -> None:
     """Continue a paused deployment where it stopped."""
-    _print_deployment(session, session.client().post(f"/v1/deployments/{which}/resume"))
+    client = session.client()
+    ref = which or choose_candidate(session, client, "resume")
+    _print_deployment(session, client.post(f"/v1/deployments/{ref}/resume"))
 
 
 @group.command("retire")
@@ -94,6 +112,17 @@ def _print_deployment(session: Session, found: Json) -> None:
     if session.as_json:
         print_json(found)
         return
+    page = console()
     name = f" ({found['name']})" if found["name"] else ""
-    paused = ", paused" if found.get("paused") else ""
-    console().print(f"deployment {found['id']}{name} is {found['state']}{paused}", markup=False)
+    page.print(f"deployment {found['id']}{name} is {_state_text(found)}", markup=False)
+    if found.get("stale"):
+        page.print(f"  {STALE_HINT}", style="dim", markup=False)
+
+
+STALE_HINT = "another version went live since it was planned: discard it and deploy again"
+
+
+def _state_text(found: Json) -> str:
+    """The state, with what keeps the deployment from going on in it."""
+    stale = f", stale (planned against {found['base'] or 'nothing'})" if found.get("stale") else ""
+    return f"{found['state']}{', paused' if found.get('paused') else ''}{stale}"

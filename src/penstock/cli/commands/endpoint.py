@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.output import print_answer, print_json, print_table
+from penstock.cli.answer_output import print_answer
+from penstock.cli.output import print_json, print_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
 
 group = typer.Typer()
@@ -36,8 +37,9 @@ def data(
     deployment: DeploymentOption = "live",
 ) -> None:
     """Query an endpoint."""
-    answer = session.client().get(f"/v0/pipes/{name}.json", {**parse_parameters(param), "deployment": deployment})
+    parameters = {**parse_parameters(param), "deployment": deployment}
+    client, path = session.client(), f"/v0/pipes/{name}.json"
     if session.as_json:
-        print_json(answer)
+        print_json(client.get(path, parameters))
     else:
-        print_answer(answer)
+        print_answer(client.get(path, {**parameters, "output_format_json_quote_denormals": "true"}))

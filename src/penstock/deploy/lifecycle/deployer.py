@@ -53,6 +53,9 @@ class DeployOptions:
     allow_destructive: bool = False
     """Accept a plan that loses rows or resources."""
     name: str | None = None
+    check_rows: bool = False
+    """Look, before anything begins, whether forward queries can convert the rows of live, as `check` does. Calls by
+    HTTP do so unless they say otherwise."""
 
 
 class Deployer:
@@ -191,12 +194,13 @@ class Deployer:
 
     def _check_rows(self, plan: Plan, options: DeployOptions) -> list[Problem]:
         """Problems that the plan causes for existing rows. Raises InvalidProject if it hides rows and
-        `options.allow_destructive` is not set or, with `options.check`, if a forward query fails for rows."""
+        `options.allow_destructive` is not set or, with `options.check` or `options.check_rows`, if a forward query
+        fails for rows."""
         hidden = () if options.allow_destructive else plan.hides
         found = [problem for each in hidden if (problem := count_hidden(self._core.warehouse, each)) is not None]
         found += (
             [problem for step in plan.checks for problem in count_rows(self._core.warehouse, step)]
-            if options.check
+            if options.check or options.check_rows
             else []
         )
         _raise_errors([*plan.problems, *found])

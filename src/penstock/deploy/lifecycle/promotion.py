@@ -17,7 +17,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
-from penstock.errors import Conflict
+from penstock.errors import Conflict, Problem
 from penstock.flow.lag import FlowLag
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
@@ -118,10 +118,9 @@ def _check_promotable(core: Core, deployment: Deployment) -> None:
     lag, most = core.flows.lag(deployment.manifest), core.settings.deploy.max_lag_seconds
     if lag > most:
         late = describe_worst_lag(core.flows.late(deployment.manifest, core.flows.arrivals.heads, core.flows.failing()))
-        raise Conflict(
-            f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}",
-            hint="see `penstock status`; try again once it has caught up, or raise [deploy] max_lag_seconds",
-        )
+        message = f"deployment {deployment.id} lags {lag:.0f} seconds, more than the {most} that are allowed: {late}"
+        hint = "see `penstock status`; try again once it has caught up, or raise [deploy] max_lag_seconds"
+        raise Conflict(message, [Problem("deployment-lags", message, hint=hint)])
 
 
 def _check_tables(core: Core, to: Deployment) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import BinaryIO, TypeAlias
 
+from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
@@ -21,6 +23,7 @@ from penstock.lake.read.query_execution import (
     QueryLimits,
     QueryResult,
     choose_session,
+    cut_rows,
     run_query,
     split_totals,
     write_lines,
@@ -32,10 +35,12 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject
+from penstock.redaction import HIDDEN
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql
 from penstock.sql.compiler.caller import Caller
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
+from penstock.sql.syntax.catalog_statements import CatalogStatement, DescribeTable, ShowTables, parse_catalog_statement
 from penstock.template.declared_parameters import names_in_templates
 from penstock.template.render_frame import Parameter, RenderInput
 
@@ -92,21 +97,40 @@ class QueryReader:
         ref: str,
         may: Callable[[str], bool] = allow_all,
         parameters: Mapping[str, Parameter] = NO_PARAMETERS,
+        row_limit: int | None = None,
     ) -> QueryResult:
-        """Run a SELECT over the data sources, quarantines and pipes of a deployment. `may` says which names may be
-        read; a pipe needs only its own permission, not those of what it reads. Raises Forbidden, and what compiling and
-        running raise."""
-        given, most = RenderInput("call", parameters, self._secrets), self._start_limits()
-
-        def check_name(name: str) -> None:
-            if not may(name):
-                raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
-
+        """Run a SELECT, SHOW TABLES, DESCRIBE or EXPLAIN over the data sources, quarantines and pipes of a deployment.
+        `may` says which names may be read; a pipe needs only its own permission, not those of what it reads. The answer
+        is cut after `row_limit` rows. Raises Forbidden, and what compiling and running raise."""
+        asked, most = Text(text, Location("query")), replace(self._start_limits(), shown=row_limit)
+        statement = parse_catalog_statement(asked)
         with self._reading(ref) as deployment:
-            compiled, asked = self._compiled_project(deployment), Text(text, Location("query"))
-            caller = Caller(check_name, most.check_time)
-            query = compile_sql(compiled.project, asked, compiled.dialect, given, caller)
+            if statement is not None:
+                return self._describe_catalog(deployment, statement, may, most)
+            given = RenderInput("call", parameters, self._secrets)
+            query = self._compile_sql(deployment, asked, given, Caller(partial(_check_name, may), most.check_time))
             return self._run_query(query, deployment.manifest, most)
+
+    def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
+        compiled = self._compiled_project(deployment)
+        return compile_sql(compiled.project, text, compiled.dialect, given, caller)
+
+    def _describe_catalog(
+        self, deployment: Deployment, statement: CatalogStatement, may: Callable[[str], bool], most: QueryLimits
+    ) -> QueryResult:
+        """The answer to a statement that runs no query."""
+        project, manifest = self._compiled_project(deployment).project, deployment.manifest
+        answers = CatalogAnswers(project, manifest, self._core.warehouse.registry, may, most.began)
+        if isinstance(statement, ShowTables):
+            return answers.show_tables(statement)
+        caller = Caller(partial(_check_name, may), most.check_time)
+        given = RenderInput("call", NO_PARAMETERS, dict.fromkeys(self._secrets, HIDDEN))
+        query = self._compile_sql(deployment, statement.query, given, caller)
+        if isinstance(statement, DescribeTable):
+            return answers.describe(statement, query)
+        for read in query.reads:
+            _check_name(may, read.datasource)
+        return answers.explain(query)
 
     def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
         """Run an endpoint of a deployment. Parameters that it does not declare are ignored."""
@@ -187,8 +211,11 @@ class QueryReader:
     def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
         with ExitStack() as tables:
             rows, sql = self._fill_in_tables(query, manifest, self._service_tables(query, tables))
-            answer = run_query(choose_session(self._core.warehouse.lake, rows), sql, query.columns, most)
-        return split_totals(answer) if query.with_totals else answer
+            session = choose_session(self._core.warehouse.lake, rows)
+            if not query.with_totals:
+                return run_query(session, sql, query.columns, most)
+            # The totals are the last row, so all are read.
+            return cut_rows(split_totals(run_query(session, sql, query.columns, replace(most, shown=None))), most.shown)
 
     def _service_tables(self, query: Query, tables: ExitStack) -> Mapping[str, str]:
         """The service data sources that a query reads, by placeholder, as tables that are there while the stack is."""
@@ -209,6 +236,12 @@ class QueryReader:
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.warehouse.registry.snapshots(table).rows for table in read)
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
+
+
+def _check_name(may: Callable[[str], bool], name: str) -> None:
+    """Raises Forbidden if the caller may not read the name."""
+    if not may(name):
+        raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
 
 
 def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> QueryableProject:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
 from penstock.lake.read.packed_rows import PackedRows
+from penstock.lake.read.query_input import query_input
 from penstock.lake.spark.cancellation import MemoryFull, SparkTimeout, WorkCancelled, cancellable, query_limit
 from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import (
@@ -53,6 +54,8 @@ class QueryLimits:
     seconds: float
     rows: int
     bytes: int
+    shown: int | None = None
+    """The rows after which the result is cut; None: it is not cut."""
     began: float = field(default_factory=time.monotonic)
     """When the query was asked for, by the monotonic clock: its compilation is part of its time."""
 
@@ -82,9 +85,12 @@ class QueryResult:
     elapsed: float
     """Seconds that the query took, with its compilation."""
     rows_read: int
+    """Rows that were read from tables (see `query_input`); bytes likewise, as they are stored."""
     bytes_read: int
     totals: tuple[object, ...] | None = None
     """The row of totals of SELECT … WITH TOTALS."""
+    is_cut: bool = False
+    """Whether there are more rows."""
 
     @property
     def size(self) -> int:
@@ -98,6 +104,16 @@ def split_totals(answer: QueryResult) -> QueryResult:
     for row in itertools.islice(answer.rows, len(answer.rows) - 1):
         rows.append(row[:-1])
     return replace(answer, rows=rows, totals=totals)
+
+
+def cut_rows(answer: QueryResult, shown: int | None) -> QueryResult:
+    """The first `shown` rows of a result; all of them if it is None."""
+    if shown is None or len(answer.rows) <= shown:
+        return answer
+    rows = PackedRows()
+    for row in itertools.islice(answer.rows, shown):
+        rows.append(row)
+    return replace(answer, rows=rows, is_cut=True)
 
 
 def choose_session(lake: Lake, rows: int) -> SparkSession:
@@ -117,11 +133,12 @@ def run_query(session: SparkSession, sql: str, columns: tuple[tuple[str, Type], 
         most.check_time()
         try:
             with query_limit(session, most.seconds_left) as check:
-                answer = session.sql(sql).limit(most.rows + 1)
+                answer = session.sql(sql).limit(min(most.rows, most.shown or most.rows) + 1)
                 rows = _collect_rows(answer, most, check)
+                elapsed, read = time.monotonic() - most.began, query_input(session.sparkContext)
         except SparkTimeout as error:
             raise most.timeout() from error
-        return QueryResult(columns, rows, time.monotonic() - most.began, *_scanned_size(answer))
+        return cut_rows(QueryResult(columns, rows, elapsed, read.rows, read.bytes), most.shown)
 
     return retry_query(ask)
 
@@ -193,21 +210,6 @@ def _query_error(error: Exception) -> PenstockError:
         message = "the answer, or a table that a join needs in memory, takes more than a quarter of Spark's memory"
         return TooLarge(message, hint="add a LIMIT, take fewer columns, or join by equal keys")
     return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
-
-
-def _scanned_size(answer: DataFrame) -> tuple[int, int]:
-    """Rows and bytes of the files that the plan's scans hold after pruning, from Iceberg's scan
-    metrics of the optimized plan; (0, 0) if Spark does not report it."""
-    try:
-        statistics = answer._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()
-        rows = size = 0
-        while statistics.hasNext():
-            stats = statistics.next().stats()
-            rows += int(stats.rowCount().get().toString()) if stats.rowCount().isDefined() else 0
-            size += int(stats.sizeInBytes().toString())
-        return rows, size
-    except Exception:  # statistics never fail an answer
-        return 0, 0
 
 
 def write_lines(session: SparkSession, sql: str, file: BinaryIO, stops: Callable[[], bool]) -> int:

@@ -36,6 +36,9 @@ _NO_MEMORY = (
 # For texts whose white space is single spaces.
 _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
 
+# What Spark proposes, functions of its own and settings of its session, is of no use in ClickHouse SQL.
+_ADVICE = re.compile(r" (?:If necessary,? set |To return NULL instead|Use `try_|Set \"?spark\.).*$")
+
 
 class SparkEnded(Unavailable):
     """Spark's process has ended under a call; the server restarts it."""
@@ -84,7 +87,7 @@ def explain_error(error: BaseException) -> str:
     if "Traceback (most recent call last)" in text:  # from a Python worker: the last line is the cause
         text = text.rstrip().rpartition("\n")[2]
     words = " ".join(_CONDITION.sub(" ", text[:MOST_READ]).split())
-    return redact_start(_NOISE.sub("", words).strip(), MAX_CHARACTERS - 1) or type(error).__name__
+    return redact_start(_ADVICE.sub("", _NOISE.sub("", words)).strip(), MAX_CHARACTERS - 1) or type(error).__name__
 
 
 def error_condition(error: BaseException) -> str | None:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyiceberg.catalog import Catalog
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from penstock.errors import PenstockError
 from penstock.lake.spark.cancellation import REAPER
 from penstock.lake.spark.catalog import (
     disable_blind_commit_retry,
@@ -69,6 +71,21 @@ MADE_BY_CONF = {f"spark.sql.iceberg.snapshot-property.{MADE_BY}": "penstock"}
 BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
 
 
+SPARK_LOG = "spark.log"
+
+
+class SparkStartFailure(PenstockError):
+    """Java ran, and its process for Spark ended at once. `log` is what it wrote, the last time from `start` on."""
+
+    status, code = 503, "spark-not-started"
+
+    def __init__(self, log: Path, start: int):
+        lines = log.read_bytes()[start:].decode(errors="replace").splitlines()
+        reason = next(filter(None, map(str.strip, lines)), "it said nothing")
+        hint = f"{log.name} in .penstock has all of it; `[spark] driver_memory` may be more than this machine has"
+        super().__init__(f"Spark's Java process ended while it started: {reason}", hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Lake:
     """`spark` is tuned for small steps, `bulk` for backfills and queries; both are sessions of one
@@ -99,7 +116,7 @@ class Lake:
 def open_lake(settings: Settings, home: Path) -> Lake:
     """Start Spark and open the catalog; embedded defaults live in `home` (made if missing).
 
-    Raises JavaMissing.
+    Raises JavaMissing, SparkStartFailure.
     """
     home.mkdir(parents=True, exist_ok=True)
     os.environ["JAVA_HOME"] = str(find_java_home())
@@ -135,8 +152,16 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
     packages = package_configuration(settings.spark, settings.catalog.get("uri", ""))
     for key, value in (conf | dict(settings.spark.conf) | packages).items():
         builder = builder.config(key, value)
-    with _redirect_output(home / "spark.log"):
-        return builder.getOrCreate()
+    written = _size_of(home / SPARK_LOG)
+    try:
+        with _redirect_output(home / SPARK_LOG):
+            return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise SparkStartFailure(home / SPARK_LOG, written) from error
+
+
+def _size_of(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 def _quarter(memory: str) -> str:

@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
-from penstock.model.deployment import Deployment, DeploymentRecord
+from penstock.model.deployment import CANDIDATES, Deployment, DeploymentRecord
 from penstock.parse.project_files import decode, normal_path
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
@@ -42,16 +42,18 @@ def deploy(host: PipelineHost, request: Request) -> Response:
         promote=flag_parameter(parameters, "auto_promote", "true"),
         allow_destructive=flag_parameter(parameters, "allow_destructive_operations"),
         name=parameters.get("name") or None,
+        check_rows=flag_parameter(parameters, "check_rows", "true"),
     )
     made = pipeline.deployer.deploy(uploaded_files(request), options)
     name_target(request, str(made.id))
-    return json_response(deployment_to_json(made), 200 if options.check else 201)
+    return json_response(_shown(host, made), 201 if made.id else 200)
 
 
 def list_deployments(host: PipelineHost, request: Request) -> Response:
     """`GET /v1/deployments`, newest first."""
-    found = host.pipeline.store.deployments.list()
-    return json_response({"deployments": [deployment_summary(each) for each in found]})
+    store = host.pipeline.store
+    found, live = store.deployments.list(), store.pointer.read().live
+    return json_response({"deployments": [deployment_summary(each, live) for each in found]})
 
 
 def show_deployment(host: PipelineHost, request: Request) -> Response:
@@ -97,7 +99,7 @@ def rollback(host: PipelineHost, request: Request) -> Response:
     """`POST /v1/deployments/rollback`."""
     back = host.pipeline.deployer.rollback()
     name_target(request, str(back.id))
-    return json_response(deployment_to_json(back))
+    return json_response(_shown(host, back))
 
 
 def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Deployment]) -> Response:
@@ -105,7 +107,11 @@ def _change_one(host: PipelineHost, request: Request, call: Callable[[str], Depl
     ref: str = request.path_params["ref"]
     found = call(ref)
     name_target(request, str(found.id))
-    return json_response(deployment_to_json(found))
+    return json_response(_shown(host, found))
+
+
+def _shown(host: PipelineHost, deployment: Deployment) -> dict[str, object]:
+    return deployment_to_json(deployment, host.pipeline.store.pointer.read().live)
 
 
 def watch_events(host: PipelineHost, request: Request) -> Response:
@@ -117,11 +123,25 @@ def watch_events(host: PipelineHost, request: Request) -> Response:
     return StreamingResponse(_event_stream(host, events), headers=headers, media_type="text/event-stream")
 
 
+KEEP_ALIVE_SECONDS = 10.0
+KEEP_ALIVE = b": still here\n\n"
+"""A comment of the protocol. It tells the watcher that the connection lives, and lets the server notice one that is
+gone."""
+
+
 async def _event_stream(host: PipelineHost, events: Iterator[DeploymentEvent]) -> AsyncIterator[bytes]:
     limit = CapacityLimiter(1)
     while not host.stopping:
         # A watcher that goes away leaves its thread, which ends with the event it waits for.
-        lines = await anyio.to_thread.run_sync(_next_event, events, abandon_on_cancel=True, limiter=limit)
+        waiting = asyncio.ensure_future(
+            anyio.to_thread.run_sync(_next_event, events, abandon_on_cancel=True, limiter=limit)
+        )
+        try:
+            while not (await asyncio.wait({waiting}, timeout=KEEP_ALIVE_SECONDS))[0]:
+                yield KEEP_ALIVE
+            lines = await waiting
+        finally:
+            waiting.cancel()
         if lines is None:
             return
         yield lines
@@ -136,13 +156,15 @@ def _next_event(events: Iterator[DeploymentEvent]) -> bytes | None:
     return b"event: " + event.kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def deployment_summary(deployment: Deployment | DeploymentRecord) -> dict[str, object]:
-    """A deployment as the list shows it."""
+def deployment_summary(deployment: Deployment | DeploymentRecord, live: int | None) -> dict[str, object]:
+    """A deployment as the list shows it; `live` is the id of the live one, None before the first promotion. A
+    candidate that was planned against another version is stale: it cannot be promoted any more."""
     return {
         "id": deployment.id,
         "name": deployment.name,
         "state": deployment.state,
         "paused": deployment.paused,
+        "stale": bool(deployment.id) and deployment.state in CANDIDATES and deployment.base != live,
         "base": deployment.base,
         "created_at": deployment.created_at.isoformat(),
         "updated_at": deployment.updated_at.isoformat(),
@@ -152,11 +174,11 @@ def deployment_summary(deployment: Deployment | DeploymentRecord) -> dict[str, o
     }
 
 
-def deployment_to_json(deployment: Deployment) -> dict[str, object]:
-    """A deployment with its plan and problems."""
+def deployment_to_json(deployment: Deployment, live: int | None) -> dict[str, object]:
+    """A deployment with its plan and problems; `live` as in `deployment_summary`."""
     problems = deployment.plan.get("problems", [])
     return {
-        **deployment_summary(deployment),
+        **deployment_summary(deployment, live),
         "plan": deployment.plan,
         "problems": problems,
         "files": sorted(deployment.files),

@@ -1,8 +1,9 @@
 """`POST /v0/events`: append rows.
 
-In: NDJSON or JSON, compressed or not. Out: how many rows fit and how many are quarantined. Invariant: 202 means that
-the rows are durable, 200 (with `wait`) that they can be queried; of all bodies with the same Idempotency-Key
-only the first is stored, while the key is known; the text of every value is stored as it was sent, so no digit is lost.
+In: NDJSON or JSON, compressed or not, whether the call says so or not. Out: how many rows fit and how many are
+quarantined. Invariant: 202 means that the rows are durable, 200 (with `wait`) that they can be queried; of all bodies
+with the same Idempotency-Key only the first is stored, while the key is known; the text of every value is stored as it
+was sent, so no digit is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def post_events(host: PipelineHost, request: Request) -> Response | Continued:
     """Append the rows of the body; with `wait`, answer once they can be queried."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
-    key, form = _idempotency_key(request), parameters.get("format", "ndjson")
+    key, form = _idempotency_key(request), parameters.get("format")
     encoding = request.headers.get("content-encoding", "")
     body = body_of(request)
     receipt = pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
@@ -59,8 +60,11 @@ _decoder = json.JSONDecoder(parse_int=str, parse_float=str)
 """Finds where values end. Numbers stay text: Python refuses to convert an integer of thousands of digits."""
 
 
-def to_ndjson(body: bytes, form: str) -> bytes:
-    """The body as NDJSON. Raises InvalidRequest if the format is unknown or the body is not JSON."""
+def to_ndjson(body: bytes, form: str | None) -> bytes:
+    """The body as NDJSON; without a format it is NDJSON unless its beginning shows one JSON document. Raises
+    InvalidRequest if the format is unknown or the body is not JSON."""
+    if form is None:
+        return _read_unnamed(body)
     reader = READERS.get(form.lower())
     if reader is None:
         message = f"there is no format `{form}`"
@@ -70,6 +74,18 @@ def to_ndjson(body: bytes, form: str) -> bytes:
 
 def _read_ndjson(body: bytes) -> bytes:
     return body
+
+
+def _read_unnamed(body: bytes) -> bytes:
+    """A row is an object on one line: a body that begins with a list, or with a line that only opens an object, is one
+    document, if it is JSON at all."""
+    first, _, rest = body.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if not first.startswith(b"[") and not (rest and first.startswith(b"{") and not first.rstrip().endswith(b"}")):
+        return body
+    try:
+        return _read_json(body)
+    except InvalidRequest:
+        return body
 
 
 def _read_json(body: bytes) -> bytes:

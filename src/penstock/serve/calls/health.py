@@ -1,7 +1,8 @@
 """Health, status and metrics of the server.
 
 In: nothing. Out: JSON, or the text format of Prometheus. Invariant: /health, /health/live and /health/ready need no
-token and answer from memory, from the first moment and in every outage; they name no table and no machine.
+token and answer from memory, from the first moment and in every outage; they name no table and no machine (digests of
+the machine and the folder let a client see whether it is the server that it means).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def show_health(host: PipelineHost, request: Request) -> Response:
         "seconds": round(host.seconds, 1),
         "version": __version__,
         "checks": _checks_to_json(host.checks()),
+        **({"identity": host.identity.as_json()} if host.identity is not None else {}),
     }
     return json_response(shown, 200 if host.ready else 503)
 

@@ -105,6 +105,7 @@ DEPLOY = (
     parameter_schema("check", schema=FLAG),
     parameter_schema("auto_promote", schema=FLAG),
     parameter_schema("allow_destructive_operations", schema=FLAG),
+    parameter_schema("check_rows", schema=FLAG),
     parameter_schema("name"),
 )
 PROJECT: Json = {
@@ -162,6 +163,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         (parameter_schema("name", needed="yes"), parameter_schema("scopes", needed="yes")),
         answers={"201": {JSON: object_schema(name=TEXT, scopes=array_schema(TEXT), token=TEXT)}},
     ),
+    ("POST", "/v0/tokens/{name}/rotate"): CallSchema("Give a token a new secret"),
     ("DELETE", "/v0/tokens/{name}"): CallSchema("Remove a token"),
     ("POST", "/v0/backups"): CallSchema(
         "Make a backup in a new folder of the server's machine",

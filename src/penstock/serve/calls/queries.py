@@ -21,7 +21,10 @@ from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
+    QUOTE_DENORMALS,
+    count_parameter,
     deployment_parameter,
+    flag_parameter,
     parameter_texts,
     required_parameter,
     template_parameters,
@@ -39,22 +42,31 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
         raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
     parameters = template_parameters(request)
     given = {key: value for key, value in parameters.items() if key not in GENERAL_PARAMETERS}
-    ref = deployment_parameter(parameter_texts(parameters))
+    texts = parameter_texts(parameters)
+    ref, form = deployment_parameter(texts), EXTENSIONS[extension]
+    quotes = flag_parameter(texts, QUOTE_DENORMALS)
     answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
-    return _respond(host, request, answer, answer_format(EXTENSIONS[extension]))
+    return _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
 
 
 def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
-    """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body."""
+    """`GET/POST /v0/sql?q=…`; a POST may hold the query as its body. With `row_limit`, the answer is cut there, and its
+    `rows_before_limit_at_least` says whether there are more."""
     pipeline = host.pipeline
     sent = template_parameters(request, raw="q")
     parameters = parameter_texts(sent)
-    given = {key: value for key, value in sent.items() if key not in {*GENERAL_PARAMETERS, "q"}}
+    given = {key: value for key, value in sent.items() if key not in {*GENERAL_PARAMETERS, *SQL_PARAMETERS}}
     query, name = split_format(Text(_query_text(parameters), Location("query")))
-    form = answer_format(name or "JSON")
+    form = answer_format(name or "JSON", quote_denormals=flag_parameter(parameters, QUOTE_DENORMALS))
+    most = count_parameter(parameters, ROW_LIMIT)
     ref, may = deployment_parameter(parameters), may_read(request)
-    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given))
+    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given, most))
     return _respond(host, request, answer, form)
+
+
+ROW_LIMIT = "row_limit"
+SQL_PARAMETERS = frozenset({"q", ROW_LIMIT})
+"""The parameters of `/v0/sql`; all others are those of a template."""
 
 
 def _respond(host: PipelineHost, request: Request, answer: Answer, form: AnswerFormat) -> Response | Continued:

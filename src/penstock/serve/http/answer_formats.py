@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -17,7 +18,13 @@ import orjson
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.model.types import Type
-from penstock.serve.http.json_values import json_converter
+from penstock.serve.http.json_values import (
+    NonFinite,
+    bare_non_finite,
+    json_converter,
+    null_for_non_finite,
+    text_for_non_finite,
+)
 
 PIECE_ROWS = 500
 """The most rows of one piece. Few, because a thread that renders keeps the others from running for up to 5 ms."""
@@ -39,6 +46,8 @@ class Answer(Protocol):
     @property
     def totals(self) -> Sequence[object] | None: ...
     @property
+    def is_cut(self) -> bool: ...
+    @property
     def size(self) -> int: ...
 
 
@@ -50,28 +59,29 @@ class AnswerFormat:
     write: Callable[[Answer], Iterator[bytes]]
 
 
-def answer_format(name: str) -> AnswerFormat:
-    """The format of this name. Raises InvalidRequest if there is none."""
-    found = FORMATS.get(name)
+def answer_format(name: str, *, quote_denormals: bool = False) -> AnswerFormat:
+    """The format of this name; `quote_denormals` as ClickHouse's `output_format_json_quote_denormals`: inf and nan are
+    texts in JSON, not null. Raises InvalidRequest if there is none."""
+    found = (QUOTING_FORMATS.get(name) if quote_denormals else None) or FORMATS.get(name)
     if found is None:
         message = f"there is no format `{name[:60]}`"
         raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(name[:60], FORMATS))])
     return found
 
 
-def _json(answer: Answer) -> Iterator[bytes]:
+def _json(non_finite: NonFinite, answer: Answer) -> Iterator[bytes]:
     """`{"meta":…,"data":[…],"totals":…,"rows":…}`: the rows one after the other, the rest at once."""
     meta = [{"name": name, "type": str(of)} for name, of in answer.columns]
     yield b'{"meta":' + orjson.dumps(meta) + b',"data":['
-    lines = map(orjson.dumps, _json_objects(answer, answer.rows))
+    lines = map(orjson.dumps, _json_objects(answer, answer.rows, non_finite))
     first = True
     while piece := b",".join(islice(lines, PIECE_ROWS)):
         yield piece if first else b"," + piece
         first = False
     rest = {
-        **({"totals": next(_json_objects(answer, [answer.totals]))} if answer.totals is not None else {}),
+        **({"totals": next(_json_objects(answer, [answer.totals], non_finite))} if answer.totals is not None else {}),
         "rows": len(answer.rows),
-        "rows_before_limit_at_least": len(answer.rows),
+        "rows_before_limit_at_least": len(answer.rows) + answer.is_cut,
         "statistics": {
             "elapsed": answer.elapsed,
             "rows_read": answer.rows_read,
@@ -81,19 +91,20 @@ def _json(answer: Answer) -> Iterator[bytes]:
     yield b"]," + orjson.dumps(rest)[1:]
 
 
-def _ndjson(answer: Answer) -> Iterator[bytes]:
-    lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in _json_objects(answer, answer.rows))
+def _ndjson(non_finite: NonFinite, answer: Answer) -> Iterator[bytes]:
+    rows = _json_objects(answer, answer.rows, non_finite)
+    lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     while piece := b"".join(islice(lines, PIECE_ROWS)):
         yield piece
 
 
 def _csv(answer: Answer) -> Iterator[bytes]:
     yield _csv_line([name for name, _ in answer.columns]).encode()
-    lines = map(_csv_line, _json_rows(answer, answer.rows))
+    lines = map(_csv_line, _json_rows(answer, answer.rows, bare_non_finite))
     while piece := "".join(islice(lines, PIECE_ROWS)):
         yield piece.encode()
     if answer.totals is not None:
-        yield ("\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals])))).encode()
+        yield ("\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals], bare_non_finite)))).encode()
 
 
 def _csv_line(values: Sequence[object]) -> str:
@@ -119,21 +130,28 @@ def _quote_csv(text: str) -> str:
     return line.getvalue()
 
 
-def _json_rows(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
-    shows = [json_converter(of) for _, of in answer.columns]
+def _json_rows(answer: Answer, rows: Iterable[Sequence[object]], non_finite: NonFinite) -> Iterator[list[object]]:
+    shows = [json_converter(of, non_finite) for _, of in answer.columns]
     for row in rows:
         yield [show(value) for show, value in zip(shows, row, strict=True)]
 
 
-def _json_objects(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[dict[str, object]]:
+def _json_objects(
+    answer: Answer, rows: Iterable[Sequence[object]], non_finite: NonFinite
+) -> Iterator[dict[str, object]]:
     names = [name for name, _ in answer.columns]
-    for line in _json_rows(answer, rows):
+    for line in _json_rows(answer, rows, non_finite):
         yield dict(zip(names, line, strict=True))
 
 
 FORMATS: Mapping[str, AnswerFormat] = {
-    "JSON": AnswerFormat("application/json", _json),
-    "JSONEachRow": AnswerFormat("application/x-ndjson", _ndjson),
+    "JSON": AnswerFormat("application/json", partial(_json, null_for_non_finite)),
+    "JSONEachRow": AnswerFormat("application/x-ndjson", partial(_ndjson, null_for_non_finite)),
     "CSVWithNames": AnswerFormat("text/csv", _csv),
 }
+QUOTING_FORMATS: Mapping[str, AnswerFormat] = {
+    "JSON": AnswerFormat("application/json", partial(_json, text_for_non_finite)),
+    "JSONEachRow": AnswerFormat("application/x-ndjson", partial(_ndjson, text_for_non_finite)),
+}
+"""Formats that can write inf and nan as texts."""
 EXTENSIONS: Mapping[str, str] = {"json": "JSON", "ndjson": "JSONEachRow", "csv": "CSVWithNames"}

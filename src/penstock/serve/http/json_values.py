@@ -1,7 +1,7 @@
 """Values of a query's result as JSON, by ClickHouse's conventions.
 
-In: a type. Out: a function from a Python value of that type to a value that orjson writes. Invariant: NULL is null
-whatever the type; a number keeps all its digits.
+In: a type, and how inf and nan are written, for which JSON has no number. Out: a function from a Python value of that
+type to a value that orjson writes. Invariant: NULL is null whatever the type; a number keeps all its digits.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -22,18 +23,40 @@ Converter = Callable[[object], object]
 WIDEST = 2**63
 
 
-def json_converter(of: t.Type) -> Converter:
+NonFinite = Callable[[float], object]
+
+
+def null_for_non_finite(value: float) -> object:
+    """As ClickHouse writes inf and nan in JSON."""
+    return None
+
+
+def text_for_non_finite(value: float) -> object:
+    """As ClickHouse writes them in JSON with `output_format_json_quote_denormals`: `"inf"`, `"-inf"`, `"nan"`."""
+    return _non_finite_name(value)
+
+
+def bare_non_finite(value: float) -> object:
+    """As ClickHouse writes them in CSV: bare words."""
+    return orjson.Fragment(_non_finite_name(value))
+
+
+def _non_finite_name(value: float) -> str:
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def json_converter(of: t.Type, non_finite: NonFinite = null_for_non_finite) -> Converter:
     """The function that converts values of the type for JSON; NULL stays null."""
-    show = _value_converter(t.unwrap_type(of))
+    show = _value_converter(t.unwrap_type(of), non_finite)
     return lambda value: None if value is None else show(value)
 
 
-def _value_converter(of: t.Type) -> Converter:  # noqa: PLR0911 - one case a kind of type
+def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: PLR0911 - one case a kind of type
     match of:
         case t.Int():
             return _integer
         case t.Float(bits):
-            return _float32 if bits == 32 else _float
+            return partial(_float32 if bits == 32 else _float, non_finite)
         case t.Decimal():
             return _decimal
         case t.Date():
@@ -45,21 +68,21 @@ def _value_converter(of: t.Type) -> Converter:  # noqa: PLR0911 - one case a kin
         case t.Json():
             return _document
         case t.Array() | t.Tuple() | t.Map():
-            return _nested_converter(of)
+            return _nested_converter(of, non_finite)
         case _:
-            return _plain
+            return partial(_plain, non_finite)
 
 
-def _nested_converter(of: t.Array | t.Tuple | t.Map) -> Converter:
+def _nested_converter(of: t.Array | t.Tuple | t.Map, non_finite: NonFinite) -> Converter:
     match of:
         case t.Array(inner):
-            show = json_converter(inner)
+            show = json_converter(inner, non_finite)
             return lambda value: [show(each) for each in _items(value)]
         case t.Map(key, inner):
-            show_key, show_value = json_converter(key), json_converter(inner)
+            show_key, show_value = json_converter(key, non_finite), json_converter(inner, non_finite)
             return lambda value: {_key(show_key(k)): show_value(v) for k, v in _entries(value)}
         case t.Tuple(fields):
-            shows = [json_converter(inner) for _, inner in fields]
+            shows = [json_converter(inner, non_finite) for _, inner in fields]
             names = [name for name, _ in fields]
             if any(name is None for name in names):
                 return lambda value: [show(each) for show, each in zip(shows, _items(value), strict=True)]
@@ -87,14 +110,14 @@ def _integer(value: object) -> object:
     return number
 
 
-def _float(value: object) -> object:
-    return value if not isinstance(value, float) or math.isfinite(value) else None
+def _float(non_finite: NonFinite, value: object) -> object:
+    return value if not isinstance(value, float) or math.isfinite(value) else non_finite(value)
 
 
-def _float32(value: object) -> object:
+def _float32(non_finite: NonFinite, value: object) -> object:
     """The shortest number that is the same Float32: 0.1, not 0.10000000149011612."""
     if not isinstance(value, float) or not math.isfinite(value):
-        return _float(value)
+        return _float(non_finite, value)
     stored = struct.pack("f", value)
     shortest = (float(f"{value:.{digits}g}") for digits in range(6, 10))
     return next((short for short in shortest if struct.pack("f", short) == stored), value)
@@ -130,7 +153,7 @@ def _document(value: object) -> object:
     return orjson.Fragment(str(value))
 
 
-def _plain(value: object) -> object:
+def _plain(non_finite: NonFinite, value: object) -> object:
     """Text, booleans, and states of aggregate functions, by their Python type."""
     match value:
         case bool() | str():
@@ -140,12 +163,12 @@ def _plain(value: object) -> object:
         case int():
             return _integer(value)
         case float():
-            return _float(value)
+            return _float(non_finite, value)
         case Decimal():
             return _decimal(value)
         case Mapping():
-            return {_key(_plain(k)): _plain(v) for k, v in value.items()}
+            return {_key(_plain(non_finite, k)): _plain(non_finite, v) for k, v in value.items()}
         case list() | tuple():
-            return [None if each is None else _plain(each) for each in value]
+            return [None if each is None else _plain(non_finite, each) for each in value]
         case _:
             return str(value)

@@ -17,6 +17,7 @@ from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
+from penstock.model.server_identity import ServerIdentity
 from penstock.serve.http.audited_call import RefusalBudget
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_metrics import PipelineCollector
@@ -75,6 +76,7 @@ class PipelineHost:
         self.phase = "starting Spark"
         self.stopping = False
         self.lacks_spark = False
+        self.identity: ServerIdentity | None = None
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
         self._add_gauges()

@@ -101,8 +101,8 @@ async def _read(request: Request, body: ReceivedBody, most: int, seconds: float)
 
 def decompress(body: ReceivedBody, encoding: str, most: int = MOST_BYTES) -> bytes:
     """The content, decompressed by its Content-Encoding and counted. Raises InvalidRequest, TooLarge, Overloaded."""
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
+    name = encoding.strip().lower() or _packing_of(body.content)
+    if name == "identity":
         return body.content
     opener = OPENERS.get(name)
     if opener is None:
@@ -112,6 +112,11 @@ def decompress(body: ReceivedBody, encoding: str, most: int = MOST_BYTES) -> byt
         return _unpack(body, opener(body.content), most)
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise InvalidRequest(f"the body is not {name}: {error}") from error
+
+
+def _packing_of(content: bytes) -> str:
+    """The packing that a content begins as, for a call that names none: no JSON begins so."""
+    return next((name for name, magic in MAGIC.items() if content.startswith(magic)), "identity")
 
 
 def _unpack(body: ReceivedBody, packed: BinaryIO, most: int) -> bytes:
@@ -137,6 +142,8 @@ def _zstd(body: bytes) -> BinaryIO:
 
 
 OPENERS: Mapping[str, Callable[[bytes], BinaryIO]] = {"gzip": _gzip, "zstd": _zstd}
+MAGIC: Mapping[str, bytes] = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+"""What a packed content begins with. Sources: RFC 1952, RFC 8878."""
 
 
 def _too_large(most: int) -> TooLarge:

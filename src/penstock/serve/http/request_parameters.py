@@ -12,12 +12,15 @@ import orjson
 from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
+from penstock.integer_parsing import parse_whole_number
 from penstock.serve.http.request_body import body_of
 from penstock.template.render_frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
 DEPLOYMENT = ("deployment", "__tb__deployment")
-GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token"})
+QUOTE_DENORMALS = "output_format_json_quote_denormals"
+"""ClickHouse's setting by which inf and nan are texts in JSON, not null."""
+GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token", QUOTE_DENORMALS})
 MOST_BYTES = 2**20
 
 
@@ -42,6 +45,17 @@ def flag_parameter(parameters: Mapping[str, str], name: str, default: str = "fal
     if value in NO:
         return False
     raise invalid_request_parameter(name, f"`{value}` is neither true nor false")
+
+
+def count_parameter(parameters: Mapping[str, str], name: str) -> int | None:
+    """A parameter that is a number of at least 1; None if it is not given. Raises InvalidRequest."""
+    value = parameters.get(name)
+    if value is None:
+        return None
+    number = parse_whole_number(value)
+    if number is None or number < 1:
+        raise invalid_request_parameter(name, f"`{value[:60]}` is not a number of at least 1")
+    return number
 
 
 def deployment_parameter(parameters: Mapping[str, str]) -> str:

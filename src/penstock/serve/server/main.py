@@ -123,13 +123,19 @@ def _set_up_process(home: Path) -> None:
 def _report_waiting_for_folder(owner: ServerRecord | None) -> None:
     who = f"server {owner.server.id} at {owner.url}" if owner else "another server"
     message = f"{who} owns this project; waiting until it ends"
-    report_waiting(Conflict(message))
+    report_waiting(Conflict(message, hint=STANDBY_HINT))
 
 
 def _report_waiting_for_lease(seen: LeaseRecord) -> None:
     who = f"a server on {seen.owner.get('host')}"
     message = f"{who} owns this warehouse; waiting until it ends or sends no heartbeat"
-    report_waiting(Conflict(message))
+    report_waiting(Conflict(message, hint=STANDBY_HINT))
+
+
+STANDBY_HINT = (
+    "that one serves; this one stands by and takes over when it ends. Ctrl-C ends the wait, and `penstock up --no-wait`"
+    " does not wait"
+)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from penstock.deploy.ownership.folder_lock import FolderLock
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
 from penstock.errors import Failed, PenstockError, Unavailable
+from penstock.model.server_identity import ServerIdentity
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.http.metrics import Metrics
@@ -93,7 +94,9 @@ class ServerProcess:
         is renewed meanwhile."""
         address, port = self._listener.getsockname()
         url = f"http://{address}:{port}"
-        self._owner.record(None, url)
+        record = self._owner.record(None, url)
+        me = (record.server.id, record.server.started)
+        self._host.identity = ServerIdentity.of(self._home.parent, socket.gethostname(), me)
         for number in (signal.SIGTERM, signal.SIGINT):
             # Uvicorn raises the signal again when it has stopped: closing must not end there.
             signal.signal(number, self._web.handle_exit)

@@ -70,7 +70,8 @@ class _Waiting:
 
 def report_waiting(error: PenstockError) -> None:
     """Write why the start waits."""
-    problem = Problem(error.code, error.message, hint="`--no-wait` does not wait", level="warning")
+    hint = error.hint or "`--no-wait` does not wait"
+    problem = Problem(error.code, error.message, hint=hint, level="warning")
     error.problems = (problem,)
     report_to_caller(error)
 

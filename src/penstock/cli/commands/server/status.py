@@ -1,9 +1,11 @@
 """`penstock status`: the running deployments, their progress, and what fails.
 
-In: the server's status document. Out: tables and one line a failure. Invariant: nothing is computed here.
+In: the server's status document. Out: what is wrong, one line each, then tables. Invariant: nothing is computed here.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from penstock.cli.client import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
@@ -28,10 +30,6 @@ def status(session: Session) -> None:
         _print_check(check)
     for failure in found["failures"]:
         _print_failure(failure)
-    for deployment in found["deployments"]:
-        _print_deployment(deployment)
-    if not found["deployments"]:
-        page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
     for each in found["damaged"]:
         line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
         page.print(f"{line}: {each['damage']}", style="red", markup=False)
@@ -40,6 +38,10 @@ def status(session: Session) -> None:
     for each in found["maintenance"]["failing"]:
         line = f"{each['kind']} of {each['table'] or 'the warehouse'} failed and is tried again: {each['message']}"
         page.print(line, style="yellow", markup=False)
+    for deployment in found["deployments"]:
+        _print_deployment(deployment)
+    if not found["deployments"]:
+        page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
 
 
 def _print_check(check: Json) -> None:
@@ -63,8 +65,10 @@ def _print_failure(failure: Json) -> None:
 def _print_deployment(deployment: Json) -> None:
     page = console()
     name = f" {deployment['name']}" if deployment["name"] else ""
-    paused = ", paused" if deployment["paused"] else ""
-    page.print(f"\ndeployment {deployment['id']}{name}: {deployment['state']}{paused}", style="bold", markup=False)
+    notes = f"{', paused' if deployment['paused'] else ''}{', stale' if deployment.get('stale') else ''}"
+    page.print(f"\ndeployment {deployment['id']}{name}: {deployment['state']}{notes}", style="bold", markup=False)
+    if deployment.get("stale"):
+        page.print("  another version went live since it was planned: discard it and deploy again", markup=False)
     if deployment["waits"] and deployment["filling"]:
         page.print(f"  its histories are not filled at full speed: {deployment['waits']}", markup=False)
     tables = [(name, each["table"], each["rows"]) for name, each in sorted(deployment["tables"].items())]
@@ -72,7 +76,19 @@ def _print_deployment(deployment: Json) -> None:
     for each in deployment["filling"]:
         rows = f"{format_count(each['rows'])} of {format_count(each['of'])} rows"
         page.print(f"  {each['name']}: {rows} of its history", markup=False)
-    for late in deployment["behind"]:
-        if late["stream"]:
-            batches = format_number(late["batches"], "batch", "batches")
-            page.print(f"  {late['flow']} into {late['table']} is {batches} behind `{late['stream']}`", markup=False)
+    _print_lag([late for late in deployment["behind"] if late["stream"]])
+
+
+LATE_SECONDS = 10.0
+"""Rows of the last seconds are always on their way somewhere; a table that is later than this has a line."""
+
+
+def _print_lag(behind: Sequence[Json]) -> None:
+    page = console()
+    for each in behind:
+        if each["seconds"] >= LATE_SECONDS:
+            seconds = f"{each['seconds']:,.0f} s behind `{each['stream']}`"
+            page.print(f"  {each['flow']} into `{each['name']}` is {seconds}", style="yellow", markup=False)
+    fresh = [each["seconds"] for each in behind if each["seconds"] < LATE_SECONDS]
+    if fresh:
+        page.print(f"  rows of the last {max(fresh):.1f} s are on their way", style="dim", markup=False)

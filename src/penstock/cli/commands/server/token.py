@@ -1,6 +1,6 @@
-"""`penstock token`: list, create and remove tokens.
+"""`penstock token`: list, create, rotate and remove tokens.
 
-In: names and scopes. Out: tokens. Invariant: a token's secret is printed only by the command that created it.
+In: names and scopes. Out: tokens. Invariant: a token's secret is printed only by the command that made it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.errors import print_problems
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.session import Session, command
 
@@ -47,6 +48,22 @@ def create(
         return
     page = console()
     page.print(made["token"], markup=False, soft_wrap=True)
+    print_problems(made.get("problems", ()))
+
+
+@group.command("rotate")
+@command
+def rotate(session: Session, name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
+    """Give a token a new secret and show it; the old one stops working at once."""
+    made = session.client().post(f"/v0/tokens/{name}/rotate")
+    kept = made["own"] and session.keep_admin_token(made["token"])
+    if session.as_json:
+        print_json(made)
+        return
+    page = console()
+    page.print(made["token"], markup=False, soft_wrap=True)
+    if kept:
+        page.print("the project's folder has it, too: .penstock/admin_token", style="dim", markup=False)
 
 
 @group.command("rm")

@@ -104,6 +104,7 @@ def _wait_until_ready(session: Session, starting: StartingServer) -> str:
                 status.update(escape_controls(phase))
             for notice in starting.notices():
                 report(ServerRefusal(409, notice))
+                starting.waits = True
     if starting.url is None:
         raise _server_failure(starting.process.wait(), starting.output)
     return starting.url
@@ -140,6 +141,8 @@ class StartingServer:
         self.process = process
         self.output = output
         self.url: str | None = None
+        self.waits = False
+        """Whether it has said that it waits for something, such as another server."""
         self._project = project
         self._read = 0
         self._http = httpx.Client(timeout=2, trust_env=False)
@@ -163,7 +166,7 @@ class StartingServer:
     def _phase(self) -> str:
         known = read_server_record(self._project)
         if known is None or known.pid != self.process.pid:
-            return "starting"
+            return "waiting, as said above; Ctrl-C ends the wait" if self.waits else "starting"
         try:
             answer = self._http.get(f"{known.url}/health")
             if answer.status_code == 200:

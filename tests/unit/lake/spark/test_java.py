@@ -1,0 +1,54 @@
+"""What a user sees where Java is missing, or does not start Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.lake.spark import java
+from penstock.lake.spark.java import JavaMissing, find_java_home
+from penstock.lake.spark.session import SparkStartFailure, open_lake
+from penstock.model.settings import Settings
+
+JAVA = """#!/bin/sh
+if [ "$1" = -version ]; then echo 'openjdk version "{version}"' >&2; exit 0; fi
+echo 'Invalid maximum heap size: -Xmx900g' >&2
+exit 1
+"""
+
+
+@pytest.fixture
+def only_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the only Java of this machine, which a test may make."""
+    home = tmp_path / "jdk"
+    monkeypatch.setattr(java, "FOLDERS", ())
+    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    return home
+
+
+def make_java(home: Path, version: str) -> None:
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text(JAVA.replace("{version}", version))
+    (home / "bin" / "java").chmod(0o755)
+
+
+def test_without_java_the_error_says_what_to_install(only_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME")
+    with pytest.raises(JavaMissing, match="Spark needs Java 17 or later; found none") as raised:
+        find_java_home()
+    assert "apt-get install openjdk-17" in str(raised.value.hint)
+
+
+def test_an_old_java_is_named(only_java: Path) -> None:
+    make_java(only_java, "11.0.2")
+    with pytest.raises(JavaMissing, match=r"found only .*jdk \(Java 11\)"):
+        find_java_home()
+
+
+def test_a_java_that_ends_at_once_is_quoted(only_java: Path, tmp_path: Path) -> None:
+    make_java(only_java, "17.0.1")
+    with pytest.raises(SparkStartFailure, match="Invalid maximum heap size: -Xmx900g") as raised:
+        open_lake(Settings(), tmp_path / "home")
+    assert "spark.log in .penstock" in str(raised.value.hint)
