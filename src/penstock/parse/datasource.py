@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.parse.classic.directives import ALIASES, CLASSIC_DATASOURCE, IGNORED, current_entries
+from penstock.parse.connector import CONNECTOR_KEYWORDS, check_connectors, with_kafka_columns
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -24,38 +25,6 @@ from penstock.parse.directive_values import (
 from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
 from penstock.parse.schema import parse_schema
 
-_CONNECTORS = (
-    "KAFKA_CONNECTION_NAME",
-    "KAFKA_BOOTSTRAP_SERVERS",
-    "KAFKA_KEY",
-    "KAFKA_SECRET",
-    "KAFKA_SCHEMA_REGISTRY_URL",
-    "KAFKA_SSL_CA_PEM",
-    "KAFKA_SASL_MECHANISM",
-    "KAFKA_KEY_AVRO_DESERIALIZATION",
-    "KAFKA_TOPIC",
-    "KAFKA_GROUP_ID",
-    "KAFKA_AUTO_OFFSET_RESET",
-    "KAFKA_STORE_RAW_VALUE",
-    "KAFKA_STORE_HEADERS",
-    "KAFKA_STORE_BINARY_HEADERS",
-    "KAFKA_KEY_FORMAT",
-    "KAFKA_VALUE_FORMAT",
-    "KAFKA_TARGET_PARTITIONS",
-    "IMPORT_SERVICE",
-    "IMPORT_CONNECTION_NAME",
-    "IMPORT_BUCKET_URI",
-    "IMPORT_SCHEDULE",
-    "IMPORT_STRATEGY",
-    "IMPORT_FORMAT",
-    "IMPORT_FROM_TIMESTAMP",
-    "IMPORT_QUERY",
-    "IMPORT_EXTERNAL_DATASOURCE",
-    "IMPORT_TABLE_ARN",
-    "IMPORT_EXPORT_BUCKET",
-    "EXPORT_SERVICE",
-)
-"""Directives that fetch rows from elsewhere. They are accepted, and nothing is fetched."""
 _OWN = (
     "DESCRIPTION",
     "TAGS",
@@ -69,7 +38,7 @@ _OWN = (
 )
 _SCOPES = ("READ", "APPEND")
 
-DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *_CONNECTORS)
+DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *CONNECTOR_KEYWORDS)
 OTHER_DATASOURCE_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)
 
 
@@ -77,13 +46,13 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
     """The data source that a file describes."""
     written = parse_datafile(text, file, DATASOURCE_KEYWORDS, problems, OTHER_DATASOURCE_KEYWORDS)
     datafile = Datafile(file, current_entries(written.entries, DATASOURCE_KEYWORDS, problems))
-    problems.extend(_check_connectors(datafile.entries))
+    problems.extend(check_connectors(datafile.entries))
     problems.extend(_check_templates(datafile.entries))
     problems.extend(_check_indexes(datafile.entries))
     directives = unique_directives(
-        (each for each in datafile.entries if each.keyword not in ("TOKEN", *_CONNECTORS)), problems
+        (each for each in datafile.entries if each.keyword not in ("TOKEN", *CONNECTOR_KEYWORDS)), problems
     )
-    columns = _parse_columns(datafile, directives, problems)
+    columns = with_kafka_columns(_parse_columns(datafile, directives, problems), datafile.entries)
     return DataSource(
         name=name,
         columns=columns,
@@ -100,14 +69,6 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
     )
 
 
-def _check_connectors(entries: Iterable[Entry]) -> Iterable[Problem]:
-    first = next((entry for entry in entries if entry.keyword in _CONNECTORS), None)
-    if first is not None:
-        service = "Kafka" if first.keyword.startswith("KAFKA") else "a bucket or another service"
-        message = f"no rows are fetched from {service}: connectors are not in this version"
-        yield Problem("unsupported-directive", message, first.location, "post the rows to the events API", "warning")
-
-
 def _check_indexes(entries: Iterable[Entry]) -> Iterable[Problem]:
     for entry in entries:
         if entry.keyword == "INDEXES" and entry.value.text.strip():
@@ -119,7 +80,7 @@ def _check_templates(entries: Iterable[Entry]) -> Iterable[Problem]:
     for entry in entries:
         text = entry.value.text
         starts = text.startswith("%") and entry.keyword == "FORWARD_QUERY"
-        if entry.keyword not in ("DESCRIPTION", *_CONNECTORS) and (starts or "{{" in text):
+        if entry.keyword not in ("DESCRIPTION", *CONNECTOR_KEYWORDS) and (starts or "{{" in text):
             yield template_problem(entry.value.location)
 
 

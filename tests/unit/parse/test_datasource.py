@@ -169,3 +169,29 @@ def test_what_the_format_has_and_means_nothing_here(line: str, code: str, level:
 
 def test_the_last_of_two_directives_counts() -> None:
     assert read("SCHEMA >\n    a Int8\nSCHEMA >\n    b Int8\nindices >\n    i b TYPE set(1)").column_names == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "added"),
+    [
+        ("KAFKA_CONNECTION_NAME k\nKAFKA_TOPIC t", "__value __topic __partition __offset __timestamp __key"),
+        (
+            "KAFKA_TOPIC t\nKAFKA_STORE_HEADERS 'True'",
+            "__value __topic __partition __offset __timestamp __key __headers",
+        ),
+        ("IMPORT_CONNECTION_NAME k", ""),
+    ],
+)
+def test_the_columns_that_kafka_adds(lines: str, added: str) -> None:
+    source = read(f"SCHEMA >\n    a Int8 `json:$.a`\n{lines}\n")
+    assert source.column_names == ("a", *added.split())
+    assert all(column.default is not None and source.path_of(column) is None for column in source.columns[1:])
+
+
+def test_keys_may_name_the_columns_that_kafka_adds() -> None:
+    source = read(
+        "SCHEMA >\n    a Int8, __offset Int64\nENGINE_PARTITION_KEY toYYYYMM(__timestamp)\n"
+        "ENGINE_SORTING_KEY __timestamp\nKAFKA_TOPIC t\n"
+    )
+    assert source.engine.sorting_key == ("__timestamp",)
+    assert [column.name for column in source.columns].count("__offset") == 1
