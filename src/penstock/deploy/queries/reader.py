@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
+from penstock.deploy.queries.compiled_projects import CompiledProjects, QueryableProject
 from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
@@ -32,7 +33,7 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Dialect, Pipe
+from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject
 from penstock.redaction import HIDDEN
@@ -44,28 +45,8 @@ from penstock.sql.syntax.catalog_statements import CatalogStatement, DescribeTab
 from penstock.template.declared_parameters import names_in_templates
 from penstock.template.render_frame import Parameter, RenderInput
 
-MOST_COMPILED = 64
-MOST_ASKED = 512
-"""The most calls of endpoints whose compiled SQL is cached for each deployment."""
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 NO_TABLES: Mapping[str, str] = {}
-
-
-EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
-"""The name of an endpoint, and the parameter values of a call."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryableProject:
-    """A deployment's project, with caches of what its endpoints compile to."""
-
-    project: Project
-    dialect: Dialect
-    """The dialect of its SQL."""
-    endpoints: dict[EndpointCall, Query] = field(default_factory=dict)
-    """The compiled queries, by endpoint and parameter values."""
-    parameters: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The names of the parameters, by endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +69,7 @@ class QueryReader:
     def __init__(self, core: Core):
         self._core = core
         self._projects = core.projects
-        self._compiled: dict[int, QueryableProject] = {}
+        self._compiled = CompiledProjects()
         self._secrets = read_template_secrets()
 
     def sql(
@@ -181,12 +162,10 @@ class QueryReader:
             known = compiled.parameters[name] = names_in_templates(compiled.project, pipe)
         own = {key: value for key, value in sorted(parameters.items()) if key in known}
         asked = (name, tuple(own.items()))
-        found = compiled.endpoints.get(asked)
+        found = compiled.calls.get(asked)
         if found is None:
             found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets), caller)
-            if len(compiled.endpoints) >= MOST_ASKED:
-                compiled.endpoints.clear()
-            compiled.endpoints[asked] = found
+            compiled.calls.add(asked, found)
         return found
 
     @contextmanager
@@ -201,12 +180,7 @@ class QueryReader:
                     return
 
     def _compiled_project(self, deployment: Deployment) -> QueryableProject:
-        found = self._compiled.get(deployment.id)
-        if found is None:
-            if len(self._compiled) >= MOST_COMPILED:
-                self._compiled.clear()
-            found = self._compiled[deployment.id] = _add_quarantines(deployment, self._projects.load(deployment))
-        return found
+        return self._compiled.get(deployment.id, lambda: _add_quarantines(deployment, self._projects.load(deployment)))
 
     def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
         with ExitStack() as tables:

@@ -1,0 +1,83 @@
+"""The projects that queries are compiled against, with what their endpoints compiled to.
+
+In: deployments, whose files never change. Out: `QueryableProject`. Invariant: the memory depends on neither the number
+of deployments ever made nor on the values that callers send: the projects asked last are kept, and of each so many
+characters of compiled SQL. Thread-safe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from penstock.model.pipe import Dialect
+from penstock.model.project import Project
+from penstock.sql.query import Query
+from penstock.template.render_frame import Parameter
+
+MOST_PROJECTS = 8
+MOST_CALLS = 512
+"""The most calls of endpoints whose compiled SQL is kept for each project."""
+MOST_CHARACTERS = 4_000_000
+"""The most characters of these calls' SQL and values."""
+EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
+"""The name of an endpoint, and the parameter values of a call."""
+
+
+class CompiledCalls:
+    """The compiled queries of an endpoint's calls; the oldest go when there are too many."""
+
+    def __init__(self) -> None:
+        self._queries: dict[EndpointCall, Query] = {}
+        self._characters = 0
+        self._guard = threading.Lock()
+
+    def get(self, call: EndpointCall) -> Query | None:
+        return self._queries.get(call)
+
+    def add(self, call: EndpointCall, query: Query) -> None:
+        with self._guard:
+            if call in self._queries:
+                return
+            self._queries[call] = query
+            self._characters += _size(call, query)
+            while len(self._queries) > MOST_CALLS or self._characters > MOST_CHARACTERS:
+                oldest = next(iter(self._queries))
+                self._characters -= _size(oldest, self._queries.pop(oldest))
+
+
+def _size(call: EndpointCall, query: Query) -> int:
+    values = sum(len(name) + len(str(value)) for name, value in call[1])
+    return len(query.sql) + len(query.with_totals) + values
+
+
+@dataclass(frozen=True, slots=True)
+class QueryableProject:
+    """A deployment's project, with caches of what its endpoints compile to."""
+
+    project: Project
+    dialect: Dialect
+    calls: CompiledCalls = field(default_factory=CompiledCalls)
+    parameters: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The names of the parameters, by endpoint."""
+
+
+class CompiledProjects:
+    """Queryable projects by the id of their deployment; those that were asked last."""
+
+    def __init__(self) -> None:
+        self._projects: dict[int, QueryableProject] = {}
+        self._guard = threading.Lock()
+
+    def get(self, id: int, make: Callable[[], QueryableProject]) -> QueryableProject:
+        """The project of a deployment, made if it is not kept. Raises what `make` raises."""
+        with self._guard:
+            found = self._projects.pop(id, None)
+        found = found if found is not None else make()
+        with self._guard:
+            self._projects[id] = found
+            while len(self._projects) > MOST_PROJECTS:
+                del self._projects[next(iter(self._projects))]
+        return found

@@ -1,0 +1,58 @@
+"""What is kept of projects and calls depends on neither the deployments ever made nor the values that callers send."""
+
+from __future__ import annotations
+
+from penstock.deploy.queries.compiled_projects import (
+    MOST_CALLS,
+    MOST_CHARACTERS,
+    MOST_PROJECTS,
+    CompiledCalls,
+    CompiledProjects,
+    EndpointCall,
+    QueryableProject,
+)
+from penstock.model.project import Project
+from penstock.sql.query import Query
+
+
+def call(value: str) -> EndpointCall:
+    return "top", (("page", value),)
+
+
+def query(sql: str) -> Query:
+    return Query(sql, (), ())
+
+
+def made_project() -> QueryableProject:
+    return QueryableProject(Project.of((), ()), "clickhouse")
+
+
+def test_the_projects_that_were_asked_last_are_kept() -> None:
+    projects = CompiledProjects()
+    first = projects.get(1, made_project)
+    for id in range(2, 200):
+        projects.get(id, made_project)
+        assert projects.get(1, made_project) is first
+    assert len(projects._projects) == MOST_PROJECTS
+    again = projects.get(2, made_project)
+    assert projects.get(2, made_project) is again
+
+
+def test_the_calls_that_were_added_last_are_kept() -> None:
+    calls = CompiledCalls()
+    for number in range(MOST_CALLS + 10):
+        calls.add(call(str(number)), query(f"SELECT {number}"))
+    assert calls.get(call("9")) is None
+    assert calls.get(call("10")) == query("SELECT 10")
+    assert calls.get(call(str(MOST_CALLS + 9))) == query(f"SELECT {MOST_CALLS + 9}")
+
+
+def test_large_calls_are_few() -> None:
+    calls, large = CompiledCalls(), "x" * (MOST_CHARACTERS // 4)
+    for number in range(20):
+        calls.add(call(str(number)), query(large))
+        calls.add(call(str(number)), query(large))
+    assert [number for number in range(20) if calls.get(call(str(number))) is not None] == [17, 18, 19]
+    calls.add(call(large * 5), query("SELECT 1"))
+    assert calls._queries == {}
+    assert calls._characters == 0
