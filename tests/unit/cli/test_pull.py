@@ -71,6 +71,20 @@ def test_a_check_says_whether_the_folder_is_what_is_live(deployed: Path, penstoc
     assert (code, document["new"], document["extra"], document["deployment"]) == (1, ["top.pipe"], ["mine.pipe"], 1)
 
 
+def test_settings_with_a_password_are_for_the_admin(
+    project: Path, pipeline: MemoryPipeline, penstock: Run, penstock_json: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "penstock.toml").write_text('[state]\nurl = "postgresql://me:hush-hush@db/penstock"\n')
+    assert penstock("deploy")[0] == 0
+    assert penstock_json("pull")[1]["withheld"] == []
+    monkeypatch.setenv("PENSTOCK_TOKEN", pipeline.tokens.create("ci", ("deploy",)))
+    code, document = penstock_json("pull", "--check")
+    assert (code, document["withheld"], document["same"]) == (
+        0, ["penstock.toml"], ["datasources/flights.datasource", "top.pipe"]
+    )  # fmt: skip
+    assert "withheld" in penstock("pull", "--check")[1]
+
+
 def test_nothing_is_written_outside_the_folder(
     project: Path, pipeline: MemoryPipeline, penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +96,7 @@ def test_nothing_is_written_outside_the_folder(
         "link/x.pipe": "x",
         "ok.pipe": "x",
     }
-    answer = {"id": 1, "name": "", "state": "live", "files": sent}
+    answer = {"id": 1, "name": "", "state": "live", "files": sent, "withheld": []}
     monkeypatch.setattr("penstock.cli.client.ServerClient.get", lambda *_: answer)
     (tmp_path / "copy").mkdir()
     (tmp_path / "elsewhere").mkdir()

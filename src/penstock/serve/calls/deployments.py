@@ -23,12 +23,15 @@ from starlette.responses import Response, StreamingResponse
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import InvalidProject, InvalidRequest, Location, Problem
 from penstock.model.deployment import CANDIDATES, Deployment, DeploymentRecord
+from penstock.model.settings import secret_values
 from penstock.parse.project_files import decode, normal_path
+from penstock.parse.settings import SETTINGS_FILE, parse_settings
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import MOST_BYTES, body_of
 from penstock.serve.http.request_parameters import flag_parameter
+from penstock.state.tokens import ApiToken
 
 if TYPE_CHECKING:
     from penstock.deploy.lifecycle.deployment_events import DeploymentEvent
@@ -62,12 +65,21 @@ def show_deployment(host: PipelineHost, request: Request) -> Response:
 
 
 def show_files(host: PipelineHost, request: Request) -> Response:
-    """`GET /v1/deployments/ID/files`: the project as it was sent, with what somebody may have written into its
-    settings."""
+    """`GET /v1/deployments/ID/files`: the project as it was sent. Settings with a password are for the scope admin:
+    who may deploy need not be who runs the server."""
     found = host.pipeline.store.find(request.path_params["ref"])
-    return json_response(
-        {"id": found.id, "name": found.name, "state": found.state, "files": dict(sorted(found.files.items()))}
+    token: ApiToken = request.state.token
+    withheld = (
+        [] if token.allows("admin") else [path for path in found.files if _holds_secrets(path, found.files[path])]
     )
+    files = {path: text for path, text in sorted(found.files.items()) if path not in withheld}
+    return json_response(
+        {"id": found.id, "name": found.name, "state": found.state, "files": files, "withheld": sorted(withheld)}
+    )
+
+
+def _holds_secrets(path: str, text: str) -> bool:
+    return path == SETTINGS_FILE and bool(secret_values(parse_settings(text, path, [])))
 
 
 def set_live(host: PipelineHost, request: Request) -> Response:

@@ -182,7 +182,9 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("GET", "/v1/deployments/{ref}/files"): CallSchema(
         "The files of a deployment as they were sent",
-        answers={"200": {JSON: object_schema(id=COUNT, name=TEXT, state=TEXT, files=OBJECT)}},
+        answers={
+            "200": {JSON: object_schema(id=COUNT, name=TEXT, state=TEXT, files=OBJECT, withheld=array_schema(TEXT))}
+        },
     ),
     ("POST", "/v1/deployments/{ref}/set-live"): CallSchema("Make a deployment live", answers=ONE),
     ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Retire the previous deployment", answers=ONE),

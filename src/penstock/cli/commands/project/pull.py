@@ -7,7 +7,7 @@ written outside the folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -54,7 +54,7 @@ def pull(
     place = folder or session.project
     found = session.client().get(f"/v1/deployments/{deployment}/files")
     files = {path: text.encode() for path, text in found["files"].items() if _is_inside(place, path)}
-    difference = compare_folder(place, files)
+    difference = compare_folder(place, files, found["withheld"])
     if difference.changed and not overwrite and not check:
         raise _refusal(place, found, difference)
     if not check:
@@ -67,15 +67,15 @@ def pull(
         raise typer.Exit(FAILED)
 
 
-def compare_folder(folder: Path, files: Mapping[str, bytes]) -> FolderDifference:
-    """How the project files of a folder, which may not exist, differ from these."""
+def compare_folder(folder: Path, files: Mapping[str, bytes], withheld: Collection[str] = ()) -> FolderDifference:
+    """How the project files of a folder, which may not exist, differ from these; `withheld` ones are not known."""
     there = dict(read_folder(folder, [])) if folder.is_dir() else {}
     both = [path for path in sorted(files) if path in there]
     return FolderDifference(
         tuple(path for path in sorted(files) if path not in there),
         tuple(path for path in both if files[path] != there[path]),
         tuple(path for path in both if files[path] == there[path]),
-        tuple(path for path in sorted(there) if path not in files),
+        tuple(path for path in sorted(there) if path not in files and path not in withheld),
     )
 
 
@@ -111,12 +111,14 @@ def _to_json(folder: Path, found: Json, difference: FolderDifference) -> Json:
         "changed": list(difference.changed),
         "same": list(difference.same),
         "extra": list(difference.extra),
+        "withheld": found["withheld"],
     }
 
 
 def _print_difference(folder: Path, found: Json, difference: FolderDifference, *, check: bool) -> None:
     page = console()
     kinds = {"new": difference.new, "changed": difference.changed, "only here": difference.extra}
+    kinds["withheld, as it holds a password and the token has no scope admin"] = tuple(found["withheld"])
     for kind, paths in kinds.items():
         for path in paths:
             page.print(f"  {kind}: {path}", markup=False, soft_wrap=True)
