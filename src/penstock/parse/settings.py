@@ -33,6 +33,7 @@ else:
     import tomli as tomllib
 
 SETTINGS_FILE = "penstock.toml"
+MEMORY = r"[1-9][0-9]*[kmgtKMGT]"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be requested."""
 
@@ -55,8 +56,8 @@ def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
         problems.append(Problem("invalid-toml", message, error_location(str(error), text, file)))
         return Settings()
     places = find_locations(text, file)
-    found = _SettingsReader(places, problems).table((), document, _ROOT)
-    tables = {name: make(**found.pop(name, {})) for name, make in _TABLES.items()}
+    found = _SettingsReader(places, problems).table((), document, SETTINGS)
+    tables = {name: make(**found.pop(name, {})) for name, make in TABLES.items()}
     settings = Settings(**found, **tables)
     problems += [
         Problem("unsafe-setting", each.message, places.value(each.path), each.hint)
@@ -108,40 +109,44 @@ class _SettingsReader:
         self._problems.append(Problem("unknown-setting", message, self._places.key(path), hint))
 
 
-def _check_text(value: Any) -> str:
+def check_text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise _WrongValue("a text in quotes")
     return value
 
 
-def _check_memory(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", value):
+def check_memory(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(MEMORY, value):
         raise _WrongValue('an amount of memory such as "2g" or "512m"')
     return value
 
 
-def _check_dialect(value: Any) -> str:
+def check_dialect(value: Any) -> str:
     if value not in get_args(Dialect):
         raise _WrongValue('"clickhouse" or "spark"')
     return str(value)
 
 
-def _check_range(low: int, high: int) -> SettingCheck:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _WrongValue(f"a whole number from {low} to {high}")
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The check of a whole number."""
+
+    low: int
+    high: int
+
+    def __call__(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise _WrongValue(f"a whole number from {self.low} to {self.high}")
         return value
 
-    return check
 
-
-def _check_texts(value: Any) -> tuple[str, ...]:
+def check_texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise _WrongValue("a list of texts in quotes")
     return tuple(value)
 
 
-def _check_properties(value: Any) -> dict[str, str]:
+def check_properties(value: Any) -> dict[str, str]:
     """Texts by name. An unquoted name with dots is one name here, not nested tables."""
     if not isinstance(value, dict):
         raise _WrongValue("a table of texts")
@@ -158,7 +163,7 @@ def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             raise _WrongValue(f"a table of texts: put the value of {prefix}{name} in quotes")
 
 
-def _check_strategies(value: Any) -> dict[str, str]:
+def check_strategies(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(each in STRATEGIES for each in value.values()):
         raise _WrongValue(f'a table of data source = "strategy", one of {", ".join(STRATEGIES)}')
     return dict(value)
@@ -166,7 +171,7 @@ def _check_strategies(value: Any) -> dict[str, str]:
 
 _MANY = 10**12
 _YEARS = 100 * 366 * 86_400
-_TABLES: Mapping[str, Callable[..., Any]] = {
+TABLES: Mapping[str, Callable[..., Any]] = {
     "server": ServerSettings,
     "spark": SparkSettings,
     "state": StateSettings,
@@ -176,67 +181,67 @@ _TABLES: Mapping[str, Callable[..., Any]] = {
     "inbox": InboxSettings,
     "maintenance": MaintenanceSettings,
 }
-_ROOT: SettingChecks = {
-    "dialect": _check_dialect,
+SETTINGS: SettingChecks = {
+    "dialect": check_dialect,
     "server": {
-        "host": _check_text,
-        "port": _check_range(0, 65535),
-        "max_query_seconds": _check_range(1, 86_400),
-        "max_result_rows": _check_range(1, _MANY),
-        "max_result_bytes": _check_range(1, _MANY),
-        "max_body_bytes": _check_range(2**20, _MANY),
-        "max_body_seconds": _check_range(1, 86_400),
-        "max_connections": _check_range(1, 1_000_000),
+        "host": check_text,
+        "port": NumberRange(0, 65535),
+        "max_query_seconds": NumberRange(1, 86_400),
+        "max_result_rows": NumberRange(1, _MANY),
+        "max_result_bytes": NumberRange(1, _MANY),
+        "max_body_bytes": NumberRange(2**20, _MANY),
+        "max_body_seconds": NumberRange(1, 86_400),
+        "max_connections": NumberRange(1, 1_000_000),
     },
     "spark": {
-        "master": _check_text,
-        "driver_memory": _check_memory,
-        "packages": _check_texts,
-        "conf": _check_properties,
+        "master": check_text,
+        "driver_memory": check_memory,
+        "packages": check_texts,
+        "conf": check_properties,
     },
-    "catalog": _check_properties,
-    "state": {"url": _check_text},
+    "catalog": check_properties,
+    "state": {"url": check_text},
     "deploy": {
-        "rollback_window_hours": _check_range(0, 24 * 365),
-        "candidate_inbox_bytes": _check_range(1, 2**62),
-        "candidate_snapshots": _check_range(100, 2**31),
-        "candidate_stalled_hours": _check_range(1, 24 * 3650),
-        "max_lag_seconds": _check_range(1, 86_400),
-        "strategy": _check_strategies,
+        "rollback_window_hours": NumberRange(0, 24 * 365),
+        "candidate_inbox_bytes": NumberRange(1, 2**62),
+        "candidate_snapshots": NumberRange(100, 2**31),
+        "candidate_stalled_hours": NumberRange(1, 24 * 3650),
+        "max_lag_seconds": NumberRange(1, 86_400),
+        "strategy": check_strategies,
     },
     "flow": {
-        "max_step_rows": _check_range(1, _MANY),
-        "max_step_bytes": _check_range(1, _MANY),
-        "max_step_seconds": _check_range(1, 86_400),
-        "live_steps": _check_range(2, 256),
-        "staging_step_seconds": _check_range(1, 86_400),
+        "max_step_rows": NumberRange(1, _MANY),
+        "max_step_bytes": NumberRange(1, _MANY),
+        "max_step_seconds": NumberRange(1, 86_400),
+        "live_steps": NumberRange(2, 256),
+        "staging_step_seconds": NumberRange(1, 86_400),
     },
     "backfill": {
-        "max_bytes_per_second": _check_range(1, _MANY),
-        "yield_after_seconds": _check_range(1, 86_400),
-        "own_process_bytes": _check_range(0, _MANY * 1000),
+        "max_bytes_per_second": NumberRange(1, _MANY),
+        "yield_after_seconds": NumberRange(1, 86_400),
+        "own_process_bytes": NumberRange(0, _MANY * 1000),
     },
     "inbox": {
-        "folder": _check_text,
-        "min_free_bytes": _check_range(0, _MANY),
-        "max_pending_bytes": _check_range(1, _MANY),
+        "folder": check_text,
+        "min_free_bytes": NumberRange(0, _MANY),
+        "max_pending_bytes": NumberRange(1, _MANY),
     },
     "maintenance": {
-        "interval_seconds": _check_range(1, 86_400),
-        "compact_files": _check_range(2, 100_000),
-        "compact_small_bytes": _check_range(1, _MANY),
-        "compact_target_bytes": _check_range(1, _MANY),
-        "compact_run_bytes": _check_range(1, _MANY),
-        "snapshot_seconds": _check_range(0, _YEARS),
-        "max_snapshots": _check_range(1, 10_000),
-        "ttl_seconds": _check_range(1, _YEARS),
-        "orphan_interval_seconds": _check_range(1, _YEARS),
-        "orphan_seconds": _check_range(3_600, _YEARS),
-        "inbox_seconds": _check_range(0, _YEARS),
-        "log_seconds": _check_range(60, _YEARS),
-        "deployment_seconds": _check_range(60, _YEARS),
-        "key_seconds": _check_range(60, _YEARS),
-        "audit_seconds": _check_range(60, _YEARS),
+        "interval_seconds": NumberRange(1, 86_400),
+        "compact_files": NumberRange(2, 100_000),
+        "compact_small_bytes": NumberRange(1, _MANY),
+        "compact_target_bytes": NumberRange(1, _MANY),
+        "compact_run_bytes": NumberRange(1, _MANY),
+        "snapshot_seconds": NumberRange(0, _YEARS),
+        "max_snapshots": NumberRange(1, 10_000),
+        "ttl_seconds": NumberRange(1, _YEARS),
+        "orphan_interval_seconds": NumberRange(1, _YEARS),
+        "orphan_seconds": NumberRange(3_600, _YEARS),
+        "inbox_seconds": NumberRange(0, _YEARS),
+        "log_seconds": NumberRange(60, _YEARS),
+        "deployment_seconds": NumberRange(60, _YEARS),
+        "key_seconds": NumberRange(60, _YEARS),
+        "audit_seconds": NumberRange(60, _YEARS),
     },
 }
 

@@ -1,25 +1,28 @@
 """Fetch the jars of Spark's packages ahead of the first session: `python -m penstock.lake.spark.jar_download`.
 
-In: nothing. Out: a filled package cache, or an exit code other than 0. Invariant: leaves nothing but the package
-cache.
+In: `--with-postgres`, which adds the driver of a catalog in Postgres. Out: a filled package cache, or an exit code
+other than 0. Invariant: leaves nothing but the package cache.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.lake.spark.packages import PACKAGES, POSTGRES
 from penstock.lake.spark.session import open_lake
-from penstock.model.settings import Settings
+from penstock.model.settings import Settings, SparkSettings
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Start and stop a session in a temporary folder. Returns the exit code."""
+    wanted = SparkSettings(packages=(*PACKAGES, POSTGRES)) if "--with-postgres" in arguments else SparkSettings()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            open_lake(Settings(), Path(folder)).close()
+            open_lake(Settings(spark=wanted), Path(folder)).close()
         except PenstockError as error:
             print(f"{error.message}\n{error.hint or ''}", file=sys.stderr)
             return 1
@@ -31,4 +34,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
