@@ -33,7 +33,8 @@ from penstock.plan.planner import PlanOptions, make_plan
 from penstock.plan.steps import CreateTable
 from penstock.sql.compile import compile_sql
 from penstock.sql.spark_text import replace_placeholders
-from penstock.state.batches import BatchLog
+from penstock.state.batch_keys import BodyKey
+from penstock.state.batches import BatchLog, RawFile
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.database import open_database
 from penstock.state.made_tables import MadeTables
@@ -109,6 +110,16 @@ class ManualPipeline:
         now = datetime.now(timezone.utc)
         batch = self.batches.append(stream, made.name, len(lines), made.bytes, now, (), made.digest)
         self.arrivals.add(stream, batch.number)
+
+    def replace(self, stream: str, parts: Sequence[Sequence[bytes]]) -> None:
+        """A replacement of one batch a part."""
+        written = [self.segments.write(stream, lines) for lines in parts]
+        files = [
+            RawFile(each.name, len(lines), each.bytes, each.digest) for each, lines in zip(written, parts, strict=True)
+        ]
+        key = BodyKey(f"replacement {self.batches.head(stream)}")
+        made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), key)
+        self.arrivals.add(stream, made[-1].number, len(made))
 
     def runnable(self) -> list[WorkItem]:
         return [work for work in collect_work(self.deployments) if self.stepper.has_more(work)]

@@ -21,6 +21,8 @@ FILES = {
     "    `ids` AggregateFunction(sum, UInt64)\nENGINE AggregatingMergeTree\nENGINE_SORTING_KEY run\n",
     "copies/take.pipe": "NODE n\nSQL >\n    %\n    SELECT {{ UInt32(run) }} AS run, number AS id "
     "FROM numbers({{ UInt64(rows) }})\nTYPE copy\nTARGET_DATASOURCE taken\n",
+    "copies/renew.pipe": "NODE n\nSQL >\n    %\n    SELECT {{ UInt32(run) }} AS run, number AS id "
+    "FROM numbers({{ UInt64(rows) }})\nTYPE copy\nTARGET_DATASOURCE taken\nCOPY_MODE replace\n",
     "materializations/to_sums.pipe": "NODE n\nSQL SELECT run, countState() AS rows, sumState(id) AS ids FROM taken "
     "GROUP BY run\nTYPE materialized\nDATASOURCE sums\n",
 }
@@ -29,6 +31,8 @@ PARTS = 120_000
 STAGES = ("copy.spooled:1", "inbox.written:1", "inbox.logged:1", "copy.appended:2", "landing.committed:1")
 PASSED = STAGES if FULL else tuple(point for point in STAGES if point not in ("inbox.written:1", "landing.committed:1"))
 """A copied row is a posted row from the inbox on (decision 0017): in CI test_kills.py dies at those two points."""
+REPLACED = ("copy.spooled:1", "inbox.written:1", "inbox.logged:1", "copy.appended:1", "landing.committed:1")
+REPLACED_IN_CI = REPLACED if FULL else ("inbox.logged:1", "landing.committed:1")
 POINTS = [(point, number) for point in ("state.before", "state.after") for number in range(1, 16)]
 DRAWN = POINTS if FULL else random.Random(7).sample(POINTS, 1)
 
@@ -40,11 +44,11 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield made
 
 
-def run(server: Server, number: int, rows: int) -> None:
+def run(server: Server, number: int, rows: int, pipe: str = "take") -> None:
     """Ask for a copy. A server that dies meanwhile may have taken it or not."""
     try:
         with server.client() as client:
-            client.post("/v0/pipes/take/copy", params={"run": str(number), "rows": str(rows)}).raise_for_status()
+            client.post(f"/v0/pipes/{pipe}/copy", params={"run": str(number), "rows": str(rows)}).raise_for_status()
     except httpx.TransportError:
         pass
 
@@ -95,6 +99,29 @@ def test_a_job_that_is_killed_at_each_stage_appends_its_rows_once(server: Server
     rows = check(server, done(server))
     assert rows == PARTS
     record("copies", "each stage", {"kills": len(PASSED), "rows": rows, "lost": 0, "doubled": 0})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_job_that_is_killed_while_it_replaces_leaves_the_rows_of_before_or_its_own(server: Server) -> None:
+    run(server, 1, 1_000)
+    check(server, done(server))
+    rows = "SELECT run, count() AS rows, uniqExact(id) AS ids FROM taken GROUP BY run"
+    server.stop()
+    for number, fault in enumerate(REPLACED_IN_CI):
+        server.start({"PENSTOCK_FAULT": fault})
+        if number == 0:
+            server.ready()
+            run(server, 2, PARTS, "renew")
+        server.died(120)
+    server.start()
+    server.ready()
+    assert summed(server, rows) in ([(1, 1_000, 1_000)], [(2, PARTS, PARTS)])
+    done(server)
+    assert summed(server, rows) == [(2, PARTS, PARTS)]
+    below = summed(server, "SELECT run, countMerge(rows) AS rows FROM sums GROUP BY run")
+    assert below == [(1, 1_000)], "replaced rows trigger no view"
+    record("copies", "replaced", {"kills": len(REPLACED_IN_CI), "rows": PARTS, "lost": 0, "doubled": 0})
 
 
 @pytest.mark.full

@@ -311,3 +311,64 @@ def test_a_job_with_the_number_of_one_that_was_trimmed_appends_its_rows(running:
         counts.append((job.id, len(running.ask("SELECT n FROM cp_counts"))))
     assert counts[0][0] == counts[1][0], "SQLite gives the number again"
     assert counts[1][1] == counts[0][1] + 1
+
+
+PRICES = {
+    "datasources/cp_base.datasource": "SCHEMA >\n    `n` Int32\nENGINE MergeTree\n",
+    "datasources/cp_prices.datasource": "SCHEMA >\n    `n` Int32,\n    `run` UInt32\nENGINE MergeTree\n",
+    "datasources/cp_seen.datasource": "SCHEMA >\n    `n` Int32\nENGINE MergeTree\n",
+    "copies/cp_renew.pipe": copy(
+        "%\nSELECT number AS n, {{ UInt32(run, 1) }} AS run FROM numbers({{ UInt32(rows, 10) }})",
+        "cp_prices",
+        "COPY_MODE replace\n",
+    ),
+    "pipes/cp_see.pipe": "NODE n\nSQL SELECT n FROM cp_prices\nTYPE materialized\nDATASOURCE cp_seen\n",
+}
+
+
+def test_a_copy_replaces_the_rows_of_every_version_at_one_moment(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.flow.inbox.replacement.ROWS_PER_BATCH", 400)
+    deployed = running.deploy(PRICES)
+    assert deployed.state == "live", deployed.error
+    reasons = {each["name"]: each["reason"] for each in deployed.plan["resources"]}  # type: ignore[attr-defined, index]
+    assert reasons["cp_renew"] == "new; each run replaces all rows of `cp_prices`, which does not trigger `cp_see`"
+    running.post("cp_prices", [{"n": 1, "run": 0}, {"n": 2, "run": 0}])
+    first = run(running, "cp_renew", rows="1000")
+    assert (first.state, first.rows, first.mode) == ("done", 1000, "replace")
+    assert running.ask("SELECT count(), min(run), max(run) FROM cp_prices") == [(1000, 1, 1)]
+    assert sorted(running.ask("SELECT n FROM cp_seen")) == [(1,), (2,)]
+
+    forward = "ENGINE MergeTree\nFORWARD_QUERY >\n    SELECT * REPLACE (toFloat64(run) AS run)\n"
+    schema = "SCHEMA >\n    `n` Int32,\n    `run` Float64\n"
+    staged = running.deploy({"datasources/cp_prices.datasource": schema + forward}, promote=False)
+    assert staged.state == "ready", staged.error
+    seen = set()
+    job = running.pipeline.copies.run("cp_renew", {"rows": "1500", "run": "2"})
+    while running.pipeline.store.jobs.get(job.id).is_open:
+        seen.update(running.ask("SELECT count(), min(run), max(run) FROM cp_prices"))
+    assert seen | {(1000, 1, 1), (1500, 2, 2)} == {(1000, 1, 1), (1500, 2, 2)}, "never a part of them"
+    running.post("cp_prices", [{"n": 7, "run": 3}])
+    for version in ("live", "staging"):
+        assert running.ask("SELECT count(), min(run), max(run) FROM cp_prices", version) == [(1501, 2, 3)], version
+        assert sorted(running.ask("SELECT n FROM cp_seen", version)) == [(1,), (2,), (7,)], version
+    running.promote()
+    assert run(running, "cp_renew", rows="0", run="4").rows == 0
+    running.catch_up()
+    running.rollback()
+    assert running.ask("SELECT count() FROM cp_prices") == [(0,)]
+    running.post("cp_prices", [{"n": 8, "run": 5}])
+    assert running.ask("SELECT n, run FROM cp_prices") == [(8, 5)]
+    assert sorted(running.ask("SELECT n FROM cp_seen")) == [(1,), (2,), (7,), (8,)]
+    running.pipeline.deployer.discard(None)
+
+
+def test_an_aggregate_below_replaced_rows_is_not_computed_anew_without_leave(running: Running) -> None:
+    live(running, PRICES)
+    running.post("cp_prices", [{"n": 1, "run": 0}])
+    assert run(running, "cp_renew").state == "done"
+    changed = {"pipes/cp_see.pipe": PRICES["pipes/cp_see.pipe"].replace("SELECT n", "SELECT n + 1 AS n")}
+    with pytest.raises(InvalidProject) as refused:
+        running.deploy(changed)
+    assert "no longer has all its rows" in str(refused.value.problems[0])

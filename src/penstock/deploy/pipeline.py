@@ -282,5 +282,6 @@ class Pipeline:
         self.deployer.clean_up_unread(deployment)
 
     def _note_arrival(self, batch: Batch) -> None:
-        self.core.flows.arrivals.add(batch.stream, batch.number)
+        count = 1 if batch.replaces is None else batch.number - batch.replaces + 1
+        self.core.flows.arrivals.add(batch.stream, batch.number, count)
         self.core.flows.scheduler.batch_arrived(batch.stream)

@@ -220,7 +220,8 @@ class Stepper:
         DriftedTable, and what Spark or the disk raise; a step is committed wholly or not at all."""
         started = time.monotonic()
         self._recorded.verify(work.tables)
-        with time_limit(self._lake.spark, self._limits.seconds if seconds is None else seconds):
+        least = self._limits.seconds if seconds is None else seconds
+        with time_limit(self._lake.spark, least * self._size(work)):
             done = self._run(work, failures, self._limits.after(failures, crashes))
         took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
@@ -228,6 +229,14 @@ class Stepper:
             self._operations.log(_log_entry(work, done, took))
             if done.history:
                 self._throttle.record_step(done.read_bytes, took)
+
+    def _size(self, work: WorkItem) -> float:
+        """How many times the largest step fits into the next one: more than once only into a replacement, which is one
+        step, however large it is."""
+        if not isinstance(work.run, LandingTable):
+            return 1.0
+        rows = self._batches.replacement_rows(work.run.stream, self._landed(work) + 1)
+        return max(1.0, rows / ROWS_PER_TASK)
 
     def read_again(self, work: WorkItem) -> None:
         """Read the progress of all tables of a flow again, since another process may have written them."""

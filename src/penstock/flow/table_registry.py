@@ -11,16 +11,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 
 from penstock.lake.spark.session import Lake
-from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
+from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress, replace_rows
 from penstock.lake.tables.physical_tables import DamagedTable
 from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
 
 LOOK_AGAIN_SECONDS = 5.0
+WriteRows: TypeAlias = Callable[[DataFrame, str, Mapping[str, Progress], "int | None"], None]
+"""Commits rows to a table, with the progress of its flows, after a snapshot."""
 
 
 class TableRegistry:
@@ -101,19 +104,31 @@ class TableRegistry:
         """Append rows together with the progress `made`; the progress of the table's other flows is carried along,
         except of those that have `ended`. Returns how many rows were added. Raises CommitConflict if another flow
         committed to the table meanwhile."""
+        before = self._write(append_rows, rows, table, made, ended)
+        return _appended_rows(self.refresh(table), before)
+
+    def replace(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
+        """Like `commit`, but the rows take the place of all rows of the table. Returns how many it has now."""
+        self._write(replace_rows, rows, table, made, frozenset())
+        return self.refresh(table).rows
+
+    def _write(
+        self, write: WriteRows, rows: DataFrame, table: str, made: Mapping[str, Progress], ended: Collection[str]
+    ) -> Snapshots:
+        """Returns the snapshots that the rows follow."""
         before = self.snapshots(table)
         progress = {**{flow: at for flow, at in before.progress.items() if flow not in ended}, **made}
         try:
             with self.pinned(table, _current_id(before)):
-                append_rows(rows, table, progress, _current_id(before))
+                write(rows, table, progress, _current_id(before))
         except CommitConflict:
             now = self.refresh(table)
             if now.progress != before.progress:
                 raise
             # No flow committed in between: columns were materialized, or somebody wrote from outside.
             before = now
-            append_rows(rows, table, progress, _current_id(before))
-        return _appended_rows(self.refresh(table), before)
+            write(rows, table, progress, _current_id(before))
+        return before
 
     def replace_progress(self, table: str, progress: Mapping[str, Progress]) -> None:
         """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict."""

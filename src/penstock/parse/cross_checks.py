@@ -22,6 +22,7 @@ def check_project(resources: Sequence[Union[DataSource, Pipe]], datasources: Col
     for resource in resources:
         if isinstance(resource, Pipe):
             yield from _check_targets(resource, datasources)
+    yield from _check_replaced_targets(resources)
 
 
 def _check_names(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
@@ -65,3 +66,22 @@ def _check_targets(pipe: Pipe, datasources: Collection[str]) -> Iterator[Problem
             target = node.kind
             hint = did_you_mean(target.datasource, datasources)
             yield Problem("unknown-datasource", f"there is no data source `{target.datasource}`", target.location, hint)
+
+
+def _check_replaced_targets(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
+    """Problems of copies that replace rows which nothing can replace at one place of a stream."""
+    pipes = [each for each in resources if isinstance(each, Pipe)]
+    views = [(node.kind, pipe.name) for pipe in pipes for node in pipe.nodes if isinstance(node.kind, Materialized)]
+    writers = {kind.datasource: name for kind, name in views}
+    empty = {each.name for each in resources if isinstance(each, DataSource) and each.engine.name == "Null"}
+    for copies in (pipe.copies for pipe in pipes):
+        if copies is None or copies.mode != "replace":
+            continue
+        if copies.datasource in writers:
+            view = writers[copies.datasource]
+            message = f"COPY_MODE replace cannot replace rows that the materialized view `{view}` writes"
+            hint = "copy into a data source of its own, or append"
+            yield Problem("invalid-replacement", message, copies.location, hint)
+        elif copies.datasource in empty:
+            message = f"`{copies.datasource}` is of engine Null: it keeps no row that COPY_MODE replace could replace"
+            yield Problem("invalid-replacement", message, copies.location, "append, which feeds the views below")

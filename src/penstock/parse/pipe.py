@@ -59,9 +59,6 @@ def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
     if entry is None or written in ("", "append"):
         return "append"
     if written == "replace":
-        message = "COPY_MODE replace is not supported: a copy appends its rows"
-        hint = "append, into a ReplacingMergeTree that is read with FINAL, or under a column that says which run it was"
-        problems.append(Problem("unsupported-directive", message, entry.value.location, hint))
         return "replace"
     message = f"unknown COPY_MODE `{written[:60]}`"
     problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, _MODES)))

@@ -59,12 +59,20 @@ def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str,
 
 def _find_needed_names(before: Project, after: Project, reach: ChangeImpact) -> frozenset[str]:
     """The names of resources that are reached or removed, and of all that they derive from in either version."""
-    names = reach.reached | (frozenset(before.names) - frozenset(after.names))
+    names = reach.reached | (frozenset(before.names) - frozenset(after.names)) | _find_passed_over(after, reach)
     while True:
         more = names | with_upstream(after, names) | with_upstream(before, names)
         if more == names:
             return names
         names = more
+
+
+def _find_passed_over(project: Project, reach: ChangeImpact) -> frozenset[str]:
+    """The views that may read the target of a copy in mode replace: its plan names those that it does not trigger."""
+    copies = (pipe.copies for pipe in project.pipes if reach.has(pipe.name))
+    targets = {each.datasource for each in copies if each is not None and each.mode == "replace"}
+    readers = (project.pipe(reader) for target in targets for reader in reach.graph.readers(target))
+    return frozenset(pipe.name for pipe in readers if pipe is not None and pipe.materialized is not None)
 
 
 def _select_resources(project: Project, names: frozenset[str]) -> Project:

@@ -173,13 +173,26 @@ def _plan_pipe(context: PlanningContext, pipe: Pipe) -> ResourcePlan:
     changes = [change_text(change) for change in context.changes_of(pipe.name)]
     if not changes:
         return ResourcePlan(pipe.name, pipe_kind(pipe), "none", "unchanged")
-    so = _target_text(context, pipe) or ": no data moves"
+    target = _target_text(context, pipe)
+    so = target if pipe.materialized is not None else f": no data moves{target}"
     return ResourcePlan(pipe.name, pipe_kind(pipe), "none", join_words(changes) + so)
 
 
 def _target_text(context: PlanningContext, pipe: Pipe) -> str:
-    view = context.compiled.views.get(pipe.name)
+    view, copies = context.compiled.views.get(pipe.name), pipe.copies
+    if copies is not None and copies.mode == "replace":
+        return _replaced_text(context, copies.datasource)
     return f"; its rows are in `{view.target}`" if view else ""
+
+
+def _replaced_text(context: PlanningContext, target: str) -> str:
+    """What a copy in mode replace does to its target, and to the views that it does not trigger."""
+    triggers = {view.pipe: view.trigger.binding.name for view in context.live.manifest.views}
+    triggers |= {pipe: view.trigger.datasource for pipe, view in context.compiled.views.items()}
+    views = [pipe.name for pipe in context.project.pipes if pipe.materialized is not None]
+    below = [each for each in views if triggers.get(each) == target]
+    passed = f", which does not trigger {join_words(f'`{each}`' for each in sorted(below))}" if below else ""
+    return f"; each run replaces all rows of `{target}`{passed}"
 
 
 def _build_manifest(outcomes: list[PlannedDataSource], project: Project) -> Manifest:

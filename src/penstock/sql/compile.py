@@ -126,7 +126,7 @@ def compile_copy(
         output = copy_rows(environment, node, output)
     environment.report.finish(message)
     assert isinstance(node.kind, Copied), "only such a node has rows to copy"
-    return CompiledCopy(node.kind.datasource, _make_query(project, environment.uses, output))
+    return CompiledCopy(node.kind.datasource, _make_query(project, environment.uses, output), node.kind.mode)
 
 
 def compile_sql(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.model.pipe import CopyMode
 from penstock.model.types import Type
 from penstock.sql.analysis.expression_facts import ExpressionFacts, expression_facts
 from penstock.sql.analysis.query_facts import QueryFacts, query_facts
@@ -70,6 +71,7 @@ class CompiledCopy:
     target: str
     query: Query
     """Returns one column of texts, each a JSON row for `target` as the Events API accepts it."""
+    mode: CopyMode = "append"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,21 @@ class Batch:
     received_at: datetime
     digest: str | None = None
     """SHA-256 of the file in hexadecimal; None if a release that computed none logged the batch."""
+    replaces: int | None = None
+    """The first batch of the replacement that it is a part of; None if its rows are added to those before."""
     damage: str | None = None
     """Why none of its rows may be used; None if the file is intact."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A segment that is not logged yet."""
+
+    segment: str
+    """Its path below the inbox folder."""
+    rows: int
+    bytes: int
+    digest: str
 
 
 MOST_BATCHES = 2_000
@@ -64,7 +77,7 @@ class BatchesTrimmed(Conflict):
 
 
 _LOG_COLUMNS = tuple(
-    batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest")
+    batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest", "replaces")
 )
 _IS_CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
 _BATCH_COLUMNS = (*_LOG_COLUMNS, damaged_segments.c.problem)
@@ -112,6 +125,40 @@ class BatchLog:
         except IntegrityError as error:
             raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
 
+    def append_replacement(
+        self, stream: str, files: Sequence[RawFile], received_at: datetime, key: BodyKey
+    ) -> tuple[Batch, ...]:
+        """Log these files as the stream's next batches, all or none, which together replace every row that came
+        before them. `key` is their idempotency key. Raises what `append` raises."""
+
+        def write(connection: Connection) -> tuple[Batch, ...]:
+            take_named_lock(connection, stream)
+            first = _last_number(connection, stream) + 1
+            made = tuple(
+                Batch(stream, number, file.segment, file.rows, file.bytes, received_at, file.digest, first)
+                for number, file in enumerate(files, first)
+            )
+            values = [{column.name: getattr(batch, column.name) for column in _LOG_COLUMNS} for batch in made]
+            connection.execute(sa.insert(batches), values)
+            self.keys.add(connection, stream, made[-1].number, [key])
+            return made
+
+        def find(connection: Connection) -> tuple[Batch, ...] | None:
+            take_named_lock(connection, stream)
+            found = _find_by_segment(connection, stream, files[0].segment)
+            return _rest_of_replacement(connection, stream, found.number, found.number - 1) if found else None
+
+        try:
+            return self._database.write_once(write, find)
+        except IntegrityError as error:
+            raise Conflict(f"another writer appends to `{stream}`, or the idempotency key is known") from error
+
+    def replacement_rows(self, stream: str, first: int) -> int:
+        """The number of rows of the replacement that begins with this batch; 0 if none does."""
+        those = sa.and_(batches.c.stream == stream, batches.c.number >= first, batches.c.replaces == first)
+        with self._database.read() as connection:
+            return int(connection.execute(sa.select(sa.func.sum(batches.c.rows)).where(those)).scalar_one() or 0)
+
     def find(self, stream: str, segment: str) -> Batch | None:
         """The batch of a segment, if it was logged. Waits for a transaction that may be logging it now."""
         with self._database.write() as connection:
@@ -135,11 +182,13 @@ class BatchLog:
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits, at most MOST_BATCHES; at
-        least one if there is any. Raises BatchesTrimmed if the next one's rows have been removed."""
+        least one if there is any. A replacement is read by itself, and whole, however large it is. Raises
+        BatchesTrimmed if the next one's rows have been removed."""
         query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
         taken: list[Batch] = []
+        batch: Batch | None = None
         rows = size = 0
         with self._database.read() as connection:
             query = query.order_by(batches.c.number).limit(MOST_BATCHES)
@@ -150,10 +199,12 @@ class BatchLog:
                     found.close()
                     raise BatchesTrimmed(stream, number + len(taken) + 1)
                 rows, size = rows + batch.rows, size + batch.bytes
-                if taken and (rows > most_rows or size > most_bytes):
+                if batch.replaces is not None or (taken and (rows > most_rows or size > most_bytes)):
                     found.close()
                     break
                 taken.append(batch)
+            if not taken and batch is not None and batch.replaces is not None:
+                return _rest_of_replacement(connection, stream, batch.replaces, number)
         return tuple(taken)
 
     def first_untrimmed(self, stream: str, after: int) -> int | None:
@@ -255,6 +306,16 @@ class BatchLog:
 def _last_number(connection: Connection, stream: str) -> int:
     query = sa.select(sa.func.max(batches.c.number)).where(batches.c.stream == stream)
     return int(connection.execute(query).scalar_one() or 0)
+
+
+def _rest_of_replacement(connection: Connection, stream: str, first: int, after: int) -> tuple[Batch, ...]:
+    """The batches of a replacement after one of them, or after the one before it. Raises BatchesTrimmed."""
+    those = sa.and_(batches.c.stream == stream, batches.c.number > after, batches.c.replaces == first)
+    found = tuple(Batch(*row) for row in connection.execute(_SELECT_BATCH.where(those).order_by(batches.c.number)))
+    for number, each in enumerate(found, after + 1):
+        if each.number != number or each.segment == TRIMMED:
+            raise BatchesTrimmed(stream, number)
+    return found
 
 
 def _find_by_segment(connection: Connection, stream: str, segment: str) -> Batch | None:

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict, NotFound
+from penstock.model.pipe import CopyMode
 from penstock.state.database import Database
 from penstock.state.schema import jobs
 
@@ -45,6 +46,8 @@ class Job:
     """The stream that its rows are appended to, once they are read."""
     rows: int | None = None
     error: Mapping[str, object] | None = None
+    mode: CopyMode = "append"
+    """Whether its rows replace those of the data source; `append` until they are read."""
 
     @property
     def is_open(self) -> bool:

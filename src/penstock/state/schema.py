@@ -93,6 +93,7 @@ batches = sa.Table(
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("received_at", UtcDateTime, nullable=False),
     sa.Column("digest", sa.String(64)),
+    sa.Column("replaces", sa.BigInteger),
 )
 
 batch_keys = sa.Table(
@@ -217,6 +218,7 @@ jobs = sa.Table(
     sa.Column("stream", sa.Text),
     sa.Column("rows", sa.BigInteger),
     sa.Column("error", sa.JSON(none_as_null=True)),
+    sa.Column("mode", sa.String(16), nullable=False, server_default="append"),
     sa.UniqueConstraint("pipe", "due_at", name="jobs_once"),
     sa.Index("jobs_state", "state"),
 )

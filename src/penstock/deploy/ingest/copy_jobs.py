@@ -1,9 +1,10 @@
-"""Copy jobs: the rows of a query at one moment are appended to a data source as if they had been posted.
+"""Copy jobs: the rows of a query at one moment are appended to a data source as if they had been posted, or take the
+place of its rows.
 
 In: a copy's name and parameters, or the time of its schedule. Out: a `Job`. Invariant: all rows of a job are on disk
-before the first is appended, and each part is appended under an idempotency key of its own; so a job whose rows were
-read is finished after any crash without a row lost or doubled, and any other job has appended nothing. A job that
-cannot go on waits aside, and the others go on.
+before the first is appended, and each part is appended under an idempotency key of its own, all rows of a replacement
+under one; so a job whose rows were read is finished after any crash without a row lost or doubled, and any other job
+has appended nothing. A job that cannot go on waits aside, and the others go on.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -63,6 +65,8 @@ class CopyIngestion(Protocol):
     """What appends rows (`event_ingestion.py`)."""
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int: ...
+
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int: ...
 
     def wait(self, receipt: Receipt, timeout: float) -> Receipt: ...
 
@@ -196,8 +200,7 @@ class CopyJobs(PeriodicTask):
             self._context.jobs.move(job.id, ("waiting", "reading"), "reading")
             spooled = self._spool(job, path)
             crash_point("copy.spooled")
-            known = {"deployment": spooled.deployment, "stream": spooled.stream, "rows": spooled.rows}
-            return self._context.jobs.move(job.id, READING, "appending", **known)
+            return self._context.jobs.move(job.id, READING, "appending", **asdict(spooled))
         except Conflict as error:
             raise _JobOver("it was cancelled") from error
         except Unavailable:
@@ -246,11 +249,7 @@ class CopyJobs(PeriodicTask):
             message = "the file with the rows of this job is missing in the inbox; some rows may have been appended"
             self._fail_job(job, Failed(message, hint="check the rows of the data source before you run the copy again"))
             raise _JobOver(message)
-        batch = 0
-        for number, lines in enumerate(_split_rows(path)):
-            batch = self._append_part(job, f"{job_key_prefix(job)} part {number}", lines)
-            self._held.pop(job.id, None)  # it goes on
-            crash_point("copy.appended")
+        batch = self._replace_all(job, path) if job.mode == "replace" else self._append_parts(job, path)
         self._wait_until_queryable(job, batch)
         try:
             self._context.jobs.move(job.id, APPENDING, "done", error=None)
@@ -258,8 +257,26 @@ class CopyJobs(PeriodicTask):
             raise _JobOver("it was cancelled after all its rows were appended") from error
         self._log_operation(job, "ok", None)
 
-    def _append_part(self, job: Job, key: str, lines: list[bytes]) -> int:
-        """Append a part once; returns its batch number. Raises _Later while the inbox is full or unavailable, _JobOver
+    def _append_parts(self, job: Job, path: Path) -> int:
+        """Returns the number of the last batch, 0 if there are no rows."""
+        batch = 0
+        for number, lines in enumerate(_split_rows(path)):
+            append = partial(self._context.ingestion.append_lines, _stream_name(job), lines)
+            batch = self._store(job, partial(append, f"{job_key_prefix(job)} part {number}"))
+            crash_point("copy.appended")
+        return batch
+
+    def _replace_all(self, job: Job, path: Path) -> int:
+        """Put the rows in the place of the data source's, all at one moment. Returns the number of the last batch."""
+        with path.open("rb") as file:
+            lines = (line.removesuffix(b"\n") for line in file)
+            replace = partial(self._context.ingestion.replace_lines, _stream_name(job), lines)
+            batch = self._store(job, partial(replace, f"{job_key_prefix(job)} replacement"))
+        crash_point("copy.appended")
+        return batch
+
+    def _store(self, job: Job, store: Callable[[], int]) -> int:
+        """Store rows once; returns their batch number. Raises _Later while the inbox is full or unavailable, _JobOver
         if the job was cancelled, WorkCancelled."""
         jobs = self._context.jobs
         if self._stop.is_set():
@@ -267,13 +284,15 @@ class CopyJobs(PeriodicTask):
         if not jobs.get(job.id).is_open:
             raise _JobOver("it was cancelled; parts that were appended before stay")
         try:
-            return self._context.ingestion.append_lines(_stream_name(job), lines, key)
+            batch = store()
         except (Overloaded, StorageFull, Unavailable) as error:
             try:
                 jobs.move(job.id, APPENDING, "appending", error=error.as_json())
             except Conflict as cancelled:
                 raise _JobOver("it was cancelled; parts that were appended before stay") from cancelled
             raise _Later(error) from error
+        self._held.pop(job.id, None)  # it goes on
+        return batch
 
     def _wait_until_queryable(self, job: Job, batch: int) -> None:
         """Wait until the last batch can be queried, at most SHOWN_WITHIN seconds. Raises WorkCancelled."""

@@ -63,6 +63,11 @@ class EventIngestion:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
         return self._inbox.append(stream, lines, key)
 
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int:
+        """Store the lines as what replaces all rows of the stream; returns the number of their last batch. Raises
+        Overloaded, StorageFull, Unavailable."""
+        return self._inbox.replace(stream, lines, key)
+
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         """Return when the receipt's batch is in every live table that derives from its stream.
 

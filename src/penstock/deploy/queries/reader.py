@@ -33,7 +33,7 @@ from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Pipe
+from penstock.model.pipe import CopyMode, Pipe
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject
 from penstock.redaction import HIDDEN
@@ -56,6 +56,8 @@ class SpooledRows:
     deployment: int
     stream: str
     rows: int
+    mode: CopyMode = "append"
+    """Whether they replace the rows of the stream."""
 
 
 def allow_all(name: str) -> bool:
@@ -137,7 +139,7 @@ class QueryReader:
             assert landing is not None, "every data source has a landing"
             read, sql = self._fill_in_tables(rows.query, deployment.manifest)
             count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
-            return SpooledRows(deployment.id, landing.stream, count)
+            return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
     def _compile_copy(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
         pipe = compiled.project.pipe(name)

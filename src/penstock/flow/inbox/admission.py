@@ -106,7 +106,7 @@ class Admission:
 
     def admit(self, stream: str, size: int) -> None:
         """Accept a body of `size` bytes. Raises StorageFull, Overloaded."""
-        self._reserve(size)
+        self.reserve(size)
         most = self._settings.max_pending_bytes
         if self._backlog is not None and self._backlog.bytes(stream) + size > most:
             raise Overloaded(
@@ -114,7 +114,8 @@ class Admission:
                 hint="send them again later; `penstock status` shows which flows lag or fail",
             )
 
-    def _reserve(self, size: int) -> None:
+    def reserve(self, size: int) -> None:
+        """Take room on the disk for a file of `size` bytes. Raises StorageFull."""
         least = self._settings.min_free_bytes
         with self._guard:
             if time.monotonic() - self._asked >= CHECK_VALID_SECONDS:

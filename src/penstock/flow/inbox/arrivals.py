@@ -6,6 +6,7 @@ time is measured by a monotonic clock; a batch that existed when the server star
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_right
 from collections import deque
@@ -16,16 +17,25 @@ MAX_REMEMBERED = 50_000
 
 
 class Arrivals:
-    """Thread-safe: one thread per stream adds batches, and readers get a consistent, possibly slightly old value."""
+    """Thread-safe; readers get a consistent, possibly slightly old value."""
 
     def __init__(self, heads: Mapping[str, int]):
         self._began = time.monotonic()
         self._heads = dict(heads)
         self._times: dict[str, deque[tuple[int, float]]] = {}
+        self._guard = threading.Lock()
 
-    def add(self, stream: str, batch: int) -> None:
-        self._times.setdefault(stream, deque(maxlen=MAX_REMEMBERED)).append((batch, time.monotonic()))
-        self._heads[stream] = max(batch, self._heads.get(stream, 0))
+    def add(self, stream: str, batch: int, count: int = 1) -> None:
+        """Of `count` batches that were logged together, `batch` is the last one; the head passes them at once."""
+        with self._guard:
+            now, times = time.monotonic(), self._times.get(stream, deque(maxlen=MAX_REMEMBERED))
+            new = [(number, now) for number in range(batch - count + 1, batch + 1)]
+            if times and times[-1][0] >= new[0][0]:  # of two callers the one that logged first comes second
+                new = sorted({**dict(new), **dict(times)}.items())
+                times = deque(maxlen=MAX_REMEMBERED)
+            times.extend(new)
+            self._times[stream] = times
+            self._heads[stream] = max(batch, self._heads.get(stream, 0))
 
     @property
     def heads(self) -> Mapping[str, int]:

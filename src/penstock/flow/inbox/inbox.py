@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.admission import Admission, Backlog
+from penstock.flow.inbox.replacement import ReplacementStore
 from penstock.flow.inbox.segment_cleanup import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
-from penstock.flow.inbox.writer import RequestBody, StreamWriter
+from penstock.flow.inbox.writer import RequestBody, StreamWriter, storage_error
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import InboxSettings
 from penstock.state.batches import Batch, BatchLog
@@ -50,6 +51,7 @@ class Inbox:
         self._backlog = Backlog(batches, landed) if landed is not None else None
         self._admission = Admission(folder, settings, self._backlog)
         self._segments = Segments(folder)
+        self._replacements = ReplacementStore(self._segments, batches, self._admission)
         self._writers: dict[str, StreamWriter] = {}
         self._guard = threading.Lock()
         self._closed = False
@@ -76,6 +78,23 @@ class Inbox:
             self._admission.admit(stream, body.size)
         self._writer(stream).put(body)
         return body.batch_number.result()
+
+    def replace(self, stream: str, lines: Iterable[bytes], key: str) -> int:
+        """Store the lines as those that take the place of all earlier rows of the stream. Returns the number of their
+        last batch, once all are durable. `key` is their idempotency key.
+
+        Raises StorageFull, Overloaded, Conflict, Unavailable, Failed; then none of them is stored, except that after
+        Unavailable all of them may be: the same call again tells."""
+        self._writer(stream)  # Raises Unavailable while closing, and Failed if the stream's folder is missing
+        with answer_within(ADMISSION_SECONDS):
+            self._admission.admit(stream, 0)
+        try:
+            number, last = self._replacements.store(stream, lines, key)
+        except OSError as error:
+            raise storage_error(error) from error
+        if last is not None:
+            self._arrived(last)
+        return number
 
     def waiting_bytes(self, above: int) -> Mapping[str, int]:
         """How many bytes of each stream that was posted to are not in every table yet, as of its last post; what was

@@ -52,7 +52,8 @@ class _Shard:
 
 
 class Segments:
-    """Writes segments below one folder; one thread per stream."""
+    """Writes segments below one folder. Thread-safe: no two files have one name, and the number of files of a shard is
+    only about right."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -63,7 +64,7 @@ class Segments:
         """Write the lines to a new file and force it to disk. Raises OSError; then the file is removed or, if that
         fails too, stays without being logged."""
         self._open(stream)
-        content = b"\n".join(lines) + b"\n"
+        content = b"".join(line + b"\n" for line in lines)
         name = self._write_file(stream, content)
         return Segment(name, len(content), hashlib.sha256(content).hexdigest())
 
@@ -76,7 +77,7 @@ class Segments:
                 _write_and_sync(self._folder / name, content)
                 sync_folder(self._folder / shard.path)
             except FileNotFoundError:
-                del self._shards[stream]  # all its files were trimmed, and so was the shard
+                self._shards.pop(stream, None)  # all its files were trimmed, and so was the shard
                 if attempt == MAX_TRIES - 1:
                     raise
             except OSError:
@@ -153,7 +154,7 @@ def read_segment(path: Path, size: int, digest: str | None) -> Iterator[bytes]:
         content = b"".join(_read_chunks(file, size + 1))
     if len(content) != size or (digest is not None and _sha256([content]) != digest):
         raise DamagedSegment(f"{path.name} is not what the batch log says: {size} bytes, {digest}")
-    return iter(content[:-1].split(b"\n"))
+    return iter(content[:-1].split(b"\n") if content else ())
 
 
 def salvage_lines(path: Path, size: int) -> Iterator[bytes]:

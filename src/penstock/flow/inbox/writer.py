@@ -171,7 +171,7 @@ class StreamWriter:
         except PenstockError as error:
             _fail_bodies(group, error)
         except OSError as error:
-            _fail_bodies(group, _storage_error(error))
+            _fail_bodies(group, storage_error(error))
         except Exception as error:  # the callers get the failure; the writer continues
             log.error("rows of %s could not be kept", self._stream, exc_info=error)
             _fail_bodies(group, Failed(f"the rows could not be kept: {error}"))
@@ -236,7 +236,8 @@ class StreamWriter:
             return found
 
 
-def _storage_error(error: OSError) -> PenstockError:
+def storage_error(error: OSError) -> PenstockError:
+    """What a caller is told whose rows could not be written."""
     if error.errno in DISK_FULL_ERRNOS:
         return StorageFull("the disk of the inbox is full, none of the rows is kept")
     return Failed(f"the rows could not be kept, none of them is: {error}")

@@ -34,6 +34,7 @@ from penstock.flow.landing.spark_workers import (
     record_batches,
 )
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
@@ -100,6 +101,11 @@ class RawBatches:
         return self.batches[-1].number
 
     @property
+    def replaces(self) -> bool:
+        """Whether their rows take the place of all earlier ones. Then they are one whole replacement."""
+        return self.batches[0].replaces is not None
+
+    @property
     def is_damaged(self) -> bool:
         return any(batch.damage is not None for batch in self.batches)
 
@@ -123,12 +129,26 @@ def land_batches(lake: Lake, registry: TableRegistry, target: LandingTable, raw:
     at = Progress(BatchCursor(upto), {target.stream: upto}, raw.batches[0].number - 1)
     with row_counter(lake) as rejected:
         rows = landing_rows(lake, target, tasks, rejected)
-        added = registry.commit(rows, target.table, {target.flow: at})
+        if raw.replaces:
+            added = _replace_rows(lake, registry, rows, (target.table, {target.flow: at}))
+        else:
+            added = registry.commit(rows, target.table, {target.flow: at})
     crash_point("landing.committed")
     quarantined = 0
     if rejected.value or raw.is_damaged:
         quarantined = _append_quarantine(lake, registry, target, tasks, upto)
     return LandingResult(added, quarantined, upto)
+
+
+def _replace_rows(
+    lake: Lake, registry: TableRegistry, rows: DataFrame, made: tuple[str, Mapping[str, Progress]]
+) -> int:
+    """Put the rows in the place of those of the table. What is computed from the table anew lacks the earlier ones, so
+    a plan has to ask before it does that."""
+    table, progress = made
+    if registry.snapshots(table).rows:
+        set_properties(lake, table, {ROWS_DELETED: "true"})
+    return registry.replace(rows, table, progress)
 
 
 def landing_rows(lake: Lake, target: LandingTable, tasks: Tasks, rejected: Accumulator[int]) -> DataFrame:

@@ -18,8 +18,8 @@ from penstock.lake.tables.java_table import JavaTable
 TRIMS_METADATA = "write.metadata.delete-after-commit.enabled"
 COLLECTS_GARBAGE = "gc.enabled"
 ROWS_DELETED = "penstock.expired"
-"""Table property: rows whose TTL expired were deleted, or those of before were of engine Null, so a table that is
-rebuilt from this one lacks them."""
+"""Table property: rows whose TTL expired were deleted, others were replaced, or those of before were of engine Null, so
+a table that is rebuilt from this one lacks them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Append rows to a table together with the progress of its flows: the only way in which rows are added.
+"""Append rows to a table, or put them in the place of all its rows, together with the progress of its flows: the only
+way in which rows are added.
 
 In: a DataFrame, the progress of every flow into the table, and the snapshot that the rows follow. Out: one Iceberg
 snapshot. Invariant: rows and cursors are one atomic commit, which is refused if rows were added since that snapshot.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import lit
 
 from penstock.crash_points import crash_point
@@ -32,6 +33,18 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
     This is an Iceberg overwrite that overwrites no row: unlike an append it can validate what was committed before
     it, and its snapshot counts as an append all the same (Iceberg's BaseOverwriteFiles.operation).
     """
+    _overwrite(rows, table, (progress, follows), lit(False))
+
+
+def replace_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], follows: int | None) -> None:
+    """Like `append_rows`, but the rows take the place of all rows of the table, in the same commit. Its snapshot is no
+    append, not even if the table had no row, so what reads appended rows passes over it."""
+    _overwrite(rows, table, (progress, follows), lit(True))
+
+
+def _overwrite(rows: DataFrame, table: str, made: tuple[Mapping[str, Progress], int | None], where: Column) -> None:
+    """Commit the rows in the place of those for which `where` holds."""
+    progress, follows = made
     writer = (
         rows.writeTo(qualified_table(table)).option("check-ordering", "false").option("isolation-level", "serializable")
     )
@@ -41,7 +54,7 @@ def append_rows(rows: DataFrame, table: str, progress: Mapping[str, Progress], f
         writer = writer.option(key, value)
     crash_point("lake.before")
     try:
-        writer.overwrite(lit(False))
+        writer.overwrite(where)
     except Py4JJavaError as error:
         if "ValidationException" in str(error.java_exception.getClass().getName()):
             raise CommitConflict(f"{table}: {error.java_exception.getMessage()}") from error

@@ -75,6 +75,7 @@ def job_to_json(job: Job) -> dict[str, object]:
         "updated_at": job.updated_at,
         "deployment": job.deployment,
         "rows": job.rows,
+        "mode": job.mode,
         "error": job.error,
     }
 

@@ -51,3 +51,23 @@ def test_a_clock_that_is_set_back_changes_nothing(monkeypatch: pytest.MonkeyPatc
     arrivals.add("s", 1)
     monkeypatch.setattr(time, "time", lambda: 0.0)
     assert 0.0 <= arrivals.seconds_waiting("s", 0) < 60.0
+
+
+def test_batches_that_were_logged_together_arrive_at_once(clock: list[float]) -> None:
+    arrivals = Arrivals({"s": 1})
+    clock[0] = 2.0
+    arrivals.add("s", 5, count=3)
+    clock[0] = 3.0
+    assert arrivals.head("s") == 5
+    assert [arrivals.seconds_waiting("s", after) for after in (2, 3, 4, 5)] == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_callers_that_announce_in_another_order_than_they_logged_are_sorted(clock: list[float]) -> None:
+    arrivals = Arrivals({"s": 1})
+    clock[0] = 1.0
+    arrivals.add("s", 5)
+    clock[0] = 2.0
+    arrivals.add("s", 4, count=3)
+    clock[0] = 3.0
+    assert arrivals.head("s") == 5
+    assert [arrivals.seconds_waiting("s", after) for after in (1, 2, 3, 4)] == [1.0, 1.0, 1.0, 2.0]

@@ -1,0 +1,73 @@
+"""Store a replacement: rows that take the place of all rows that their stream had before them.
+
+In: lines, as many as there are, and an idempotency key. Out: batches that the log got all at once. Invariant: before
+the one transaction that logs them nothing of them counts, and after it all of them do; batches of other callers come
+before the first or after the last of them, never between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from penstock.crash_points import crash_point
+from penstock.errors import Conflict, Fenced, StorageFull
+from penstock.flow.inbox.admission import Admission
+from penstock.flow.inbox.segments import Segments
+from penstock.flow.inbox.writer import BYTES_PER_BATCH
+from penstock.model.manifest import ROWS_PER_BATCH
+from penstock.state.batch_keys import BodyKey
+from penstock.state.batches import Batch, BatchesTrimmed, BatchLog, RawFile
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementStore:
+    """What stores replacements."""
+
+    segments: Segments
+    batches: BatchLog
+    admission: Admission
+
+    def store(self, stream: str, lines: Iterable[bytes], key: str) -> tuple[int, Batch | None]:
+        """Store a replacement. Returns the number of its last batch, and that batch unless it was trimmed since: the
+        same key is one replacement, however often it is stored.
+
+        Raises StorageFull, Conflict, Fenced, OSError; then nothing is stored. After Unavailable it may be."""
+        known = self.batches.keys.find(stream, [key]).get(key)
+        if known is not None:
+            return known.number, self._logged(stream, known.number)
+        files: list[RawFile] = []
+        try:
+            for part in _parts(lines):
+                self.admission.reserve(sum(map(len, part)) + len(part))
+                written = self.segments.write(stream, part)
+                files.append(RawFile(written.name, len(part), written.bytes, written.digest))
+            crash_point("inbox.written")
+            made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), BodyKey(key))
+        except (Conflict, StorageFull, Fenced, OSError):
+            for file in files:
+                self.segments.remove(file.segment)
+            raise
+        crash_point("inbox.logged")
+        return made[-1].number, made[-1]
+
+    def _logged(self, stream: str, number: int) -> Batch | None:
+        try:
+            return next(iter(self.batches.read_after(stream, number - 1, 1, 1, number)), None)
+        except BatchesTrimmed:
+            return None
+
+
+def _parts(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines in parts of the size of a batch; one empty part if there is none."""
+    part: list[bytes] = []
+    size, any_part = 0, False
+    for line in lines:
+        if part and (len(part) == ROWS_PER_BATCH or size + len(line) + 1 > BYTES_PER_BATCH):
+            yield part
+            part, size, any_part = [], 0, True
+        part.append(line)
+        size += len(line) + 1
+    if part or not any_part:
+        yield part

@@ -1,0 +1,149 @@
+"""Replacements: all of their batches are logged at one moment, in a row, once a key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from penstock import crash_points
+from penstock.errors import Failed, Unavailable
+from penstock.flow.inbox import replacement as module
+from penstock.flow.inbox.inbox import Inbox
+from penstock.flow.inbox.segments import read_segment
+from penstock.state.batches import Batch, BatchLog
+from penstock.state.database import open_database
+
+
+class Kept:
+    """An inbox on a real state store, and what arrived in it."""
+
+    def __init__(self, folder: Path):
+        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
+        self.folder = folder / "inbox"
+        self.batches = BatchLog(self.database)
+        self.arrived: list[Batch] = []
+        self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
+
+    def steps(self) -> list[tuple[bool, list[bytes]]]:
+        """What a landing would read, step by step: whether it replaces, and the lines."""
+        found, at = [], 0
+        while step := self.batches.read_after("s", at, 2**62, 2**62):
+            lines = [
+                line for each in step for line in read_segment(self.folder / each.segment, each.bytes, each.digest)
+            ]
+            found.append((step[0].replaces is not None, lines))
+            at = step[-1].number
+        return found
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    made = Kept(tmp_path)
+    yield made
+    made.inbox.close()
+    made.database.close()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows a batch."""
+    monkeypatch.setattr(module, "ROWS_PER_BATCH", 2)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_replacement_is_one_step_between_the_rows_before_and_after_it(kept: Kept) -> None:
+    kept.inbox.append("s", [b"1"], None)
+    kept.inbox.append("s", [b"2"], None)
+    assert kept.inbox.replace("s", (b"%d" % number for number in range(10, 15)), "k") == 5
+    kept.inbox.append("s", [b"3"], None)
+    assert kept.steps() == [(False, [b"1", b"2"]), (True, [b"10", b"11", b"12", b"13", b"14"]), (False, [b"3"])]
+    assert [(each.number, each.replaces) for each in kept.arrived] == [(1, None), (2, None), (5, 3), (6, None)]
+    assert kept.batches.replacement_rows("s", 3) == 5
+    assert kept.batches.replacement_rows("s", 4) == 0
+
+
+def test_a_replacement_by_nothing_has_a_place_too(kept: Kept) -> None:
+    kept.inbox.append("s", [b"1"], None)
+    assert kept.inbox.replace("s", [], "k") == 2
+    assert kept.steps() == [(False, [b"1"]), (True, [])]
+
+
+def test_a_key_is_one_replacement_and_is_announced_again(kept: Kept) -> None:
+    assert kept.inbox.replace("s", [b"1"], "k") == 1
+    assert kept.inbox.replace("s", [b"1"], "k") == 1
+    assert kept.inbox.replace("s", [b"1"], "other") == 2
+    assert [each.number for each in kept.arrived] == [1, 1, 2]
+
+
+@pytest.mark.usefixtures("small")
+def test_two_replacements_that_follow_each_other_are_two_steps(kept: Kept) -> None:
+    kept.inbox.replace("s", [b"1", b"2", b"3"], "a")
+    kept.inbox.replace("s", [b"4", b"5", b"6"], "b")
+    assert kept.steps() == [(True, [b"1", b"2", b"3"]), (True, [b"4", b"5", b"6"])]
+
+
+@pytest.mark.usefixtures("small")
+def test_no_limit_divides_a_replacement_and_rows_before_it_come_first(kept: Kept) -> None:
+    kept.inbox.append("s", [b"0"], None)
+    kept.inbox.replace("s", [b"%d" % number for number in range(9)], "k")
+    assert [each.number for each in kept.batches.read_after("s", 0, 1, 1)] == [1]
+    assert [each.number for each in kept.batches.read_after("s", 1, 1, 1)] == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.usefixtures("small")
+def test_posts_at_the_same_time_never_come_between_its_batches(kept: Kept) -> None:
+    stop = threading.Event()
+
+    def post() -> None:
+        while not stop.is_set():
+            kept.inbox.append("s", [b"x"], None)
+
+    poster = threading.Thread(target=post)
+    poster.start()
+    for number in range(20):
+        kept.inbox.replace("s", [b"%d %d" % (number, row) for row in range(7)], str(number))
+    stop.set()
+    poster.join()
+    replaced = [lines for replaces, lines in kept.steps() if replaces]
+    assert replaced == [[b"%d %d" % (number, row) for row in range(7)] for number in range(20)]
+    logged = kept.batches.read_after("s", 0, 2**62, 2**62)
+    assert all(two.number == one.number + 1 for one, two in pairwise(logged))
+
+
+@pytest.mark.parametrize("point", ["inbox.written", "inbox.logged", "state.before", "state.after"])
+def test_a_crash_leaves_all_of_it_or_nothing_and_the_same_call_completes_it(tmp_path: Path, point: str) -> None:
+    made = Kept(tmp_path)
+    made.inbox.append("s", [b"0"], None)
+    crash_points.arm(point, 1, lambda: None)
+    with pytest.raises(crash_points.Crashed):
+        made.inbox.replace("s", [b"1", b"2"], "k")
+    crash_points.disarm()
+    made.database.close()
+    again = Kept(tmp_path)
+    logged = again.batches.head("s") == 2
+    assert logged == (point in ("inbox.logged", "state.after"))
+    assert again.inbox.replace("s", [b"1", b"2"], "k") == 2
+    assert again.steps() == [(False, [b"0"]), (True, [b"1", b"2"])]
+    assert len(list(again.folder.rglob("*.ndjson"))) == 2, "what was not logged is removed"
+    again.inbox.close()
+    again.database.close()
+
+
+def test_what_cannot_be_written_is_refused_and_leaves_no_file(kept: Kept) -> None:
+    (kept.folder / "s").write_text("a file where the folder should be")
+    with pytest.raises(Failed):
+        kept.inbox.replace("s", [b"{}"], "k")
+    (kept.folder / "s").unlink()
+    assert kept.inbox.replace("s", [b"{}"], "k") == 1
+
+
+def test_a_closed_inbox_takes_no_replacement(tmp_path: Path) -> None:
+    made = Kept(tmp_path)
+    made.inbox.close()
+    with pytest.raises(Unavailable):
+        made.inbox.replace("s", [b"1"], "k")
+    made.database.close()
