@@ -38,6 +38,8 @@ POINTS = (
     "inbox.logged",
     "copy.spooled",
     "copy.appended",
+    "copy.settled",
+    "rows.removed",
 )
 """The known points. `state.*` surround every write of the state store, `lake.*` every change of a table."""
 

@@ -23,6 +23,7 @@ FILES = {
     "FROM numbers({{ UInt64(rows) }})\nTYPE copy\nTARGET_DATASOURCE taken\n",
     "copies/renew.pipe": "NODE n\nSQL >\n    %\n    SELECT {{ UInt32(run) }} AS run, number AS id "
     "FROM numbers({{ UInt64(rows) }})\nTYPE copy\nTARGET_DATASOURCE taken\nCOPY_MODE replace\n",
+    "datasources/small.datasource": "SCHEMA >\n    `id` UInt32,\n    `n` UInt8\nENGINE MergeTree\n",
     "materializations/to_sums.pipe": "NODE n\nSQL SELECT run, countState() AS rows, sumState(id) AS ids FROM taken "
     "GROUP BY run\nTYPE materialized\nDATASOURCE sums\n",
 }
@@ -33,6 +34,8 @@ PASSED = STAGES if FULL else tuple(point for point in STAGES if point not in ("i
 """A copied row is a posted row from the inbox on (decision 0017): in CI test_kills.py dies at those two points."""
 REPLACED = ("copy.spooled:1", "inbox.written:1", "inbox.logged:1", "copy.appended:1", "landing.committed:1")
 REPLACED_IN_CI = REPLACED if FULL else ("inbox.logged:1", "landing.committed:1")
+REPLAYED = ("copy.spooled:1", "inbox.logged:1", "copy.appended:1", "rows.removed:1", "copy.settled:1")
+REPLAYED_IN_CI = REPLAYED if FULL else ("copy.appended:1", "rows.removed:1")
 POINTS = [(point, number) for point in ("state.before", "state.after") for number in range(1, 16)]
 DRAWN = POINTS if FULL else random.Random(7).sample(POINTS, 1)
 
@@ -122,6 +125,35 @@ def test_a_job_that_is_killed_while_it_replaces_leaves_the_rows_of_before_or_its
     below = summed(server, "SELECT run, countMerge(rows) AS rows FROM sums GROUP BY run")
     assert below == [(1, 1_000)], "replaced rows trigger no view"
     record("copies", "replaced", {"kills": len(REPLACED_IN_CI), "rows": PARTS, "lost": 0, "doubled": 0})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_quarantined_rows_are_posted_again_once_though_the_server_dies(server: Server) -> None:
+    rows = "\n".join(f'{{"id": {id}, "n": {id}}}' for id in range(1_000))
+    with server.client() as client:
+        client.post("/v0/events", params={"name": "small", "wait": "true"}, content=rows).raise_for_status()
+    wider = {**FILES, "datasources/small.datasource": FILES["datasources/small.datasource"].replace("UInt8", "UInt16")}
+    server.until(server.deploy(wider, promote=True), "live")
+    with server.client() as client:
+        client.post("/v1/deployments/previous/retire").raise_for_status()
+    server.stop()
+    for number, fault in enumerate(REPLAYED_IN_CI):
+        server.start({"PENSTOCK_FAULT": fault})
+        if number == 0:
+            server.ready()
+            try:
+                with server.client() as client:
+                    client.post("/v0/datasources/small/quarantine/replay").raise_for_status()
+            except httpx.TransportError:
+                pass
+        server.died(120)
+    server.start()
+    server.ready()
+    done(server)
+    assert summed(server, "SELECT count() AS rows, uniqExact(id) AS ids FROM small") == [(1_000, 1_000)]
+    assert summed(server, "SELECT count() AS rows FROM small_quarantine") == [(0,)]
+    record("copies", "replayed", {"kills": len(REPLAYED_IN_CI), "rows": 744, "lost": 0, "doubled": 0})
 
 
 @pytest.mark.full

@@ -56,7 +56,7 @@ def check(pipeline: ManualPipeline, kept: Sequence[int], appended: Sequence[int]
 
 
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(actions=ACTIONS, picks=st.randoms(use_true_random=False))
 def test_a_table_has_the_rows_since_its_last_replacement(

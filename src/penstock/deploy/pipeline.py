@@ -17,6 +17,10 @@ from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
+from penstock.deploy.ingest.quarantine import Quarantines
+from penstock.deploy.ingest.quarantine_replay import QuarantineReplay
+from penstock.deploy.ingest.row_replacement import RowReplacement
+from penstock.deploy.ingest.row_traces import RowTraces, find_row_traces
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
 from penstock.deploy.lifecycle.candidate_budget import CandidateBudget
 from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
@@ -99,13 +103,13 @@ class Pipeline:
         claim_storage(settings, home, self.database)
         self.batches = BatchLog(self.database)
         self.core = core = self._open_core(settings, home)
-        self.store, self.projects = core.store, core.projects
-        self.audit = core.store.audit
+        self.store, self.projects, self.audit = core.store, core.projects, core.store.audit
+        self.quarantines = Quarantines(core)
         landed = partial(landed_batch, core.warehouse, core.board)
         self.inbox = Inbox(folder, self.batches, self._note_arrival, settings.inbox, landed)
-        self.deployer = Deployer(core)
-        self.reader = QueryReader(core)
+        self.deployer, self.reader = Deployer(core), QueryReader(core)
         self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
+        self.replacement = RowReplacement(core, self.ingestion)
         self.tokens = ApiTokens(self.database)
         self.drift = DriftWatch(
             lambda: find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),
@@ -135,6 +139,7 @@ class Pipeline:
                 folder / JOBS,
                 settings.inbox.min_free_bytes,
                 self.jvm,
+                QuarantineReplay(core),
             )
         )
         self.monitor = PipelineMonitor(self._monitored_parts(), home)
@@ -161,6 +166,10 @@ class Pipeline:
     def back_up(self, destination: Path) -> BackupInfo:
         """Write a backup into a new folder of this machine. Raises InvalidRequest, Conflict, StorageFull, Failed."""
         return make_backup(BackupSource(self._settings, self._home, self.database, self.maintenance.held), destination)
+
+    def row_traces(self, name: str) -> RowTraces:
+        """What there is of the rows of a data source. Raises NotFound."""
+        return find_row_traces(self.core, self.batches, name)
 
     def find_token(self, secret: str) -> ApiToken | None:
         """The token of a secret; a `declared` token has the grants of the TOKEN lines of the live version."""

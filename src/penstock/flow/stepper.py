@@ -196,7 +196,7 @@ class Stepper:
             case LandingTable():
                 return work.table not in self._repaired or self._landed(work) < self._upto(work, run.stream)
             case View():
-                return self._may_start(work) and self._view_behind(work, run)
+                return self._may_start(work) and self._view_behind(work, run) and not self._is_replaced_first(work)
             case Copy():
                 return not is_copy_complete(self._registry.cursor(run.table, run.id))
             case _:
@@ -459,6 +459,16 @@ class Stepper:
             return False
         source = self._registry.snapshots(view.trigger.binding.table).current
         return source is not None and not (isinstance(known, TailCursor) and known.snapshot == source.id)
+
+    def _is_replaced_first(self, work: WorkItem) -> bool:
+        """Whether the rows of a view's target are about to be replaced. Those of before it are all there; its next rows
+        come after it, and would be replaced too."""
+        if work.landing is None:
+            return False
+        stream, flow = work.landing
+        cursor = self._registry.cursor(work.table, flow)
+        landed, head = cursor.number if isinstance(cursor, BatchCursor) else 0, self._arrivals.head(stream)
+        return landed < head and self._batches.has_replacement(stream, landed, head)
 
     def _cursor(self, work: WorkItem, view: View) -> Cursor | None:
         """The cursor of a view; for a view that has not begun, the cursor at which it begins."""

@@ -43,6 +43,8 @@ class WorkItem:
     """The barrier of its source, from which it begins."""
     quarantine: str | None = None
     """Of a view: the quarantine of its target, if that has one."""
+    landing: tuple[str, str] | None = None
+    """Of a view: the stream that is landed in its target too, and the flow that does it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -98,15 +100,15 @@ def _deployment_work(deployment: Deployment) -> Iterable[WorkItem]:
             variants,
             barrier,
             source_barrier,
-            _view_quarantine(deployment.manifest, flow),
+            *_landed_too(deployment.manifest, flow),
         )
 
 
-def _view_quarantine(manifest: Manifest, flow: Flow) -> str | None:
-    if not isinstance(flow, View):
-        return None
+def _landed_too(manifest: Manifest, flow: Flow) -> tuple[str | None, tuple[str, str] | None]:
+    """Of a view: the quarantine of its target, and the landing into that."""
     landings = (each for each in manifest.flows_into(flow.table) if isinstance(each, Landing))
-    return next((LandingTable((each,)).quarantine for each in landings), None)
+    landing = next(landings, None) if isinstance(flow, View) else None
+    return (LandingTable((landing,)).quarantine, (landing.stream, landing.id)) if landing is not None else (None, None)
 
 
 def _merge_items(first: WorkItem, second: WorkItem) -> WorkItem:

@@ -22,7 +22,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import Forbidden, PenstockError, Unavailable
-from penstock.serve.calls import audit, backups, catalog, deployments, events, health, jobs, openapi, queries, tokens
+from penstock.serve.calls import (
+    audit,
+    backups,
+    catalog,
+    deployments,
+    events,
+    health,
+    jobs,
+    openapi,
+    quarantines,
+    queries,
+    rows,
+    tokens,
+)
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import describe_action, record_refusal, run_audited
@@ -35,6 +48,8 @@ log = logging.getLogger("penstock.audit")
 Handler: TypeAlias = Callable[[PipelineHost, Request], Union[Response, Continued]]
 """Answers a call, in a thread."""
 POSTS = "/v0/events"
+DATASOURCES = "/v0/datasources"
+QUARANTINE = "/v0/datasources/{name}/quarantine"
 FORM = request_parameters.MOST_BYTES
 ROWS = FILES = request_body.MOST_BYTES
 
@@ -79,8 +94,13 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/metrics", "read", health.show_metrics, threads="status"),
     ApiCall(("GET",), "/v0/status", "read", health.show_status, threads="status"),
     ApiCall(("POST",), POSTS, "append", events.post_events, _parameter_name, "appends", ROWS),
-    ApiCall(("GET",), "/v0/datasources", "read", catalog.list_datasources, None),
+    ApiCall(("GET",), DATASOURCES, "read", catalog.list_datasources, None),
+    ApiCall(("POST",), DATASOURCES, "append", rows.post_rows, _parameter_name, "appends", ROWS, "post rows"),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
+    ApiCall(("POST",), f"{DATASOURCES}/{{name}}/truncate", "deploy", rows.truncate_datasource, action="truncate"),
+    ApiCall(("GET",), QUARANTINE, "read", quarantines.show_quarantine, no_name, "queries"),
+    ApiCall(("POST",), f"{QUARANTINE}/replay", "deploy", quarantines.replay_quarantine, action="replay quarantine"),
+    ApiCall(("POST",), f"{QUARANTINE}/clear", "deploy", quarantines.clear_quarantine, action="clear quarantine"),
     ApiCall(("GET",), "/v0/pipes", "read", catalog.list_pipes, None),
     ApiCall(("GET",), "/v0/pipes/openapi.json", "read", openapi.show_endpoints, None),
     ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name, "queries", FORM),

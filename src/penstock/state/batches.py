@@ -159,6 +159,13 @@ class BatchLog:
         with self._database.read() as connection:
             return int(connection.execute(sa.select(sa.func.sum(batches.c.rows)).where(those)).scalar_one() or 0)
 
+    def has_replacement(self, stream: str, after: int, upto: int) -> bool:
+        """Whether one of the batches after `after` and up to `upto` replaces those before it."""
+        those = sa.and_(batches.c.stream == stream, batches.c.number > after, batches.c.number <= upto)
+        query = sa.select(batches.c.number).where(those, batches.c.replaces.is_not(None)).limit(1)
+        with self._database.read() as connection:
+            return connection.execute(query).one_or_none() is not None
+
     def find(self, stream: str, segment: str) -> Batch | None:
         """The batch of a segment, if it was logged. Waits for a transaction that may be logging it now."""
         with self._database.write() as connection:
@@ -218,6 +225,14 @@ class BatchLog:
         """When the first batch after `after` was received, of those that the log still has; None if it has none."""
         later = sa.and_(batches.c.stream == stream, batches.c.number > after)
         query = sa.select(batches.c.received_at).where(later).order_by(batches.c.number).limit(1)
+        with self._database.read() as connection:
+            found: datetime | None = connection.execute(query).scalar_one_or_none()
+        return found
+
+    def last_received_at(self, stream: str) -> datetime | None:
+        """When the last batch that still has its file was received; None if none has."""
+        kept = sa.and_(batches.c.stream == stream, batches.c.segment != TRIMMED)
+        query = sa.select(batches.c.received_at).where(kept).order_by(batches.c.number.desc()).limit(1)
         with self._database.read() as connection:
             found: datetime | None = connection.execute(query).scalar_one_or_none()
         return found

@@ -171,7 +171,7 @@ def test_a_file_that_is_no_rows_is_refused(
 def test_append_says_what_does_not_fit(penstock: Run, pipeline: MemoryPipeline, tmp_path: Path) -> None:
     (tmp_path / "rows.ndjson").write_bytes(b'{"a": 1}\nnonsense\n')
     code, out, _ = penstock("datasource", "append", "flights", "--file", str(tmp_path / "rows.ndjson"))
-    assert (code, "1 row does not fit" in out, "flights_quarantine" in out) == (0, True, True)
+    assert (code, "1 row does not fit" in out, "quarantine flights" in out) == (0, True, True)
     assert penstock("datasource", "append", "flights", "--file", "nowhere")[0] == 1
     assert penstock("datasource", "append", "flihts", "--file", str(tmp_path / "rows.ndjson"))[0] == 1
 
@@ -237,3 +237,35 @@ def test_copies_and_jobs(penstock: Run, penstock_json: Json, pipeline: MemoryPip
     assert penstock("copy", "run", "take", "--param", "day")[0] == 2
     assert penstock("job", "show", "9")[0] == 1
     assert penstock("job", "show", "x")[0] == 2
+
+
+def test_a_quarantine_is_shown_posted_again_and_cleared(penstock: Run, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}', b"nonsense"]
+    code, out, _ = penstock("datasource", "quarantine", "flights")
+    assert code == 0
+    for told in ("1 row of flights in quarantine", "not JSON", "nonsense", "--replay"):
+        assert told in out
+    code, _, err = penstock("datasource", "quarantine", "flights", "--replay", "--clear")
+    assert (code, "clear" in err) == (2, True)
+    assert penstock("datasource", "quarantine", "flihts")[0] == 1
+    assert "posted again to flights" in penstock("datasource", "quarantine", "flights", "--replay")[1]
+    assert "1 row removed" in penstock("datasource", "quarantine", "flights", "--clear")[1]
+    assert "0 rows of flights in quarantine" in penstock("datasource", "quarantine", "flights")[1]
+
+
+def test_truncate_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}']
+    code, out, _ = penstock("datasource", "truncate", "flights", "--check")
+    assert code == 0
+    for told in (
+        "1 row of flights",
+        "daily (2 rows)",
+        "flights_quarantine (1 row)",
+        "1 raw row in the inbox",
+        "nothing was",
+    ):
+        assert told in out
+    assert penstock("datasource", "truncate", "flights")[0] == 1, "nobody answers"
+    assert pipeline.rows["flights"]
+    assert "all rows of flights are removed" in penstock("datasource", "truncate", "flights", "--yes")[1]
+    assert pipeline.rows["flights"] == []

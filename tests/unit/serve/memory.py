@@ -15,6 +15,8 @@ from types import SimpleNamespace
 
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.figures import PipelineFigures
+from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
+from penstock.deploy.ingest.row_traces import DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.project_cache import ProjectCache
@@ -74,6 +76,7 @@ class MemoryPipeline:
 
     def __init__(self, tokens: ApiTokens):
         self.deployer = self.reader = self.ingestion = self.copies = self.store = self
+        self.quarantines = self.replacement = self
         self.projects = ProjectCache()
         self.deployments = SimpleNamespace(list=self.list_deployments)
         self.pointer = SimpleNamespace(
@@ -126,6 +129,44 @@ class MemoryPipeline:
             return isinstance(json.loads(line), dict)
         except (ValueError, RecursionError):
             return False
+
+    def replace(self, name: str, body: bytes, key: str) -> Receipt:
+        before = self.rows.get(name, [])
+        if name in self.rows and key not in self.keys:
+            self.rows[name] = []
+        try:
+            return self.append(name, body, key)
+        except InvalidRequest:
+            self.rows[name] = before
+            raise
+
+    def truncate(self, name: str, key: str) -> Receipt:
+        self.rows[name] = []
+        return Receipt(name, 1, 0, 0)
+
+    def row_traces(self, name: str) -> RowTraces:
+        if name not in self.rows:
+            raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, self.rows))
+        rows = len(self.rows[name])
+        return RowTraces(rows, (DerivedRows("daily", 2),), 1, rows, datetime.now(timezone.utc), 600, (1,))
+
+    def describe(self, name: str, ref: str, rows: int) -> QuarantineReport:
+        if name not in self.rows:
+            raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, self.rows))
+        bad = [line for line in self.rows[name] if not self._is_row(line)]
+        newest = tuple((datetime.now(timezone.utc), line.decode(), ["not JSON"]) for line in bad[:rows])
+        return QuarantineReport(len(bad), (Reason(None, "not JSON", len(bad)),) if bad else (), newest)
+
+    def clear(self, name: str) -> int:
+        bad = self.describe(name, "live", 0).rows
+        self.rows[name] = [line for line in self.rows[name] if self._is_row(line)]
+        return bad
+
+    def replay(self, name: str) -> Job:
+        self.describe(name, "live", 0)
+        now, number = datetime.now(timezone.utc), len(self._jobs) + 1
+        self._jobs.append(Job(number, "replay", f"{name}_quarantine", name, "waiting", {}, None, now, now))
+        return self._jobs[-1]
 
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         if not self.patience:

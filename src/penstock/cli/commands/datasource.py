@@ -1,8 +1,8 @@
-"""`penstock datasource`: list and show data sources, and append rows to them.
+"""`penstock datasource`: list and show data sources, append rows to them, and look after their quarantines.
 
-In: the name of a data source; rows from a file or standard input. Out: its columns and row counts;
-how many rows were accepted. Invariant: rows are sent in requests of limited size, each under an idempotency key of its
-own, so that a request which is sent again after a broken connection adds no row twice.
+In: the name of a data source; rows from a file or standard input. Out: its columns and row counts; how many rows were
+accepted; why others were not. Invariant: rows are sent in requests of limited size, each under an idempotency key of
+its own, so that a request which is sent again after a broken connection adds no row twice.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.commands.job import wait_for_job
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files import open_row_file
 from penstock.cli.session import Session, command
@@ -69,7 +70,102 @@ def append(
     page.print(f"{format_number(counts['successful_rows'], 'row', 'rows')} appended to {name}", markup=False)
     if counts["quarantined_rows"]:
         rows = format_number(counts["quarantined_rows"], "row does not fit", "rows do not fit")
-        page.print(f"{rows}: penstock sql 'SELECT * FROM {name}_quarantine' shows why", style="yellow", markup=False)
+        page.print(f"{rows}: `penstock datasource quarantine {name}` shows why", style="yellow", markup=False)
+
+
+@group.command("truncate")
+@command
+def truncate(
+    session: Session,
+    name: DataSourceArgument,
+    check: Annotated[bool, typer.Option("--check", help="Only show what would stay where.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove all rows of a data source, in every running version."""
+    client, path = session.client(), f"/v0/datasources/{name}/truncate"
+    found = client.post(path, {"check": "true"})
+    if not session.as_json:
+        _print_traces(name, found["traces"])
+    if not check:
+        if not yes and not session.as_json:
+            typer.confirm(f"Remove all rows of {name}?", abort=True)
+        found = client.post(path)
+    _output(session, found, f"all rows of {name} are removed" if found["truncated"] else "nothing was removed")
+
+
+def _print_traces(name: str, traces: Json) -> None:
+    """Say what removing the rows of a data source does not reach."""
+    page = console()
+    versions = ", ".join(map(str, traces["versions"]))
+    page.print(f"{format_number(traces['rows'], 'row', 'rows')} of {name}, in deployment {versions}", markup=False)
+    for each in traces["derived"]:
+        rows = format_number(each["rows"], "row", "rows")
+        page.print(f"  stays: {each['name']} ({rows}), computed from them", markup=False)
+    if traces["quarantined_rows"]:
+        rows = format_number(traces["quarantined_rows"], "row", "rows")
+        page.print(f"  stays: {name}_quarantine ({rows}); `quarantine {name} --clear` removes them", markup=False)
+    if traces["raw_rows"]:
+        rows = format_number(traces["raw_rows"], "raw row", "raw rows")
+        page.print(f"  stays: {rows} in the inbox, until {traces['raw_until'][:19]} UTC or later", markup=False)
+
+
+@group.command("quarantine")
+@command
+def quarantine(
+    session: Session,
+    name: DataSourceArgument,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Post the rows again that fit the live version now.")
+    ] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove its rows.")] = False,
+    rows: Annotated[int, typer.Option("--rows", help="Show so many of the newest rows.", min=0, max=1000)] = 5,
+    deployment: DeploymentOption = "live",
+) -> None:
+    """Show why rows of a data source were rejected; post them again, or remove them."""
+    if replay and clear:
+        raise typer.BadParameter(
+            "what was replayed has left the quarantine: clear the rest afterwards", param_hint="--clear"
+        )
+    client, path = session.client(), f"/v0/datasources/{name}/quarantine"
+    if replay:
+        job = wait_for_job(client, client.post(f"{path}/replay")["job"])
+        _output(session, job, f"{format_number(job['rows'], 'row was', 'rows were')} posted again to {name}")
+    elif clear:
+        done = client.post(f"{path}/clear")
+        _output(session, done, f"{format_number(done['removed_rows'], 'row', 'rows')} removed from {name}_quarantine")
+    else:
+        found = client.get(path, {"deployment": deployment, "limit": str(rows)})
+        if session.as_json:
+            print_json(found)
+        else:
+            _print_quarantine(name, found)
+
+
+def _output(session: Session, document: Json, text: str) -> None:
+    if session.as_json:
+        print_json(document)
+    else:
+        console().print(text, markup=False)
+
+
+def _print_quarantine(name: str, found: Json) -> None:
+    page = console()
+    page.print(f"{format_number(found['rows'], 'row', 'rows')} of {name} in quarantine", markup=False)
+    if not found["rows"]:
+        return
+    print_table(
+        ("column", "reason", "rows"), [(each["column"], each["reason"], each["rows"]) for each in found["reasons"]]
+    )
+    if found["newest"]:
+        print_table(
+            ("received (UTC)", "row", "problems"),
+            [(each["inserted_at"][:19], each["raw"], "\n".join(each["problems"])) for each in found["newest"]],
+        )
+    page.print(
+        f"after a fix: `penstock datasource quarantine {name} --replay` posts again what fits; `--clear` removes all",
+        style="dim",
+        markup=False,
+    )
 
 
 ATTEMPTS = 4

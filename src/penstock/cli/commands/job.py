@@ -5,14 +5,18 @@ In: the number of a job. Out: its status, rows and error. Invariant: each comman
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json
+from penstock.cli.client import Json, ServerClient
+from penstock.cli.errors import ServerRefusal
 from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.session import Session, command
 
+PAUSE = 0.3
+OVER = ("done", "failed", "cancelled")
 group = typer.Typer()
 JobArgument = Annotated[int, typer.Argument(metavar="ID", help="Its number.", min=1)]
 
@@ -51,6 +55,16 @@ def show(session: Session, which: JobArgument) -> None:
 def cancel(session: Session, which: JobArgument) -> None:
     """Cancel a job before its rows are appended."""
     _output_job(session, session.client().post(f"/v0/jobs/{which}/cancel"))
+
+
+def wait_for_job(client: ServerClient, job: Json) -> Json:
+    """The job once it has ended. Raises ServerRefusal with its error if it failed or was cancelled."""
+    while job["status"] not in OVER:
+        time.sleep(PAUSE)
+        job = client.get(f"/v0/jobs/{job['id']}")
+    if job["status"] != "done":
+        raise ServerRefusal(500, job["error"] or {"error": f"job {job['id']} was cancelled", "code": "conflict"})
+    return job
 
 
 def print_job(job: Json) -> None:

@@ -1,10 +1,10 @@
 """Copy jobs: the rows of a query at one moment are appended to a data source as if they had been posted, or take the
-place of its rows.
+place of its rows. Replays, which post quarantined rows again, are jobs of the same kind.
 
-In: a copy's name and parameters, or the time of its schedule. Out: a `Job`. Invariant: all rows of a job are on disk
-before the first is appended, and each part is appended under an idempotency key of its own, all rows of a replacement
-under one; so a job whose rows were read is finished after any crash without a row lost or doubled, and any other job
-has appended nothing. A job that cannot go on waits aside, and the others go on.
+In: a copy's name and parameters, or the time of its schedule; or a data source. Out: a `Job`. Invariant: all rows of a
+job are on disk before the first is appended, and each part is appended under an idempotency key of its own, all rows of
+a replacement under one; so a job whose rows were read is finished after any crash without a row lost or doubled, and
+any other job has appended nothing. A job that cannot go on waits aside, and the others go on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import BinaryIO, Protocol
 
 from penstock.crash_points import crash_point
 from penstock.deploy.ingest.event_ingestion import Receipt
+from penstock.deploy.ingest.quarantine_replay import raw_row
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.errors import Conflict, Failed, NotFound, Overloaded, PenstockError, StorageFull, Timeout, Unavailable
@@ -36,7 +37,10 @@ from penstock.state.operations import Operation, OperationsLog
 from penstock.template.render_frame import ListParameter, Parameter
 
 LOOK, PAUSE = 0.5, 1.0
+REPLAY = "replay"
+"""The kind of the jobs that post quarantined rows again."""
 READING: tuple[JobState, ...] = ("reading",)
+BEFORE_APPENDING: tuple[JobState, ...] = ("waiting", "reading")
 APPENDING: tuple[JobState, ...] = ("appending",)
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
 MEMORY_ATTEMPTS = 3
@@ -59,6 +63,16 @@ class CopyReader(Protocol):
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows: ...
+
+
+class Replays(Protocol):
+    """What takes rows out of quarantines (`quarantine_replay.py`)."""
+
+    def check(self, name: str) -> None: ...
+
+    def spool(self, name: str, file: BinaryIO, stops: Callable[[], bool]) -> SpooledRows: ...
+
+    def remove(self, stream: str, path: Path) -> None: ...
 
 
 class CopyIngestion(Protocol):
@@ -85,6 +99,7 @@ class CopyContext:
     """How much room posted rows need on the disk of that folder."""
     jvm: int
     """The process id of Spark's JVM."""
+    replays: Replays
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +122,7 @@ class CopyJobs(PeriodicTask):
         self._cancelled = threading.Event()
         self._reading = 0
         self._held: dict[int, _Held] = {}
+        self._creating = threading.Lock()
 
     def start(self) -> None:
         """Start, and continue the jobs that were running when the server ended."""
@@ -144,9 +160,21 @@ class CopyJobs(PeriodicTask):
         stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
         return self._context.jobs.create("copy", pipe, target, stored)
 
+    def replay(self, name: str) -> Job:
+        """Create a job that posts the quarantined rows of a data source again which fit live. Raises NotFound, and
+        Conflict if there is such a job already: two could take the same rows."""
+        self._context.replays.check(name)
+        quarantine = f"{name}_quarantine"
+        with self._creating:
+            if self._context.jobs.has_open_job(quarantine):
+                raise Conflict(f"a replay of `{name}` is under way", hint="`penstock job ls` shows it")
+            return self._context.jobs.create(REPLAY, quarantine, name, {})
+
     def cancel(self, id: int) -> Job:
-        """Cancel a job. Rows of it that were appended already stay. Raises NotFound, and Conflict if it has ended."""
-        cancelled = self._context.jobs.move(id, OPEN_STATES, "cancelled")
+        """Cancel a job. Rows of it that were appended already stay. Raises NotFound, and Conflict if it has ended, or
+        if it is a replay that has begun to append: its rows must leave the quarantine too."""
+        of = BEFORE_APPENDING if self._context.jobs.get(id).kind == REPLAY else OPEN_STATES
+        cancelled = self._context.jobs.move(id, of, "cancelled")
         if id == self._reading:
             self._cancelled.set()
         return cancelled
@@ -179,7 +207,7 @@ class CopyJobs(PeriodicTask):
         except _JobOver as over:
             log.info("job %d: %s", job.id, over)
         except Exception as error:
-            if self._hold(job) < MOST_ATTEMPTS:
+            if self._hold(job) < MOST_ATTEMPTS or (job.kind == REPLAY and job.state == "appending"):
                 log.warning("job %d could not go on and is tried again", job.id, exc_info=error)
                 return
             log.error("job %d fails: %d attempts ended in an error", job.id, MOST_ATTEMPTS, exc_info=error)
@@ -197,7 +225,7 @@ class CopyJobs(PeriodicTask):
         self._cancelled.clear()
         self._reading = job.id
         try:
-            self._context.jobs.move(job.id, ("waiting", "reading"), "reading")
+            self._context.jobs.move(job.id, BEFORE_APPENDING, "reading")
             spooled = self._spool(job, path)
             crash_point("copy.spooled")
             return self._context.jobs.move(job.id, READING, "appending", **asdict(spooled))
@@ -218,7 +246,7 @@ class CopyJobs(PeriodicTask):
     def _spool(self, job: Job, path: Path) -> SpooledRows:
         try:
             with replace_file(path) as file:
-                spooled = self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
+                spooled = self._spool_rows(job, file)
         except OSError as error:
             raise StorageFull(f"the rows that were read cannot be written to disk: {error.strerror}") from error
         except WorkCancelled:
@@ -226,6 +254,11 @@ class CopyJobs(PeriodicTask):
                 raise StorageFull("the disk of the inbox has too little room for the rows that were read") from None
             raise
         return spooled
+
+    def _spool_rows(self, job: Job, file: BinaryIO) -> SpooledRows:
+        if job.kind == REPLAY:
+            return self._context.replays.spool(job.datasource, file, self._must_stop)
+        return self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
 
     def _must_stop(self) -> bool:
         return self._stop.is_set() or self._cancelled.is_set() or self._is_full()
@@ -251,6 +284,9 @@ class CopyJobs(PeriodicTask):
             raise _JobOver(message)
         batch = self._replace_all(job, path) if job.mode == "replace" else self._append_parts(job, path)
         self._wait_until_queryable(job, batch)
+        if job.kind == REPLAY:
+            self._context.replays.remove(_stream_name(job), path)
+            crash_point("copy.settled")
         try:
             self._context.jobs.move(job.id, APPENDING, "done", error=None)
         except Conflict as error:
@@ -260,7 +296,8 @@ class CopyJobs(PeriodicTask):
     def _append_parts(self, job: Job, path: Path) -> int:
         """Returns the number of the last batch, 0 if there are no rows."""
         batch = 0
-        for number, lines in enumerate(_split_rows(path)):
+        for number, part in enumerate(_split_rows(path)):
+            lines = [raw_row(line) for line in part] if job.kind == REPLAY else part
             append = partial(self._context.ingestion.append_lines, _stream_name(job), lines)
             batch = self._store(job, partial(append, f"{job_key_prefix(job)} part {number}"))
             crash_point("copy.appended")
@@ -308,7 +345,7 @@ class CopyJobs(PeriodicTask):
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
         rows = job.rows or 0
         self._context.operations.log(
-            Operation("copy", job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
+            Operation(job.kind, job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
         )
 
 

@@ -50,14 +50,22 @@ class EventIngestion:
 
         Raises NotFound if no data source has the name, InvalidRequest if no line of the body is JSON, TooLarge.
         """
+        stream, lines, counts = self.examine(name, body)
+        return Receipt(stream, self.append_lines(stream, lines, key), *counts)
+
+    def examine(self, name: str, body: bytes) -> tuple[str, Sequence[bytes], tuple[int, int]]:
+        """The stream of a data source, the rows of a body, and how many of these fit and do not. Raises NotFound, and
+        InvalidRequest if no line is JSON."""
         landing = _find_landing(self._board, name)
         lines = [line for raw in body.split(b"\n") if (line := raw.strip())]
         quarantined = _count_rejected(_row_parser(landing), lines)
         if not lines or (quarantined == len(lines) and not any(map(_is_json, lines))):
             raise InvalidRequest("the body holds no JSON", hint="send one JSON object a line (NDJSON)")
-        return Receipt(
-            landing.stream, self.append_lines(landing.stream, lines, key), len(lines) - quarantined, quarantined
-        )
+        return landing.stream, lines, (len(lines) - quarantined, quarantined)
+
+    def stream_of(self, name: str) -> str:
+        """The stream of a data source. Raises NotFound."""
+        return _find_landing(self._board, name).stream
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""

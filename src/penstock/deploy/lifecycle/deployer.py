@@ -21,6 +21,7 @@ from penstock.deploy.lifecycle.drift_watch import drift_problems, find_drift
 from penstock.deploy.lifecycle.executor import ExecutionStopped, execute_steps, is_unfinished
 from penstock.deploy.lifecycle.forward_row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_to_json
+from penstock.deploy.lifecycle.rescued_rows import find_rescued_rows
 from penstock.deploy.lifecycle.states import NOT_OVER, OVER, PAUSABLE, UNFINISHED
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
@@ -78,6 +79,7 @@ class Deployer:
             plan = self._make_plan(files, f"d{self._core.store.deployments.newest() + 1}", options)
             shown = {**plan_to_json(plan), "auto_promote": options.promote}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
+            problems += tuple(find_rescued_rows(self._core.warehouse, self._core.board.live(), plan))
             shown |= {"problems": [problem.as_json() for problem in problems]}
             if options.check or not plan.changes:
                 return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, shown)

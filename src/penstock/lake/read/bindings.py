@@ -98,11 +98,15 @@ def rejected_relation(binding: Binding, part: TablePart, table: str | None) -> s
     """Like `binding_relation` for the quarantine of a physical table: the rows that were rejected by the version in
     force at their time, and those that views into the table rejected."""
     columns = ", ".join(f"{_column_sql(column)} AS {quote_identifier(column.name)}" for column in binding.columns)
-    rejected = f"concat(' ', version, ' ') = {version_mark_at_row(binding.accepts)}"
-    if table is not None:
-        rejected = f"({rejected} OR version = {string_literal(view_rejects(table))})"
-    wheres = [*_slice_conditions(part), rejected]
+    wheres = [*_slice_conditions(part), rejected_condition(binding, table)]
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)} WHERE {' AND '.join(wheres)})"
+
+
+def rejected_condition(quarantine: Binding, table: str | None) -> str:
+    """The condition for the rows of a quarantine that a version shows: those that it rejected, and, of a physical
+    table, those that views into that rejected."""
+    rejected = f"concat(' ', version, ' ') = {version_mark_at_row(quarantine.accepts)}"
+    return rejected if table is None else f"({rejected} OR version = {string_literal(view_rejects(table))})"
 
 
 def _from_table(table: str, part: TablePart) -> str:

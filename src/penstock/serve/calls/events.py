@@ -32,23 +32,25 @@ def post_events(host: PipelineHost, request: Request) -> Response | Continued:
     """Append the rows of the body; with `wait`, answer once they can be queried."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
-    key, form = _idempotency_key(request), parameters.get("format")
+    key, form = idempotency_key(request), parameters.get("format")
     encoding = request.headers.get("content-encoding", "")
     body = body_of(request)
     receipt = pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
-        return Continued("waits", lambda: _receipt_response(pipeline.ingestion.wait(receipt, WAIT_SECONDS), 200))
-    return _receipt_response(receipt, 202)
+        return Continued("waits", lambda: receipt_response(pipeline.ingestion.wait(receipt, WAIT_SECONDS), 200))
+    return receipt_response(receipt, 202)
 
 
-def _receipt_response(receipt: Receipt, status: int) -> Response:
+def receipt_response(receipt: Receipt, status: int) -> Response:
+    """The counts of a receipt."""
     counts = {"successful_rows": receipt.successful_rows, "quarantined_rows": receipt.quarantined_rows}
     return json_response(counts, status)
 
 
-def _idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """The Idempotency-Key of a call, if it has one. Raises InvalidRequest."""
     key = request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise InvalidRequest(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")

@@ -62,6 +62,21 @@ DEPLOYMENT = object_schema(
     id=COUNT, name=TEXT, state=TEXT, plan=OBJECT, problems=array_schema(OBJECT), files=array_schema(TEXT)
 )
 JOB = object_schema(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT, parameters=OBJECT)
+TRACES = object_schema(
+    rows=COUNT,
+    derived=array_schema(object_schema(name=TEXT, rows=COUNT)),
+    quarantined_rows=COUNT,
+    raw_rows=COUNT,
+    raw_until={"type": ["string", "null"]},
+    snapshot_seconds=COUNT,
+    versions=array_schema(COUNT),
+)
+REMOVED = object_schema(datasource=TEXT, truncated={"type": "boolean"}, traces=TRACES)
+QUARANTINE = object_schema(
+    rows=COUNT,
+    reasons=array_schema(object_schema(column={"type": ["string", "null"]}, reason=TEXT, rows=COUNT)),
+    newest=array_schema(object_schema(inserted_at=TEXT, raw=TEXT, problems=array_schema(TEXT))),
+)
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -132,7 +147,31 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/v0/datasources"): CallSchema(
         "List the data sources", WHICH, None, {"200": {JSON: object_schema(datasources=array_schema(OBJECT))}}
     ),
+    ("POST", "/v0/datasources"): CallSchema(
+        "Append rows, or replace all rows by them",
+        (*EVENTS, parameter_schema("mode", schema={"type": "string", "enum": ["append", "replace"]})),
+        {"application/x-ndjson": {"schema": TEXT}},
+        {"202": {JSON: KEPT}, "200": {JSON: KEPT}},
+    ),
+    ("POST", "/v0/datasources/{name}/truncate"): CallSchema(
+        "Remove all rows of a data source",
+        (parameter_schema("wait", schema=FLAG), parameter_schema("check", schema=FLAG)),
+        None,
+        {"202": {JSON: REMOVED}, "200": {JSON: REMOVED}},
+    ),
     ("GET", "/v0/datasources/{name}"): CallSchema("Show a data source", WHICH),
+    ("GET", "/v0/datasources/{name}/quarantine"): CallSchema(
+        "Why rows of a data source were rejected",
+        (*WHICH, parameter_schema("limit")),
+        None,
+        {"200": {JSON: QUARANTINE}},
+    ),
+    ("POST", "/v0/datasources/{name}/quarantine/replay"): CallSchema(
+        "Post the quarantined rows again that fit now", (), None, {"202": {JSON: object_schema(job=JOB)}}
+    ),
+    ("POST", "/v0/datasources/{name}/quarantine/clear"): CallSchema(
+        "Remove the rows of a quarantine", (), None, {"200": {JSON: object_schema(removed_rows=COUNT)}}
+    ),
     ("GET", "/v0/pipes"): CallSchema(
         "List the endpoints", WHICH, None, {"200": {JSON: object_schema(pipes=array_schema(OBJECT))}}
     ),

@@ -43,6 +43,13 @@ def authorize(request: Request, find: FindToken, scope: Scope, name: str | None)
         raise Forbidden(f"the token `{token.name}` may not {what}", hint=f"it may: {', '.join(token.scopes)}")
 
 
+def require_also(request: Request, scope: Scope, action: str) -> None:
+    """Check that the call's token has another scope too, for what this call does. Raises Forbidden."""
+    token: ApiToken = request.state.token
+    if not token.allows(scope):
+        raise Forbidden(f"the token `{token.name}` may not {action}", hint=f"that needs the scope `{scope}` too")
+
+
 def authorize_some(request: Request, find: FindToken, scope: Scope) -> None:
     """Check that the token has the scope for some name; the handler then asks `may_read` for each name."""
     token = identify(request, find)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
+from penstock import crash_points
 from penstock.deploy.ingest import copy_jobs as module
 from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.event_ingestion import Receipt
 from penstock.deploy.queries.reader import SpooledRows
-from penstock.errors import Conflict, Overloaded
+from penstock.errors import Conflict, NotFound, Overloaded
 from penstock.lake.read.query_execution import OutOfMemory
+from penstock.model.pipe import CopyMode
 from penstock.state.database import open_database
 from penstock.state.jobs import Job, Jobs
 from penstock.state.operations import OperationsLog
@@ -32,6 +35,8 @@ class Tables:
         self.broken: set[str] = set()
         self.without_memory: dict[str, int] = {}
         self.full: set[str] = set()
+        self.quarantined: dict[str, dict[int, bytes]] = {}
+        self.mode: CopyMode = "append"
         self._keys: set[str] = set()
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
@@ -44,7 +49,7 @@ class Tables:
         if self.without_memory.get(name, 0) > 0:
             self.without_memory[name] -= 1
             raise OutOfMemory("the query needs more memory than Spark has")
-        return SpooledRows(1, name, 2)
+        return SpooledRows(1, name, 2, self.mode)
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         self.tries[stream] += 1
@@ -57,6 +62,25 @@ class Tables:
             self.rows.setdefault(stream, []).extend(lines)
         return 1
 
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int:
+        if key not in self._keys:
+            self._keys.add(key)
+            self.rows[stream] = list(lines)
+        return 1
+
+    def check(self, name: str) -> None:
+        if name not in self.quarantined:
+            raise NotFound(f"there is no data source `{name}`")
+
+    def spool(self, name: str, file: BinaryIO, stops: Callable[[], bool]) -> SpooledRows:
+        for seq, raw in self.quarantined[name].items():
+            file.write(b"%d %s\n" % (seq, raw))
+        return SpooledRows(1, name, len(self.quarantined[name]))
+
+    def remove(self, stream: str, path: Path) -> None:
+        for line in path.read_bytes().splitlines():
+            self.quarantined[stream].pop(int(line.partition(b" ")[0]), None)
+
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         return receipt
 
@@ -67,9 +91,15 @@ class Copies:
     def __init__(self, home: Path):
         self.database = open_database(f"sqlite:///{home / 'state.db'}")
         self.jobs, self.tables = Jobs(self.database), Tables()
-        log = OperationsLog(self.database)
-        self.running = CopyJobs(CopyContext(self.jobs, log, self.tables, self.tables, home / "jobs", 0, os.getpid()))
+        self._log, self._home = OperationsLog(self.database), home
+        self.running = self.open()
         self.running.start()
+
+    def open(self) -> CopyJobs:
+        """Another server's, over the same tables."""
+        tables, folder = self.tables, self._home / "jobs"
+        folder.mkdir(exist_ok=True)
+        return CopyJobs(CopyContext(self.jobs, self._log, tables, tables, folder, 0, os.getpid(), tables))
 
     def has(self, job: Job, state: str) -> bool:
         return self.jobs.get(job.id).state == state
@@ -141,3 +171,70 @@ def test_a_copy_that_was_cancelled_for_the_memory_that_others_took_is_run_again(
     assert copies.tables.without_memory["greedy"] == 100 - module.MEMORY_ATTEMPTS
     assert "more memory than Spark has" in str(copies.jobs.get(greedy.id).error)
     assert copies.tables.rows == {"unlucky": [b"{}", b"{}"]}
+
+
+def test_a_copy_in_mode_replace_stores_its_rows_at_once_whatever_the_mode_is_by_then(copies: Copies) -> None:
+    copies.tables.rows = {"prices": [b"old"]}
+    copies.tables.mode = "replace"
+    job = copies.running.run("prices", {})
+    wait_until(lambda: copies.has(job, "done"))
+    assert copies.tables.rows == {"prices": [b"{}", b"{}"]}
+    assert copies.jobs.get(job.id).mode == "replace"
+
+
+CRASHES = (
+    "copy.spooled",
+    "copy.appended",
+    "copy.settled",
+    *(f"state.{when}:{at}" for when in ("before", "after") for at in (1, 2, 3)),
+)
+
+
+@pytest.mark.parametrize("point", CRASHES)
+@pytest.mark.parametrize("kind", ["replay", "replace"])
+def test_whenever_the_server_dies_the_next_one_completes_the_job_once(copies: Copies, kind: str, point: str) -> None:
+    copies.running.stop()
+    copies.tables.rows = {"prices": [b"old"]}
+    copies.tables.quarantined = {"prices": {7: b"seven", 9: b"nine"}}
+    copies.tables.mode = "replace"
+    first = copies.open()
+    job = first.replay("prices") if kind == "replay" else first.run("prices", {})
+    name, _, at = point.partition(":")
+    crash_points.arm(name, int(at or 1), lambda: None)
+    with suppress(crash_points.Crashed):
+        first.run_once()
+    died = crash_points.disarm()
+    assert died or (kind, name) == ("replace", "copy.settled")
+    copies.open().run_once()
+    assert copies.has(job, "done")
+    if kind == "replay":
+        assert copies.tables.rows == {"prices": [b"old", b"seven", b"nine"]}
+        assert copies.tables.quarantined == {"prices": {}}
+    else:
+        assert copies.tables.rows == {"prices": [b"{}", b"{}"]}
+
+
+def test_one_replay_of_a_quarantine_at_a_time(copies: Copies) -> None:
+    copies.tables.quarantined = {"full": {7: b"seven"}}
+    copies.tables.full = {"full"}
+    job = copies.running.replay("full")
+    with pytest.raises(Conflict, match="under way"):
+        copies.running.replay("full")
+    wait_until(lambda: copies.has(job, "appending"))
+    with pytest.raises(Conflict):
+        copies.running.cancel(job.id)
+    with pytest.raises(NotFound):
+        copies.running.replay("unknown")
+    copies.tables.full = set()
+    wait_until(lambda: copies.has(job, "done"))
+    copies.running.replay("full")
+
+
+def test_a_replay_that_has_begun_to_append_is_never_given_up(copies: Copies) -> None:
+    copies.tables.quarantined = {"bad": {7: b"seven"}}
+    copies.tables.broken = {"bad"}
+    job = copies.running.replay("bad")
+    wait_until(lambda: copies.tables.tries["bad"] > module.MOST_ATTEMPTS)
+    copies.tables.broken = set()
+    wait_until(lambda: copies.has(job, "done"))
+    assert copies.tables.quarantined == {"bad": {}}

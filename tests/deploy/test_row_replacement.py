@@ -1,0 +1,103 @@
+"""Truncated and replaced data sources on a real pipeline: every version, views into them and below them."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from deploy.conftest import Running
+from penstock.errors import Conflict, InvalidRequest
+
+HITS = "SCHEMA >\n    `id` UInt32,\n    `page` String\nENGINE MergeTree\n"
+FILES = {
+    "datasources/rr_hits.datasource": HITS,
+    "datasources/rr_pages.datasource": "SCHEMA >\n    `page` String,\n    `id` UInt64\nENGINE MergeTree\n",
+    "pipes/rr_page.pipe": "NODE n\nSQL SELECT page, toUInt64(id) AS id FROM rr_hits\nTYPE materialized\n"
+    "DATASOURCE rr_pages\n",
+}
+WIDER = {
+    "datasources/rr_hits.datasource": HITS.replace("UInt32", "UInt64")
+    + "FORWARD_QUERY >\n    SELECT id + 0 AS id, page\n"
+}
+
+
+def rows(running: Running, name: str, deployment: str = "live") -> list[int]:
+    return sorted(int(str(id)) for (id,) in running.ask(f"SELECT id FROM {name}", deployment))
+
+
+def truncate(running: Running, name: str, key: str) -> None:
+    running.pipeline.ingestion.wait(running.pipeline.replacement.truncate(name, key), 60)
+
+
+def post(running: Running, *ids: int, to: str = "rr_hits") -> None:
+    running.post(to, [{"id": id, "page": "a"} for id in ids])
+
+
+def test_all_rows_of_before_are_gone_from_every_version_and_none_of_later(running: Running) -> None:
+    assert running.deploy(FILES).state == "live"
+    post(running, 1, 2)
+    staged = running.deploy({**WIDER}, promote=False)
+    assert staged.state == "ready", staged.error
+    traces = running.pipeline.row_traces("rr_hits")
+    assert (traces.rows, [(each.name, each.rows) for each in traces.derived]) == (2, [("rr_pages", 2)])
+    assert traces.raw_rows == 2
+    assert traces.raw_until is not None
+    truncate(running, "rr_hits", "a")
+    truncate(running, "rr_hits", "a")
+    post(running, 3)
+    for version in ("live", "staging"):
+        assert rows(running, "rr_hits", version) == [3], version
+        assert rows(running, "rr_pages", version) == [1, 2, 3], version
+    truncate(running, "rr_hits", "a")
+    assert rows(running, "rr_hits") == [3], "the same key is one truncation"
+
+
+def test_a_target_is_truncated_at_one_place_of_the_streams_that_its_views_read(running: Running) -> None:
+    running.deploy(FILES)
+    truncate(running, "rr_pages", "b")
+    post(running, 4)
+    post(running, 5, to="rr_pages")
+    for version in ("live", "staging"):
+        assert rows(running, "rr_pages", version) == [4, 5], version
+    stop, posted = threading.Event(), []
+
+    def keep_posting() -> None:
+        while not stop.is_set():
+            number = 100 + len(posted)
+            body = json.dumps({"id": number, "page": "b"}).encode()
+            running.pipeline.ingestion.append("rr_hits", body, None)
+            posted.append(number)
+
+    poster = threading.Thread(target=keep_posting)
+    poster.start()
+    before = len(posted)
+    truncate(running, "rr_pages", "c")
+    after = len(posted)
+    stop.set()
+    poster.join()
+    running.catch_up()
+    left = rows(running, "rr_pages")
+    assert rows(running, "rr_pages", "staging") == left
+    assert left == posted[-len(left) :] if left else True, "a place of the stream divides them"
+    assert before <= len(posted) - len(left) <= after
+    with pytest.raises(Conflict, match="a materialized view of deployment"):
+        running.pipeline.replacement.replace("rr_pages", b'{"id": 1, "page": "x"}', "d")
+
+
+def test_rows_of_a_call_replace_all_rows(running: Running) -> None:
+    running.deploy(FILES)
+    replacement = running.pipeline.replacement
+    post(running, 6)
+    body = b'{"id": 7, "page": "c"}\n{"id": -8, "page": "c"}'
+    receipt = replacement.replace("rr_hits", body, "e")
+    assert (receipt.successful_rows, receipt.quarantined_rows) == (1, 1)
+    running.pipeline.ingestion.wait(receipt, 60)
+    running.catch_up()
+    for version in ("live", "staging"):
+        assert rows(running, "rr_hits", version) == [7], version
+    with pytest.raises(InvalidRequest, match="none of the 1 rows fits"):
+        replacement.replace("rr_hits", b'{"id": -1, "page": "c"}', "f")
+    assert rows(running, "rr_hits") == [7]
+    running.pipeline.deployer.discard(None)

@@ -1,0 +1,58 @@
+"""Rows over HTTP: bulk appends, replacements, truncation and quarantines."""
+
+from __future__ import annotations
+
+from starlette.testclient import TestClient
+
+from unit.serve.memory import MemoryPipeline
+
+LINES = b'{"a": 1}\n{"a": 2}\n'
+
+
+def test_rows_are_appended_or_replace_all_rows(client: TestClient, pipeline: MemoryPipeline) -> None:
+    assert client.post("/v0/datasources?name=flights", content=LINES).status_code == 202
+    answer = client.post("/v0/datasources?name=flights&mode=append&wait=true", content=LINES)
+    assert (answer.status_code, answer.json()) == (200, {"successful_rows": 2, "quarantined_rows": 0})
+    assert len(pipeline.rows["flights"]) == 4
+    answer = client.post("/v0/datasources?name=flights&mode=replace&format=json", content=b'[{"a": 3}]')
+    assert (answer.status_code, answer.json()) == (202, {"successful_rows": 1, "quarantined_rows": 0})
+    assert pipeline.rows["flights"] == [b'{"a": 3}']
+    wrong = client.post("/v0/datasources?name=flights&mode=replase", content=LINES)
+    assert wrong.status_code == 400
+    assert "did you mean `replace`?" in wrong.json()["error"]
+    assert pipeline.rows["flights"] == [b'{"a": 3}']
+
+
+def test_a_token_that_only_appends_replaces_nothing(client: TestClient, pipeline: MemoryPipeline) -> None:
+    secret = pipeline.tokens.create("tracker", ("append:flights",))
+    sent = {"Authorization": f"Bearer {secret}"}
+    assert client.post("/v0/datasources?name=flights", content=LINES, headers=sent).status_code == 202
+    answer = client.post("/v0/datasources?name=flights&mode=replace", content=b'{"a": 3}', headers=sent)
+    assert (answer.status_code, "deploy" in answer.text) == (403, True)
+    assert pipeline.rows["flights"] == LINES.splitlines()
+
+
+def test_a_truncation_is_previewed_and_carried_out(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}']
+    shown = client.post("/v0/datasources/flights/truncate?check=true").json()
+    assert (shown["truncated"], shown["traces"]["derived"]) == (False, [{"name": "daily", "rows": 2}])
+    assert pipeline.rows["flights"]
+    done = client.post("/v0/datasources/flights/truncate")
+    assert (done.status_code, done.json()["truncated"]) == (200, True)
+    assert pipeline.rows["flights"] == []
+    assert client.post("/v0/datasources/flights/truncate?wait=false").status_code == 202
+    assert client.post("/v0/datasources/flihts/truncate").status_code == 404
+    actions = [(each.action, each.outcome) for each in pipeline.audit.recent(10)]
+    assert ("truncate", "ok") in actions
+
+
+def test_a_quarantine_is_shown_replayed_and_cleared(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}', b"one", b"two"]
+    shown = client.get("/v0/datasources/flights/quarantine?limit=1").json()
+    assert (shown["rows"], len(shown["newest"])) == (2, 1)
+    assert shown["reasons"] == [{"column": None, "reason": "not JSON", "rows": 2}]
+    assert client.get("/v0/datasources/flights/quarantine?limit=many").status_code == 400
+    job = client.post("/v0/datasources/flights/quarantine/replay")
+    assert (job.status_code, job.json()["job"]["kind"]) == (202, "replay")
+    assert client.post("/v0/datasources/flights/quarantine/clear").json() == {"removed_rows": 2}
+    assert client.get("/v0/datasources/flihts/quarantine").status_code == 404
