@@ -67,11 +67,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
     Command("endpoint", "List endpoints and query them."),
-    Command("copy", "Run copies."),
+    Command("pipe", "List pipes."),
+    Command("copy", "List and run copies."),
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
     Command("token", "List, create, rotate and remove tokens.", "server"),
     Command("audit", "Show who deployed, promoted, rolled back or changed tokens.", "server"),
+    Command("logs", "Show the log of the server.", "server"),
 )
 
 

@@ -15,10 +15,15 @@ from starlette.responses import Response
 from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
+from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.plan.diff.project_diff import pipe_kind
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.request_parameters import deployment_parameter
+from penstock.serve.http.request_parameters import deployment_parameter, invalid_request_parameter
+
+PIPE_KINDS = ("endpoint", "materialized", "copy", "sink", "pipe")
+ANY_KIND = "any"
 
 
 def list_datasources(host: PipelineHost, request: Request) -> Response:
@@ -42,13 +47,30 @@ def show_datasource(host: PipelineHost, request: Request) -> Response:
 
 
 def list_pipes(host: PipelineHost, request: Request) -> Response:
-    """`GET /v0/pipes`: the endpoints."""
+    """`GET /v0/pipes`: the endpoints; `?kind=copy`: the pipes of another kind, or of `any`."""
+    wanted = request.query_params.get("kind", "endpoint")
+    if wanted != ANY_KIND and wanted not in PIPE_KINDS:
+        raise invalid_request_parameter("kind", f"one of {', '.join((*PIPE_KINDS, ANY_KIND))}")
     found = host.pipeline.store.find(deployment_parameter(request.query_params))
     project = host.pipeline.projects.load(found).project
     shows = may_read(request)
-    endpoints = [pipe for pipe in project.pipes if pipe.endpoint is not None and shows(pipe.name)]
-    listed = [{"name": pipe.name, "description": pipe.description} for pipe in endpoints]
-    return json_response({"pipes": listed})
+    pipes = [pipe for pipe in project.pipes if shows(pipe.name) and wanted in (ANY_KIND, pipe_kind(pipe))]
+    return json_response({"pipes": list(map(_pipe_json, pipes))})
+
+
+def _pipe_json(pipe: Pipe) -> dict[str, object]:
+    """A pipe; `target` is the data source that it writes, `schedule` and `mode` are those of a copy."""
+    kinds = [node.kind for node in pipe.nodes]
+    target = next((kind.datasource for kind in kinds if isinstance(kind, (Copied, Materialized))), None)
+    copies = pipe.copies
+    return {
+        "name": pipe.name,
+        "kind": pipe_kind(pipe),
+        "description": pipe.description,
+        "target": target,
+        "schedule": copies.schedule if copies else None,
+        "mode": copies.mode if copies else None,
+    }
 
 
 def _find_with_rows(host: PipelineHost, request: Request) -> tuple[Deployment, Mapping[str, Any]]:

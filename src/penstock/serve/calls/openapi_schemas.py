@@ -173,7 +173,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         "Remove the rows of a quarantine", (), None, {"200": {JSON: object_schema(removed_rows=COUNT)}}
     ),
     ("GET", "/v0/pipes"): CallSchema(
-        "List the endpoints", WHICH, None, {"200": {JSON: object_schema(pipes=array_schema(OBJECT))}}
+        "List the endpoints, or the pipes of another kind",
+        (parameter_schema("kind"), *WHICH),
+        None,
+        {"200": {JSON: object_schema(pipes=array_schema(OBJECT))}},
     ),
     ("GET", "/v0/pipes/openapi.json"): CallSchema("The endpoints as an OpenAPI document", WHICH),
     ("GET", "/v0/pipes/{file}"): ENDPOINT,
@@ -193,6 +196,12 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         (parameter_schema("limit"),),
         None,
         {"200": {JSON: object_schema(entries=array_schema(OBJECT))}},
+    ),
+    ("GET", "/v0/logs"): CallSchema(
+        "Lines of the server's log",
+        (parameter_schema("lines"), parameter_schema("level"), parameter_schema("after")),
+        None,
+        {"200": {JSON: object_schema(lines=array_schema(TEXT), position=TEXT)}},
     ),
     ("GET", "/v0/tokens"): CallSchema(
         "List the tokens", answers={"200": {JSON: object_schema(tokens=array_schema(TOKEN))}}

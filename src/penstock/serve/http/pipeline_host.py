@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import anyio
@@ -77,6 +78,7 @@ class PipelineHost:
         self.stopping = False
         self.lacks_spark = False
         self.identity: ServerIdentity | None = None
+        self.log_file: Path | None = None
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
         self._add_gauges()

@@ -22,6 +22,7 @@ from penstock.flow.log_context import describe_log_context
 from penstock.redaction import escape_controls, redact_start
 from penstock.serve.server.repeated_records import RepeatedRecords
 
+LOG_FILE = "server.log"
 MOST_BYTES = 16 * 2**20
 KEPT = 3
 LONGEST_RECORD = 2**16
@@ -141,7 +142,7 @@ class _LogQueue(logging.handlers.QueueHandler):
 def set_up_logging(home: Path) -> logging.Handler:
     """Write log records to `server.log`: those of Penstock and Uvicorn from INFO on, others from WARNING. To close the
     handler that is returned, as `logging.shutdown` does, writes what waits."""
-    file = _PrivateLogFile(home / "server.log", maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8")
+    file = _PrivateLogFile(home / LOG_FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8")
     file.setFormatter(RedactingFormatter(LINE, "%Y-%m-%dT%H:%M:%S", defaults={"context": ""}))
     waiting: queue.Queue[logging.LogRecord] = queue.Queue(MOST_WAITING)
     writer = _LogWriter(waiting, home, file)

@@ -31,6 +31,7 @@ from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
 from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.serve.server.connection_limits import limited_connection
+from penstock.serve.server.log_files import LOG_FILE
 from penstock.serve.server.restart import call_when_ended, count_restarts, restart_server
 from penstock.state.database import Database
 from penstock.state.lease import Lease
@@ -84,6 +85,7 @@ class ServerProcess:
             BodyBudget(server.max_body_bytes, float(server.max_body_seconds)),
             AnswerBudget(ANSWERS_TOGETHER * server.max_result_bytes),
         )
+        self._host.log_file = home / LOG_FILE
         self._web = WebServer(self._host, settings.server.max_connections)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
