@@ -29,7 +29,6 @@ _CERTAIN_ERRORS = (
     "unknown-table",
     "unknown-function",
     "invalid-sql",
-    "invalid-default",
     "cyclic-pipes",
 )
 _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
@@ -218,6 +217,7 @@ class _StandInSearch:
     def _try(self, given: RenderInput, chosen: Mapping[StandInKey, str]) -> tuple[_Compiled, RenderTrace]:
         trace = given.trace or RenderTrace()
         trace.invented, trace.stand_ins = bool(given.parameters), {}  # the values of branches are made up as well
+        trace.made_up = set()
         try:
             query = _compile_query(self._project, self._pipe, replace(given, trace=trace, stand_ins=chosen))
         except InvalidQuery as error:
@@ -270,9 +270,11 @@ def _quoted(names: Iterable[str]) -> Iterator[str]:
 def _weighed(problem: Problem, trace: RenderTrace) -> Problem:
     """The problem; a warning if what stands for a parameter may have caused it."""
     named = any(kind != "value" for kind, _ in trace.stand_ins)
-    at_stand_in = any(problem.location in places for places in trace.stand_ins.values())
+    at_stand_in = any(problem.location in places for places in (*trace.stand_ins.values(), trace.made_up))
     by_name = named and problem.code in _NAME_ERRORS
     is_certain = problem.code in _CERTAIN_ERRORS and not by_name and not at_stand_in
+    if problem.code == "invalid-default":
+        return replace(problem, level="warning", hint=f"{problem.hint}; calls without the parameter fail")
     if not trace.invented or is_certain or problem.code.startswith("template-"):
         return problem
     hint = "it was checked with a placeholder; a default or an example for each parameter makes it certain"

@@ -44,6 +44,8 @@ class RenderTrace:
     """A placeholder was written into the SQL."""
     stand_ins: dict[StandInKey, set[Location]] = field(default_factory=dict)
     """What stood for parameters of which the template does not say the type, with the places."""
+    made_up: set[Location] = field(default_factory=set)
+    """In a check: the places of the values that no call gave and no default says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class RenderFrame:
     """Where the value begins that is being written."""
     stand_ins: dict[StandInKey, set[int]] = field(default_factory=dict)
     """What stood for parameters, with the offsets of the values."""
+    made_up: set[int] = field(default_factory=set)
+    """The offsets of the values that no call gave and no default says."""
 
     def charge(self, amount: int, offset: int) -> None:
         """Count `amount` operations. Raises Fault if the rendering exceeds its limit."""
@@ -131,6 +135,8 @@ class RenderFrame:
         if name in self.variables:
             return self.variables[name]
         found = self.given.parameters.get(name)
+        if found is not None and self.given.mode == "check":
+            self.made_up.add(self.offset)
         if found is None:
             return Placeholder(name) if self.given.mode == "check" else None
         return list(found.items) if isinstance(found, ListParameter) else found

@@ -86,6 +86,7 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
     if given.trace is not None:
         given.trace.arms.setdefault(text.text, set()).update(frame.arms)
         given.trace.invented |= frame.invented
+        given.trace.made_up |= {location_in(text, offset) for offset in frame.made_up}
         for key, offsets in frame.stand_ins.items():
             given.trace.stand_ins.setdefault(key, set()).update(location_in(text, offset) for offset in offsets)
     return RenderedSql(sql, text.location, text.indent, text.text, tuple(output.parts))

@@ -40,6 +40,18 @@ def test_a_value_is_chosen_that_is_valid_where_it_stands(sql: str) -> None:
     assert problems(f"%\n{sql}") == []
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT ms FROM events ORDER BY ms {% if defined(order) %}{{ String(order) }}{% else %}DESC{% end %}",
+        "SELECT ms FROM events ORDER BY ms {{ String(order) }}",
+        "SELECT ms FROM events WHERE at < {{ DateTime(until, 'now()') }}",
+    ],
+)
+def test_what_only_some_calls_fail_for_is_a_warning(sql: str) -> None:
+    assert [each.partition(" ")[0] for each in problems(f"%\n{sql}")] == ["warning"]
+
+
 def test_what_no_value_makes_valid_is_a_warning() -> None:
     assert problems("%\nSELECT length(ms + {{ column(x) }}) AS n FROM events")[0].startswith("warning ")
 

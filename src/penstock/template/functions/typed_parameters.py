@@ -87,6 +87,7 @@ def _scalar_function(of: str) -> TemplateFunction:
 def _placeholder_for(of: str, call: FunctionCall) -> str:
     """The placeholder of a parameter in a check: its example if it has one."""
     call.frame.invented = True
+    call.frame.made_up.add(call.frame.offset)
     example = call.named.get("example")
     if isinstance(example, (str, int, float)) and not isinstance(example, bool):
         try:
@@ -111,6 +112,7 @@ def _array(call: FunctionCall) -> Value:
     if call.frame.given.mode != "check":
         raise _missing_fault(call)
     call.frame.invented = True
+    call.frame.made_up.add(call.frame.offset)
     return build_array(of, [placeholder_text(of)] * (1 if of == "String" else 2), call, code)
 
 
