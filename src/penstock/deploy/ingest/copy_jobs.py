@@ -32,6 +32,7 @@ from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.processes import has_ended
+from penstock.state.batch_keys import BodyKey
 from penstock.state.jobs import OPEN_STATES, Job, Jobs, JobState, job_key_prefix
 from penstock.state.operations import Operation, OperationsLog
 from penstock.template.render_frame import ListParameter, Parameter
@@ -80,7 +81,7 @@ class CopyIngestion(Protocol):
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int: ...
 
-    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int: ...
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int: ...
 
     def wait(self, receipt: Receipt, timeout: float) -> Receipt: ...
 
@@ -308,7 +309,7 @@ class CopyJobs(PeriodicTask):
         with path.open("rb") as file:
             lines = (line.removesuffix(b"\n") for line in file)
             replace = partial(self._context.ingestion.replace_lines, _stream_name(job), lines)
-            batch = self._store(job, partial(replace, f"{job_key_prefix(job)} replacement"))
+            batch = self._store(job, partial(replace, BodyKey(f"{job_key_prefix(job)} replacement")))
         crash_point("copy.appended")
         return batch
 

@@ -23,6 +23,7 @@ from penstock.flow.scheduler import ANY_TABLE
 from penstock.model.cursor import BatchCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Landing
+from penstock.state.batch_keys import BodyKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class EventIngestion:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
         return self._inbox.append(stream, lines, key)
 
-    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int:
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
         """Store the lines as what replaces all rows of the stream; returns the number of their last batch. Raises
         Overloaded, StorageFull, Unavailable."""
         return self._inbox.replace(stream, lines, key)

@@ -7,6 +7,7 @@ arrived before, and process nothing more before the rows are replaced.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -16,10 +17,19 @@ from penstock.errors import Conflict, InvalidRequest
 from penstock.flow.lag import FlowLag
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest, View
+from penstock.state.batch_keys import BodyKey
 
 ALIGN_SECONDS = 60.0
 """How long landing is held at most until the views have processed what had arrived."""
 FILLING = ("preparing", "backfilling")
+
+
+def change_key(key: str, what: str, *lines: bytes) -> BodyKey:
+    """The idempotency key of a change, with a digest of what it is: the same key is no other change, and no post."""
+    found = hashlib.sha256(what.encode() + b"\n")
+    for line in lines:
+        found.update(line + b"\n")
+    return BodyKey(key, found.hexdigest())
 
 
 class RowReplacement:
@@ -44,14 +54,16 @@ class RowReplacement:
                 f"`{name}` cannot be replaced: a materialized view of deployment {fed[0].id} writes it too",
                 hint="append the rows, or truncate it first: that waits for the views",
             )
-        return Receipt(stream, self._ingestion.replace_lines(stream, lines, key), *counts)
+        return Receipt(
+            stream, self._ingestion.replace_lines(stream, lines, change_key(key, "replace", *lines)), *counts
+        )
 
     def truncate(self, name: str, key: str) -> Receipt:
         """Remove all rows of a data source; the materialized views below keep theirs. Raises NotFound, Conflict if the
         views into it cannot be brought to one place, and what storing raises."""
         stream = self._ingestion.stream_of(name)
         with self._views_aligned(name, stream):
-            return Receipt(stream, self._ingestion.replace_lines(stream, (), key), 0, 0)
+            return Receipt(stream, self._ingestion.replace_lines(stream, (), change_key(key, "truncate")), 0, 0)
 
     def _fed_tables(self, stream: str) -> Iterator[tuple[Deployment, str]]:
         """The tables of a stream that views write too, each with its version."""

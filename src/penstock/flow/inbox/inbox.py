@@ -21,6 +21,7 @@ from penstock.flow.inbox.segments import Segments
 from penstock.flow.inbox.writer import RequestBody, StreamWriter, storage_error
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import InboxSettings
+from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import answer_within
 
@@ -79,7 +80,7 @@ class Inbox:
         self._writer(stream).put(body)
         return body.batch_number.result()
 
-    def replace(self, stream: str, lines: Iterable[bytes], key: str) -> int:
+    def replace(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
         """Store the lines as those that take the place of all earlier rows of the stream. Returns the number of their
         last batch, once all are durable. `key` is their idempotency key.
 

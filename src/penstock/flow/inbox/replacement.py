@@ -17,7 +17,7 @@ from penstock.flow.inbox.admission import Admission
 from penstock.flow.inbox.segments import Segments
 from penstock.flow.inbox.writer import BYTES_PER_BATCH
 from penstock.model.manifest import ROWS_PER_BATCH
-from penstock.state.batch_keys import BodyKey
+from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchesTrimmed, BatchLog, RawFile
 
 
@@ -29,14 +29,15 @@ class ReplacementStore:
     batches: BatchLog
     admission: Admission
 
-    def store(self, stream: str, lines: Iterable[bytes], key: str) -> tuple[int, Batch | None]:
+    def store(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> tuple[int, Batch | None]:
         """Store a replacement. Returns the number of its last batch, and that batch unless it was trimmed since: the
         same key is one replacement, however often it is stored.
 
-        Raises StorageFull, Conflict, Fenced, OSError; then nothing is stored. After Unavailable it may be."""
-        known = self.batches.keys.find(stream, [key]).get(key)
+        Raises StorageFull, Conflict, ReusedKey, Fenced, OSError; then nothing is stored. After Unavailable it may
+        be."""
+        known = self._known(stream, key)
         if known is not None:
-            return known.number, self._logged(stream, known.number)
+            return known
         files: list[RawFile] = []
         try:
             for part in _parts(lines):
@@ -44,7 +45,7 @@ class ReplacementStore:
                 written = self.segments.write(stream, part)
                 files.append(RawFile(written.name, len(part), written.bytes, written.digest))
             crash_point("inbox.written")
-            made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), BodyKey(key))
+            made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), key)
         except (Conflict, StorageFull, Fenced, OSError):
             for file in files:
                 self.segments.remove(file.segment)
@@ -52,11 +53,17 @@ class ReplacementStore:
         crash_point("inbox.logged")
         return made[-1].number, made[-1]
 
-    def _logged(self, stream: str, number: int) -> Batch | None:
-        try:
-            return next(iter(self.batches.read_after(stream, number - 1, 1, 1, number)), None)
-        except BatchesTrimmed:
+    def _known(self, stream: str, key: BodyKey) -> tuple[int, Batch | None] | None:
+        """What was stored under the key before. Raises ReusedKey if that was something else."""
+        used = self.batches.keys.find(stream, [key.key]).get(key.key)
+        if used is None:
             return None
+        if used.digest != key.digest:
+            raise ReusedKey(key.key)
+        try:
+            return used.number, next(iter(self.batches.read_after(stream, used.number - 1, 1, 1, used.number)), None)
+        except BatchesTrimmed:
+            return used.number, None
 
 
 def _parts(lines: Iterable[bytes]) -> Iterator[list[bytes]]:

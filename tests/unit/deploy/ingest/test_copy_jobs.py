@@ -19,6 +19,7 @@ from penstock.deploy.queries.reader import SpooledRows
 from penstock.errors import Conflict, NotFound, Overloaded
 from penstock.lake.read.query_execution import OutOfMemory
 from penstock.model.pipe import CopyMode
+from penstock.state.batch_keys import BodyKey
 from penstock.state.database import open_database
 from penstock.state.jobs import Job, Jobs
 from penstock.state.operations import OperationsLog
@@ -62,9 +63,9 @@ class Tables:
             self.rows.setdefault(stream, []).extend(lines)
         return 1
 
-    def replace_lines(self, stream: str, lines: Iterable[bytes], key: str) -> int:
-        if key not in self._keys:
-            self._keys.add(key)
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
+        if key.key not in self._keys:
+            self._keys.add(key.key)
             self.rows[stream] = list(lines)
         return 1
 

@@ -14,6 +14,7 @@ from penstock.errors import Failed, Unavailable
 from penstock.flow.inbox import replacement as module
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
+from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import open_database
 
@@ -58,7 +59,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_replacement_is_one_step_between_the_rows_before_and_after_it(kept: Kept) -> None:
     kept.inbox.append("s", [b"1"], None)
     kept.inbox.append("s", [b"2"], None)
-    assert kept.inbox.replace("s", (b"%d" % number for number in range(10, 15)), "k") == 5
+    assert kept.inbox.replace("s", (b"%d" % number for number in range(10, 15)), BodyKey("k")) == 5
     kept.inbox.append("s", [b"3"], None)
     assert kept.steps() == [(False, [b"1", b"2"]), (True, [b"10", b"11", b"12", b"13", b"14"]), (False, [b"3"])]
     assert [(each.number, each.replaces) for each in kept.arrived] == [(1, None), (2, None), (5, 3), (6, None)]
@@ -68,28 +69,28 @@ def test_a_replacement_is_one_step_between_the_rows_before_and_after_it(kept: Ke
 
 def test_a_replacement_by_nothing_has_a_place_too(kept: Kept) -> None:
     kept.inbox.append("s", [b"1"], None)
-    assert kept.inbox.replace("s", [], "k") == 2
+    assert kept.inbox.replace("s", [], BodyKey("k")) == 2
     assert kept.steps() == [(False, [b"1"]), (True, [])]
 
 
 def test_a_key_is_one_replacement_and_is_announced_again(kept: Kept) -> None:
-    assert kept.inbox.replace("s", [b"1"], "k") == 1
-    assert kept.inbox.replace("s", [b"1"], "k") == 1
-    assert kept.inbox.replace("s", [b"1"], "other") == 2
+    assert kept.inbox.replace("s", [b"1"], BodyKey("k")) == 1
+    assert kept.inbox.replace("s", [b"1"], BodyKey("k")) == 1
+    assert kept.inbox.replace("s", [b"1"], BodyKey("other")) == 2
     assert [each.number for each in kept.arrived] == [1, 1, 2]
 
 
 @pytest.mark.usefixtures("small")
 def test_two_replacements_that_follow_each_other_are_two_steps(kept: Kept) -> None:
-    kept.inbox.replace("s", [b"1", b"2", b"3"], "a")
-    kept.inbox.replace("s", [b"4", b"5", b"6"], "b")
+    kept.inbox.replace("s", [b"1", b"2", b"3"], BodyKey("a"))
+    kept.inbox.replace("s", [b"4", b"5", b"6"], BodyKey("b"))
     assert kept.steps() == [(True, [b"1", b"2", b"3"]), (True, [b"4", b"5", b"6"])]
 
 
 @pytest.mark.usefixtures("small")
 def test_no_limit_divides_a_replacement_and_rows_before_it_come_first(kept: Kept) -> None:
     kept.inbox.append("s", [b"0"], None)
-    kept.inbox.replace("s", [b"%d" % number for number in range(9)], "k")
+    kept.inbox.replace("s", [b"%d" % number for number in range(9)], BodyKey("k"))
     assert [each.number for each in kept.batches.read_after("s", 0, 1, 1)] == [1]
     assert [each.number for each in kept.batches.read_after("s", 1, 1, 1)] == [2, 3, 4, 5, 6]
 
@@ -105,7 +106,7 @@ def test_posts_at_the_same_time_never_come_between_its_batches(kept: Kept) -> No
     poster = threading.Thread(target=post)
     poster.start()
     for number in range(20):
-        kept.inbox.replace("s", [b"%d %d" % (number, row) for row in range(7)], str(number))
+        kept.inbox.replace("s", [b"%d %d" % (number, row) for row in range(7)], BodyKey(str(number)))
     stop.set()
     poster.join()
     replaced = [lines for replaces, lines in kept.steps() if replaces]
@@ -120,30 +121,39 @@ def test_a_crash_leaves_all_of_it_or_nothing_and_the_same_call_completes_it(tmp_
     made.inbox.append("s", [b"0"], None)
     crash_points.arm(point, 1, lambda: None)
     with pytest.raises(crash_points.Crashed):
-        made.inbox.replace("s", [b"1", b"2"], "k")
+        made.inbox.replace("s", [b"1", b"2"], BodyKey("k"))
     crash_points.disarm()
     made.database.close()
     again = Kept(tmp_path)
     logged = again.batches.head("s") == 2
     assert logged == (point in ("inbox.logged", "state.after"))
-    assert again.inbox.replace("s", [b"1", b"2"], "k") == 2
+    assert again.inbox.replace("s", [b"1", b"2"], BodyKey("k")) == 2
     assert again.steps() == [(False, [b"0"]), (True, [b"1", b"2"])]
     assert len(list(again.folder.rglob("*.ndjson"))) == 2, "what was not logged is removed"
     again.inbox.close()
     again.database.close()
 
 
+def test_a_key_that_was_used_for_something_else_is_refused(kept: Kept) -> None:
+    kept.inbox.append("s", [b"1"], "k")
+    kept.inbox.replace("s", [b"1"], BodyKey("m", "one"))
+    for other in (BodyKey("k", "one"), BodyKey("m", "two")):
+        with pytest.raises(ReusedKey):
+            kept.inbox.replace("s", [b"1"], other)
+    assert kept.batches.head("s") == 2
+
+
 def test_what_cannot_be_written_is_refused_and_leaves_no_file(kept: Kept) -> None:
     (kept.folder / "s").write_text("a file where the folder should be")
     with pytest.raises(Failed):
-        kept.inbox.replace("s", [b"{}"], "k")
+        kept.inbox.replace("s", [b"{}"], BodyKey("k"))
     (kept.folder / "s").unlink()
-    assert kept.inbox.replace("s", [b"{}"], "k") == 1
+    assert kept.inbox.replace("s", [b"{}"], BodyKey("k")) == 1
 
 
 def test_a_closed_inbox_takes_no_replacement(tmp_path: Path) -> None:
     made = Kept(tmp_path)
     made.inbox.close()
     with pytest.raises(Unavailable):
-        made.inbox.replace("s", [b"1"], "k")
+        made.inbox.replace("s", [b"1"], BodyKey("k"))
     made.database.close()
