@@ -180,6 +180,7 @@ UNSTABLE = frozenset(
         "argMax",
         "topK",
         "nowInBlock",
+        "multiMatchAllIndices",
         "timeZone",
         "serverTimezone",
         "UTCTimestamp",

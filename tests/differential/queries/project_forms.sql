@@ -1,4 +1,4 @@
--- Forms of public projects. A heading says how many of the 42 pipes that were read (of twelve repositories) have the form;
+-- Forms of public projects. A heading says how many of the 42 pipes that were read (of eleven repositories) have the form;
 -- 0: found elsewhere. tests/differential/generator_forms.py makes more of each.
 
 -- 7 pipes: INTERVAL of a number, units in any case and in the plural
@@ -102,3 +102,26 @@ SELECT tuple(1, 'a') .1 AS a, (u8, s) .2 AS b, arrayMap(x -> x .1, [(1, 2), (3, 
 -- 1 pipe: columns that are called interval
 SELECT interval, count() AS c FROM (SELECT toStartOfMonth(t) AS interval FROM t) GROUP BY interval ORDER BY interval;
 SELECT interval FROM (SELECT d AS interval, u8 AS day FROM t) WHERE interval >= toDate('2020-01-01') AND day > 0 GROUP BY interval HAVING count() > 0 ORDER BY interval;
+-- 4 pipes: IN of an array, as templates write it, and of a split text
+SELECT id FROM t WHERE lc IN (['a', 'b']) AND id IN ([1, 2, 3]) AND s NOT IN (array('x')) ORDER BY id;
+SELECT id FROM t WHERE s NOT IN splitByChar(',', 'Hello World,x') AND lc IN splitByString(', ', 'a, b, c') ORDER BY id;
+SELECT id FROM t WHERE lc IN (SELECT arrayJoin(['a', 'x'] || if('a' IN ['a'], ['b', 'c'], []))) ORDER BY id;
+-- 2 pipes: IN of a common table expression
+WITH x AS (SELECT id, u8 FROM t WHERE id < 4), y AS (SELECT DISTINCT id, u8 FROM x) SELECT id, min(t) AS m FROM t WHERE (id, u8) IN y GROUP BY id ORDER BY id;
+-- 1 pipe: UNION ALL of NULL columns with columns that have a type
+SELECT * FROM (SELECT *, NULL AS v, NULL AS w FROM (SELECT id FROM t) UNION ALL SELECT *, NULL AS v, NULL AS w FROM (SELECT id FROM t) UNION ALL SELECT id, u8 AS v, s AS w FROM t) ORDER BY id, v, w;
+-- 1 pipe: ORDER BY a CASE
+SELECT id, lc FROM t ORDER BY CASE lc WHEN 'a' THEN 2 WHEN 'b' THEN 1 END DESC, id;
+-- 3 pipes: a calendar of days, months or hours, joined to counts
+WITH toStartOfMonth(toDateTime64('2024-02-24 00:00:00.000', 3), 'UTC') AS start, toStartOfMonth(toDateTime64('2024-05-23 00:00:00.000', 3), 'UTC') AS end, dateDiff('month', start, end) + 1 AS months SELECT arrayJoin(arrayMap(x -> toDateTime64(start + toIntervalMonth(x), 3, 'UTC'), range(0, months))) AS interval ORDER BY interval;
+SELECT formatDateTime(interval, '%FT%T.000%z') AS start, c FROM (SELECT toDateTime64('2024-07-15 00:00:00', 3) AS interval) AS a LEFT JOIN (SELECT toDateTime64(toStartOfDay(t), 3) AS interval, count() AS c FROM t GROUP BY interval) AS b USING interval;
+SELECT toString(addDays(first, arrayJoin(range(toUInt32(dateDiff('day', first, last) + 1))))) AS date FROM (SELECT toDate('2024-01-01') AS first, toDate('2024-01-03') AS last) ORDER BY date;
+-- 1 pipe: an empty array beside a function of arrays
+SELECT id FROM t WHERE arrayIntersect(sarr, ['a', 'é']) != [] ORDER BY id;
+-- 1 pipe: patterns that are made of constants
+WITH ['hello', 'é'] AS ps, multiMatchAllIndices(s, arrayMap(x -> concat('(?i)', x), ps)) AS indices SELECT id, length(indices) AS n FROM t WHERE length(indices) > 0 ORDER BY id;
+SELECT multiMatchAny(s, arrayMap(x -> '(?i)' || x, ['hello', 'x'])) AS x FROM t ORDER BY id;
+-- 1 pipe: distances from an array of Float32
+SELECT cosineDistance(arrayMap(x -> toFloat32(x), arr), [1., 2., 3.]) AS x FROM t WHERE length(arr) = 3 ORDER BY id;
+-- 2 pipes: aggregates of conditions and of conditional numbers
+SELECT countIf(bitAnd(u8, 8) = 0 AND bitAnd(u8, 1) != 0) AS x, groupBitOr(toUInt8(multiIf(u8 = 1, 1, u8 IN (7, 3), 4, 8))) AS y, uniq(DISTINCT u8) AS z, truncate(avg(b), 2) AS w FROM t;

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.spark_types import value_type
@@ -109,6 +110,8 @@ def membership(tr: Translator, node: exp.Expr) -> TypedSql:
     given = node.args.get("field")
     if given is not None:
         elements = _list_elements(tr, given)
+    elif len(elements) == 1 and not isinstance(value.bare, (t.Array, t.Tuple)):
+        elements = _elements_of_array(tr, elements[0])  # `x IN (['a', 'b'])`, as templates write it
     return _in_list(tr, node, value, elements)
 
 
@@ -135,6 +138,15 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> TypedSql:
     )
 
 
+def _elements_of_array(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
+    """The elements of an array; any other node alone."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Array) or call_name(inner) == "array":
+        return _list_elements(tr, inner)
+    texts = known_texts(tr, inner)
+    return [node] if texts is None else [exp.Literal.string(each) for each in texts]
+
+
 def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
     """The elements of the set, of an alias of such a set too. Raises Refused."""
     if isinstance(node, (exp.Tuple, exp.Array)):
@@ -143,8 +155,13 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
         return call_parts(node)[1]
     if isinstance(node, exp.Column) and not node.table and node.name in tr.scope.aliases:
         return _list_elements(tr, tr.scope.aliases[node.name].unalias())
+    if isinstance(node, exp.Paren) and isinstance(node.this, (exp.Array, exp.Anonymous)):
+        return _list_elements(tr, node.this)
     if isinstance(node, exp.Paren):
         return [node.this]
+    texts = known_texts(tr, node)
+    if texts is not None:
+        return [exp.Literal.string(each) for each in texts]
     if isinstance(node, exp.Literal):
         return [node]
     hint = "a list in parentheses, or `IN (SELECT … FROM …)`"

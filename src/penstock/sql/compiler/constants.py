@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from penstock.integer_parsing import parse_whole_number
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import Constant
+from penstock.sql.expr.typed import Constant, text
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _INTEGER_NAME = re.compile(r"(?:to)?(?P<sign>U?)Int(?P<bits>8|16|32|64)(?P<form>OrZero|OrNull|OrDefault)?")
@@ -51,6 +51,45 @@ def known_constant(tr: Translator, node: exp.Expr | None) -> Constant | None:
     return None if reader is None else reader(tr, node)
 
 
+def known_texts(tr: Translator, node: exp.Expr) -> list[str] | None:
+    """The texts of an array that is known at compile time: `['a', 'b']`, also under arrayMap or an alias; None if it is
+    not known, or holds anything else."""
+    _, arguments = call_parts(node)
+    match node:
+        case exp.Paren() | exp.Alias():
+            return known_texts(tr, node.this)
+        case exp.Column() if _aliased(tr, node) is not None:
+            return known_texts(tr.inside(node.name), tr.scope.aliases[node.name])
+        case exp.Array():
+            return _all_texts([known_constant(tr, each) for each in node.expressions])
+        case exp.Anonymous() if call_name(node) == "array":
+            return _all_texts([known_constant(tr, each) for each in arguments])
+        case exp.Anonymous() if call_name(node) == "arrayMap" and len(arguments) == 2:
+            return _mapped_texts(tr, arguments[0], arguments[1])
+        case exp.Anonymous() if call_name(node) in ("splitByChar", "splitByString") and len(arguments) == 2:
+            return _split_texts(tr, arguments[0], arguments[1])
+        case _:
+            return None
+
+
+def _mapped_texts(tr: Translator, function: exp.Expr, array: exp.Expr) -> list[str] | None:
+    given = known_texts(tr, array)
+    if given is None or not isinstance(function, exp.Lambda) or len(function.expressions) != 1:
+        return None
+    name = function.expressions[0].name
+    return _all_texts([known_constant(tr.with_locals({name: text(each)}), function.this) for each in given])
+
+
+def _split_texts(tr: Translator, separator: exp.Expr, value: exp.Expr) -> list[str] | None:
+    by, written = known_constant(tr, separator), known_constant(tr, value)
+    return written.split(by) if isinstance(by, str) and by and isinstance(written, str) else None
+
+
+def _all_texts(values: list[Constant | None]) -> list[str] | None:
+    found = [value for value in values if isinstance(value, str)]
+    return found if len(found) == len(values) else None
+
+
 def _constant_inside(tr: Translator, node: exp.Expr) -> Constant | None:
     """The value of what is in parentheses, or before AS."""
     return known_constant(tr, node.this)
@@ -67,8 +106,16 @@ def _negated_constant(tr: Translator, node: exp.Expr) -> Constant | None:
 
 def _constant_of_alias(tr: Translator, node: exp.Expr) -> Constant | None:
     """The value of the expression that a name stands for; None for a column."""
-    named = tr.scope.aliases.get(node.name) if not node.text("table") and node.name not in tr.resolving else None
-    return None if named is None or node.name in tr.locals else known_constant(tr.inside(node.name), named)
+    if node.name in tr.locals and not node.text("table"):
+        return tr.locals[node.name].constant
+    named = _aliased(tr, node)
+    return None if named is None else known_constant(tr.inside(node.name), named)
+
+
+def _aliased(tr: Translator, node: exp.Expr) -> exp.Expr | None:
+    """The expression that a name stands for; None for a column and a parameter of a lambda."""
+    bare = not node.text("table") and node.name not in tr.resolving and node.name not in tr.locals
+    return tr.scope.aliases.get(node.name) if bare else None
 
 
 def _number_of(type_name: str, value: Constant) -> int | float | None:
@@ -177,6 +224,10 @@ def _remainder(a: Constant, b: Constant) -> Constant | None:
     return a - b * _quotient(a, b) if isinstance(a, int) and isinstance(b, int) else None
 
 
+def _joined(*values: Constant) -> Constant | None:
+    return "".join(map(str, values)) if all(isinstance(value, str) for value in values) else None
+
+
 _ADD, _SUBTRACT, _MULTIPLY = _of_numbers(operator.add), _of_numbers(operator.sub), _of_numbers(operator.mul)
 _DIVIDE = _of_numbers(operator.truediv)
 _OPERATORS: Mapping[type[exp.Expr], Callable[..., Constant | None]] = {
@@ -186,6 +237,7 @@ _OPERATORS: Mapping[type[exp.Expr], Callable[..., Constant | None]] = {
     exp.Div: _DIVIDE,
     exp.IntDiv: _integer_quotient,
     exp.Mod: _remainder,
+    exp.DPipe: _joined,
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
     exp.LT: operator.lt,
@@ -201,11 +253,12 @@ _READERS: Mapping[type[exp.Expr], Callable[[Translator, exp.Expr], Constant | No
     **dict.fromkeys((exp.Cast, exp.CastToStrType), _constant_of_cast),
     **dict.fromkeys((exp.Subquery, exp.Select), _constant_of_select),
     exp.Neg: _negated_constant,
-    exp.Column: _constant_of_alias,
+    **dict.fromkeys((exp.Column, exp.Identifier), _constant_of_alias),
     exp.Anonymous: _constant_of_call,
     exp.If: lambda tr, node: _chosen_constant(tr, [node.this, node.args["true"], node.args["false"]]),
 }
 _CALCULATIONS: Mapping[str, Callable[..., Constant | None]] = {
+    "concat": _joined,
     "plus": _ADD,
     "minus": _SUBTRACT,
     "multiply": _MULTIPLY,

@@ -234,8 +234,15 @@ def _norm_function(kind: str) -> Function:
     return Function(name, (1, 1), ("array",), lambda v: typed_sql(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
 
 
+def _both_as_doubles(name: str, values: Sequence[TypedSql]) -> list[str]:
+    """Two arrays as doubles, also one of Float32 beside one with which it makes doubles in ClickHouse."""
+    if supertype([number_element_type(value) for value in values[:2]]) == FLOAT64:
+        return [as_spark(value, "ARRAY<DOUBLE>") for value in values[:2]]
+    return [_as_doubles(name, value) for value in values[:2]]
+
+
 def _differences(name: str, values: Sequence[TypedSql]) -> str:
-    rows = zip_arrays([_as_doubles(name, value) for value in values[:2]])
+    rows = zip_arrays(_both_as_doubles(name, values))
     return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
 
 
@@ -259,9 +266,7 @@ def _power_norm(rows: str, value: TypedSql) -> str:
 
 def _cosine_distance(values: Sequence[TypedSql]) -> TypedSql:
     """1 - cosine of the angle between two vectors; NaN if one of them is zero."""
-    a, b = (as_spark(value, "ARRAY<DOUBLE>") for value in values)
-    for value in values:
-        _as_doubles("cosineDistance", value)
+    a, b = _both_as_doubles("cosineDistance", values)
 
     def dot(x: str, y: str) -> str:
         return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"

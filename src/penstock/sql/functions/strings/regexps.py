@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     empty_if_null,
@@ -182,12 +183,25 @@ def _split_by_regexp(values: Sequence[TypedSql]) -> TypedSql:
 
 def _multi_match_any(values: Sequence[TypedSql]) -> TypedSql:
     """ClickHouse matches these with Hyperscan, which reads some syntax otherwise than RE2: that syntax is refused."""
-    patterns = [_read_pattern(each) for each in literal_strings(values[1], "the patterns")]
-    for text in (str(each.constant) for each in literal_strings(values[1], "the patterns")):
-        if _HYPERSCAN_DIFFERS.search(text):
-            raise BadArguments(f"`{text}` in `multiMatchAny` is not supported", "use match(…) OR match(…)")
-    tests = " OR ".join(f"{values[0].sql} RLIKE {string_literal(each.java)}" for each in patterns)
+    tests = " OR ".join(_hyperscan_tests("multiMatchAny", values))
     return TypedSql(f"({tests})", nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+
+
+def _multi_match_all_indices(values: Sequence[TypedSql]) -> TypedSql:
+    """The places of all patterns that match. ClickHouse gives them in any order; here it is ascending."""
+    tests = _hyperscan_tests("multiMatchAllIndices", values)
+    found = ", ".join(f"if({test}, {place}, NULL)" for place, test in enumerate(tests, 1))
+    of = t.Array(t.Int(64, signed=False))
+    return typed_sql(f"CAST(array_compact(array({found})) AS {value_type(of)})", of)
+
+
+def _hyperscan_tests(name: str, values: Sequence[TypedSql]) -> list[str]:
+    """One Spark condition for each of the literal patterns."""
+    given = literal_strings(values[1], "the patterns")
+    for text in (str(each.constant) for each in given):
+        if _HYPERSCAN_DIFFERS.search(text):
+            raise BadArguments(f"`{text}` in `{name}` is not supported", "use match(…) OR match(…)")
+    return [f"{values[0].sql} RLIKE {string_literal(_read_pattern(each).java)}" for each in given]
 
 
 def _quote_meta(values: Sequence[TypedSql]) -> TypedSql:
@@ -225,7 +239,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("regexpQuoteMeta", (1, 1), ("string",), _quote_meta),
     Function("multiMatchAny", (2, 2), ("string", "array"), _multi_match_any),
     _unsupported_function("multiMatchAnyIndex", "multiIf(match(s, 'a'), 1, match(s, 'b'), 2, 0)"),
-    _unsupported_function("multiMatchAllIndices", "arrayFilter(i -> …) over tests by match"),
+    Function("multiMatchAllIndices", (2, 2), ("string", "array"), _multi_match_all_indices),
 )
 ALIASES: dict[str, str] = {
     "extractAllGroups": "extractAllGroupsVertical",
