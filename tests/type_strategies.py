@@ -45,7 +45,7 @@ scalars = st.one_of(
     decimals(),
     enums(),
     st.sampled_from((t.Bool(), t.Json(), t.IPv4(), t.IPv6())),
-    st.builds(t.DateTime64, st.integers(0, 6), st.sampled_from(_ZONES)),
+    st.builds(t.DateTime64, st.integers(0, 9), st.sampled_from(_ZONES)),
 )
 """Types of one value."""
 

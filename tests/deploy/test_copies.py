@@ -30,6 +30,8 @@ TYPES = {
     "far": "Date32",
     "t": "DateTime('Europe/Madrid')",
     "t6": "DateTime64(6, 'America/New_York')",
+    "t9": "DateTime64(9, 'Asia/Tokyo')",
+    "a8": "Array(DateTime64(8))",
     "e": "Enum8('a' = 1, 'it''s' = 2)",
     "ls": "LowCardinality(Nullable(String))",
     "n": "Nullable(Int32)",
@@ -60,6 +62,8 @@ ONE: dict[str, object] = {
     "far": "1900-01-01",
     "t": 1729994400 + 1800,
     "t6": -1,
+    "t9": "1969-12-31 23:59:59.999999999Z",
+    "a8": ["2024-01-31 23:59:59.12345678", 1],
     "e": "it's",
     "ls": None,
     "n": None,
@@ -75,6 +79,7 @@ ONE: dict[str, object] = {
     "sa": 7,
 }
 TWO = {**ONE, "f64": 1e-320, "f32": "-inf", "t": 1729990800 + 1800, "t6": 1_700_000_000_123_456, "n": 0, "ls": "x"}
+TWO["t9"] = 1_700_000_000_123_456_789
 """An hour that there is twice in Madrid is in `t` of both."""
 
 
@@ -136,6 +141,11 @@ def test_every_type_and_edge_is_copied_exactly(running: Running) -> None:
     wanted, found = (running.ask(f"SELECT {names} FROM {each} ORDER BY t6") for each in ("cp_all", "cp_twin"))
     assert [str(row) for row in found] == [str(row) for row in wanted]
     assert len(found) == 2
+    texts = running.ask("SELECT toString(max(t9)), toString(a8[1]) FROM cp_twin GROUP BY t6, a8 ORDER BY max(t9)")
+    assert texts == [
+        ("1970-01-01 08:59:59.999999999", "2024-01-31 23:59:59.12345678"),
+        ("2023-11-15 07:13:20.123456789", "2024-01-31 23:59:59.12345678"),
+    ]
 
 
 SALES = "SCHEMA >\n    `shop` String,\n    `n` Int32\nENGINE MergeTree\n"

@@ -22,6 +22,7 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
+from penstock.serve.http.json_values import json_converter
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
 from penstock.sql.stored_types import spark_type
@@ -92,6 +93,8 @@ def shown(value: object, of: Type) -> object:
             return int(value)  # type: ignore[call-overload]
         case t.Float() | t.Decimal(), _:
             return _float(float(value))  # type: ignore[arg-type]
+        case t.DateTime64(), Decimal():
+            return json_converter(of)(value)
         case t.DateTime() | t.DateTime64(), dt.datetime():
             return _moment(value, unwrap_type(of))
         case t.Date(), _:

@@ -111,7 +111,7 @@ class DateTime64:
     """A point in time with fractions of a second."""
 
     precision: int = 3
-    """Decimal digits of a second, 0 … 6."""
+    """Decimal digits of a second, 0 … 9."""
     zone: str | None = None
     """The time zone for parsing and display; None: UTC."""
 

@@ -235,12 +235,7 @@ def read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
     """Nothing, or `(precision, 'zone')`."""
     if not reader.accept("("):
         return t.DateTime64()
-    where = reader.peek()
     precision = _read_number(reader, 0, 9)
-    if precision > 6:
-        raise InvalidType(
-            f"DateTime64({precision}) is not supported", where.start, "the lake keeps microseconds: write DateTime64(6)"
-        )
     zone = _read_zone(reader) if reader.accept(",") else None
     reader.expect(")")
     return t.DateTime64(precision, zone)

@@ -90,7 +90,7 @@ def test_reads(text: str, expected: t.Type) -> None:
         ("Variant(Int8)", 0, "the type `Variant` is not supported", None),
         ("Decimal(39, 2)", 8, "a Decimal of 39 digits is not supported", "the greatest precision is 38"),
         ("Decimal(5, 6)", 11, "expected a number from 0 to 5, found `6`", None),
-        ("DateTime64(9)", 11, "DateTime64(9) is not supported", "the lake keeps microseconds: write DateTime64(6)"),
+        ("DateTime64(10)", 11, "expected a number from 0 to 9, found `10`", None),
         ("DateTime(UTC)", 9, "expected a time zone in quotes, found `UTC`", "such as 'UTC'"),
         ("DateTime('Europe/Madird')", 9, "unknown time zone 'Europe/Madird'", "did you mean 'Europe/Madrid'?"),
         (

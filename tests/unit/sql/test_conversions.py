@@ -94,7 +94,7 @@ REFUSED = {
     "parseDateTime64BestEffort(s, i)": (
         "1:8: argument 2 of `parseDateTime64BestEffort` must be a constant, this is Int64"
     ),
-    "parseDateTime64BestEffort(s, 7)": "1:8: the precision must be a literal from 0 to 6",
+    "parseDateTime64BestEffort(s, 10)": "1:8: the precision must be a literal from 0 to 9",
 }
 
 

@@ -55,6 +55,9 @@ def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one 
         case t.DateTime(zone):
             _time_zone(None, zone)  # a zone that this machine lacks is no fault of the rows
             return lambda value: parse_timestamp(value, 0, zone, (0, 2**32 - 1))
+        case t.DateTime64(precision, zone) if precision > 6:
+            _time_zone(None, zone)
+            return lambda value: parse_fine_time(value, precision, zone)
         case t.DateTime64(precision, zone):
             _time_zone(None, zone)
             return lambda value: parse_timestamp(value, precision, zone, (-2208988800, 10413791999))
@@ -303,49 +306,58 @@ def parse_date(value: object, of: t.Date) -> int:
     if type(value) is int:
         days = value
     else:
-        moment = _micros_from_text(value, None)
-        days = moment // 86_400_000_000
+        days = _nanos_from_text(value, None) // 86_400_000_000_000
     if low <= days <= high:
         return days
     raise InvalidValue(f"{format_value(value)} is outside {of}")
 
 
 def parse_timestamp(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
-    """Microseconds since 1970, cut off at `precision` digits of a second; `seconds` is the range of the type. Raises
-    InvalidValue."""
-    micros = (
-        _micros_from_number(value, precision)
-        if isinstance(value, (int, JsonNumber))
-        else _micros_from_text(value, zone)
-    )
-    unit = 10 ** (6 - precision)
-    micros -= micros % unit
-    if seconds[0] <= micros // 1_000_000 <= seconds[1]:
-        return micros
+    """Microseconds since 1970, cut off at `precision` digits of a second, at most six; `seconds` is the range of the
+    type. Raises InvalidValue."""
+    return _parse_nanoseconds(value, precision, zone, seconds) // 1000
+
+
+def parse_fine_time(value: object, precision: int, zone: str | None) -> Decimal:
+    """Seconds since 1970 with nine digits after the point, cut off at `precision` digits. Raises InvalidValue."""
+    last = 10413791999 if precision < 9 else 9223372035
+    nanos = _parse_nanoseconds(value, precision, zone, (-2208988800, last))
+    return Decimal(nanos).scaleb(-9, _EXACT_CONTEXT)
+
+
+def _parse_nanoseconds(value: object, precision: int, zone: str | None, seconds: tuple[int, int]) -> int:
+    """Nanoseconds since 1970, cut off at `precision` digits of a second."""
+    if isinstance(value, (int, JsonNumber)):
+        nanos = _nanos_from_number(value, precision)
+    else:
+        nanos = _nanos_from_text(value, zone)
+    nanos -= nanos % 10 ** (9 - precision)
+    if seconds[0] <= nanos // 1_000_000_000 <= seconds[1]:
+        return nanos
     raise InvalidValue(f"{format_value(value)} is outside what the type holds")
 
 
-def _micros_from_number(value: object, precision: int) -> int:
-    """Microseconds from a number: whole numbers count units of the type's precision, as in ClickHouse; numbers with a
+def _nanos_from_number(value: object, precision: int) -> int:
+    """Nanoseconds from a number: whole numbers count units of the type's precision, as in ClickHouse; numbers with a
     point count seconds."""
     if isinstance(value, bool):
         raise InvalidValue(f"{format_value(value)} is not a time")
     if isinstance(value, int):
-        return value * 10 ** (6 - precision)
+        return value * 10 ** (9 - precision)
     if not isinstance(value, JsonNumber):
         raise InvalidValue(f"{format_value(value)} is not a time")
-    return _micros_from_seconds(value)
+    return _nanos_from_seconds(value)
 
 
-def _micros_from_seconds(value: str) -> int:
-    """Microseconds from a text of seconds that may have a point; what is below a microsecond is cut off."""
+def _nanos_from_seconds(value: str) -> int:
+    """Nanoseconds from a text of seconds that may have a point; what is below a nanosecond is cut off."""
     exact = _exact_number(value)
     if exact.adjusted() > 12:
         raise InvalidValue(f"{format_value(value)} is outside what the type holds")
-    return math.floor(exact.scaleb(6, _EXACT_CONTEXT)) if exact.adjusted() > -40 else 0
+    return math.floor(exact.scaleb(9, _EXACT_CONTEXT)) if exact.adjusted() > -40 else 0
 
 
-def _micros_from_text(value: object, zone: str | None) -> int:
+def _nanos_from_text(value: object, zone: str | None) -> int:
     if not isinstance(value, str) or len(value) > _LONGEST_TIME:
         raise InvalidValue(f"{format_value(value)} is not a time")
     return _parse_timestamp_text(value, zone)
@@ -353,7 +365,7 @@ def _micros_from_text(value: object, zone: str | None) -> int:
 
 @lru_cache(maxsize=8192)
 def _parse_timestamp_text(text: str, zone: str | None) -> int:
-    """Microseconds since 1970 of a text such as 2013-01-01 10:00:00, 2013-01-01T10:00:00.123Z, a
+    """Nanoseconds since 1970 of a text such as 2013-01-01 10:00:00, 2013-01-01T10:00:00.123Z, a
     day, or seconds since 1970. A text without an offset is in `zone` (None: UTC)."""
     found = _TIMESTAMP.fullmatch(text.strip())
     if found is None:
@@ -361,18 +373,18 @@ def _parse_timestamp_text(text: str, zone: str | None) -> int:
     year, month, day, hour, minute, second, fraction, offset = found.groups()
     try:
         local = dt.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
-        micros = int((fraction or "0")[:6].ljust(6, "0"))
+        nanos = int((fraction or "0")[:9].ljust(9, "0"))
         aware = local.replace(tzinfo=_time_zone(offset, zone))
     except ValueError as error:
         raise InvalidValue(f"{format_value(text)} is not a time: {error}") from None
-    return (aware - _EPOCH) // dt.timedelta(microseconds=1) + micros
+    return (aware - _EPOCH) // dt.timedelta(seconds=1) * 1_000_000_000 + nanos
 
 
 def _parse_seconds_text(text: str) -> int:
     found = _SECONDS.fullmatch(text.strip())
     if found is None or not 9 <= len(found.group(1).lstrip("-")) <= 11:
         raise InvalidValue(f"{format_value(text)} is not a time (expected YYYY-MM-DD hh:mm:ss)")
-    return _micros_from_seconds(found.group())
+    return _nanos_from_seconds(found.group())
 
 
 def _time_zone(offset: str | None, zone: str | None) -> dt.tzinfo:

@@ -18,6 +18,8 @@ from penstock.parse.ttl import TtlRule, parse_ttl_rules
 from penstock.plan.diff.query_equality import normalize_sql
 from penstock.sql.compile import compile_expression
 from penstock.sql.engines.merge_rules import merge_rule
+from penstock.sql.expr.fine_times import as_microseconds
+from penstock.sql.expr.typed import typed_sql
 
 NULL_ENGINE = "Null"
 """The engine without stored rows: they only pass through to the views."""
@@ -62,7 +64,8 @@ def _keep_condition(source: DataSource, rule: TtlRule, problems: list[Problem]) 
         message = f"ENGINE_TTL of `{source.name}` is a {end.type}, not a time"
         hint = "such as `timestamp + INTERVAL 30 DAY`"
         problems.append(Problem("unsupported-ttl", message, rule.until.location, hint))
-    moment = f"CAST({end.sql} AS TIMESTAMP)" if isinstance(unwrap_type(end.type), Date) else end.sql
+    until = as_microseconds(typed_sql(end.sql, end.type)).sql
+    moment = f"CAST({until} AS TIMESTAMP)" if isinstance(unwrap_type(end.type), Date) else until
     young = f"coalesce({moment} > current_timestamp(), true)"
     if rule.where is None:
         return young

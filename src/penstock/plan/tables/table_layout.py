@@ -92,7 +92,9 @@ def _convert_expression(expression: str, bound: Mapping[str, BoundColumn]) -> Tr
 
 def _has_unit(of: Type, unit: TimeUnit) -> bool:
     match unwrap_type(of):
-        case DateTime() | DateTime64():
+        case DateTime64(precision):
+            return precision <= 6  # finer times are stored as decimals
+        case DateTime():
             return True
         case Date():
             return unit != "hours"

@@ -21,6 +21,7 @@ from penstock.model import types as t
 
 Converter = Callable[[object], object]
 WIDEST = 2**63
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 NonFinite = Callable[[float], object]
@@ -63,6 +64,8 @@ def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: P
             return str
         case t.DateTime(zone):
             return _time_converter(zone, 0)
+        case t.DateTime64(precision, zone) if precision > 6:
+            return _fine_time_converter(zone, precision)
         case t.DateTime64(precision, zone):
             return _time_converter(zone, precision)
         case t.Json():
@@ -141,6 +144,20 @@ def _time_converter(zone: str | None, digits: int) -> Converter:
         local = aware.astimezone(zone_info)
         fraction = f".{local.microsecond:06d}"[: digits + 1] if digits else ""
         return f"{local:%Y-%m-%d %H:%M:%S}{fraction}".rjust(19 + len(fraction), "0")
+
+    return show
+
+
+def _fine_time_converter(zone: str | None, digits: int) -> Converter:
+    """Times that are stored as decimal seconds, because they are finer than Python's."""
+    whole = _time_converter(zone, 0)
+
+    def show(value: object) -> object:
+        if not isinstance(value, Decimal):
+            return str(value)
+        seconds, nanos = divmod(int(value.scaleb(9)), 10**9)
+        moment = _EPOCH + dt.timedelta(seconds=seconds)
+        return f"{whole(moment)}.{nanos:09d}"[: 20 + digits]
 
     return show
 

@@ -20,11 +20,35 @@ from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.overflow import sum_fits_int64
+from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+_TAKE_FINE_TIMES = frozenset(
+    [
+        "count",
+        "min",
+        "max",
+        "any",
+        "anyLast",
+        "argMin",
+        "argMax",
+        "any_respect_nulls",
+        "anyLast_respect_nulls",
+        "singleValueOrNull",
+        "topK",
+        "uniq",
+        "uniqExact",
+        "uniqCombined",
+        "uniqCombined64",
+        "uniqHLL12",
+        "groupArray",
+        "groupUniqArray",
+    ]
+)
+"""Aggregates that take a time of more than six digits: they only compare and keep values."""
 _CallExtras: TypeAlias = tuple[tuple[AggregateParameter, ...], str]
 """The parameters of the function, and the text of its OVER clause (empty without one)."""
 
@@ -177,6 +201,9 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate,
         expected = str(low) if low == high else f"{low} to {high}"
         raise tr.refusal(node, "wrong-argument-count", f"`{name}` takes {expected} arguments, {len(values)} are given")
     for value in values:
+        if is_fine_time(value.bare) and call.row.name not in _TAKE_FINE_TIMES:
+            message = f"`{name}` of {value.type} is not supported"
+            raise tr.refusal(node, "wrong-argument-type", message, "toDateTime64(…, 6) cuts off the nanoseconds")
         if isinstance(value.bare, t.AggregateFunction):
             message = f"`{name}` of a state is not supported, {value.type} is read by -Merge"
             raise tr.refusal(node, "wrong-argument-type", message, f"did you mean `{value.bare.function}Merge`?")

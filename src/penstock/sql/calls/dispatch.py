@@ -22,15 +22,18 @@ from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.lambda_arguments import build_or_refuse
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
-from penstock.sql.compiler.constants import known_constant
+from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
+from penstock.sql.expr.fine_times import as_microseconds
+from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
 from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
-from penstock.sql.functions.table import find_function, function_names
+from penstock.sql.functions.table import find_function, fine_time_use, function_names
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.spark_text import string_literal
 from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
@@ -136,12 +139,29 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
             raise tr.refusal(arguments[place], "wrong-argument-type", message)
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
-    return build_or_refuse(tr, node, lambda: function.build(values))
+    return _build_call(tr, node, function, values)
+
+
+def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> TypedSql:
+    """The call of values of the right kinds. Raises Refused for a time whose nanoseconds the function would lose."""
+    fine = next((value for value in values if value.spark == FINE_TIME and isinstance(value.bare, t.DateTime64)), None)
+    if fine is None:
+        return build_or_refuse(tr, node, lambda: function.build(values))
+    use = None if any("%f" in str(value.constant) for value in values) else fine_time_use(function.name)
+    given = list(map(as_microseconds, values)) if use == "in microseconds" else values
+    result = build_or_refuse(tr, node, lambda: function.build(given)) if use is not None else None
+    if result is None or (use == "in microseconds" and isinstance(result.bare, t.DateTime64)):
+        message = f"`{function.name}` of {fine.type} is not supported"
+        raise tr.refusal(node, "wrong-argument-type", message, "toDateTime64(…, 6) cuts off the nanoseconds")
+    return result
 
 
 def _with_known_constant(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:
     """The value of an argument with its constant, where that is written as an expression: `24 * 3600`."""
-    if value.constant is not None or isinstance(value.bare, (t.Array, t.Map, t.Tuple)):
+    if isinstance(value.bare, t.Array) and not isinstance(node, exp.Array):
+        texts = known_texts(tr, node)
+        return value if not texts else replace(value, sql=f"array({', '.join(map(string_literal, texts))})")
+    if value.constant is not None or isinstance(value.bare, (t.Map, t.Tuple)):
         return value
     constant = known_constant(tr, node)
     return value if constant is None else replace(value, constant=constant)

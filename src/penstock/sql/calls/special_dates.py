@@ -24,6 +24,8 @@ from penstock.sql.expr.dates import (
     wall_clock,
     zone_of,
 )
+from penstock.sql.expr.fine_times import as_microseconds
+from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
@@ -80,7 +82,7 @@ def _date_diff(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> TypedSql:
     """The argument as a value, moved to a time zone if one is given (zero or one node)."""
-    value = tr.translate(argument)
+    value = as_microseconds(tr.translate(argument))
     if not zone:
         return value
     try:
@@ -117,6 +119,9 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
+    if step.unit in _SUBSECOND_DIGITS and is_fine_time(tr.translate(arguments[0]).bare):
+        message = f"the start of a {step.unit.lower()} of a time with nanoseconds is not supported"
+        raise tr.refusal(arguments[0], "wrong-argument-type", message, "toDateTime64(…, 6)")
     start = _start_of_unit(tr, node, value, step.unit, step.constant)
     return replace(start, type=nullable_if_any(start.type, [step]))
 
@@ -160,7 +165,7 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: TypedSql, unit: s
 def _age(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """age(unit, start, end): the number of whole units between two times."""
     arguments = call_arguments(tr, node, 3, 3)
-    unit, (first, last) = _read_unit(tr, arguments[0]), tr.translate_all(arguments[1:])
+    unit, (first, last) = _read_unit(tr, arguments[0]), map(as_microseconds, tr.translate_all(arguments[1:]))
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refusal(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")

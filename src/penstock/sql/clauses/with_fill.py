@@ -20,6 +20,7 @@ from penstock.sql.compiler.select_block import OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.expr.dates import add_interval, zone_of
+from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.syntax.problems import Refused, refusal
@@ -199,7 +200,8 @@ class _FillScale:
     def supported(self) -> bool:
         """Whether ClickHouse fills keys of this type."""
         of = self.key.bare
-        return isinstance(of, (t.Int, t.Bool, t.Date, t.DateTime, t.DateTime64)) or of == t.Float(64)
+        whole = isinstance(of, (t.Int, t.Bool, t.Date, t.DateTime, t.DateTime64)) and not is_fine_time(of)
+        return whole or of == t.Float(64)
 
     def to_number(self, sql: str) -> str:
         """Spark SQL of the number of a value."""

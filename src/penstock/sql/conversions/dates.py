@@ -23,7 +23,9 @@ from penstock.sql.expr.dates import (
     wrap_to_range,
     zone_of,
 )
-from penstock.sql.expr.typed import TypedSql, as_spark, number_sql, unless_null
+from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, cut_fine_time, from_nanoseconds
+from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
+from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, number_sql, unless_null
 
 _TEXTS = (t.String, t.FixedString, t.Json)
 _SECONDS = t.Int(32, signed=False)
@@ -38,12 +40,16 @@ _TIME_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN})?$"
 _TIME64_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN}([.][0-9]{{0,9}})?)?$"
 _PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*$"
 _SECONDS_TEXT = "^[0-9]{5,}$"
+_FINE_SECONDS_TEXT = "^(-[0-9]{1,19}|[0-9]{5,19})([.][0-9]{0,9})?$"
 _SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 
 
 def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
     """A value as a Date, DateTime or DateTime64; None if ClickHouse has no such conversion."""
+    if isinstance(want, t.DateTime64) and is_fine_time(want):
+        return _to_fine_time(value, want, overflow)
+    value = as_microseconds(value)
     match want:
         case t.Date():
             return _to_date(value, want, None if want.wide or overflow == "wraps" else _SECONDS)
@@ -126,6 +132,11 @@ def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, *, month_
     """A text of many formats as a time, NULL if it is none. `month_first`: 2/1/2026 is in February."""
     if isinstance(want, t.DateTime64):
         moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=True)
+        if is_fine_time(want):
+            digits = f"regexp_extract({text}, '(:[0-9]{{2}}|^[0-9]{{9,10}})([.][0-9]+)', 2)"
+            fraction = f"coalesce(try_cast(concat('0', {digits}) AS DECIMAL(10,9)), 0)"
+            second = fine_from_timestamp(f"date_trunc('SECOND', {moment})")
+            return cut_fine_time(f"{second} + {fraction}", want.precision)
         return truncate_fraction(moment, want.precision)
     moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=False)
     second = f"date_trunc('SECOND', {moment})"
@@ -173,6 +184,40 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
             return Conversion(truncate_fraction(found.sql, want.precision), found.valid)
         case _:
             return None
+
+
+def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
+    """A value as a time of more than six digits; None if ClickHouse has no such conversion."""
+    match value.bare:
+        case t.DateTime64() | t.DateTime():
+            return Conversion(as_fine_time(value, want))
+        case t.Date():
+            moment = from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want))
+            return Conversion(fine_from_timestamp(moment))
+        case t.Int() | t.Bool():
+            return Conversion(f"CAST({number_sql(value)} AS {FINE_TIME})")
+        case t.Decimal():
+            return Conversion(cut_fine_time(f"CAST({value.sql} AS DECIMAL(38,9))", want.precision))
+        case t.Float():
+            ticks = f"CAST({as_spark(value, 'DOUBLE')} * {float(10**want.precision)!r}D AS BIGINT)"
+            return Conversion(from_nanoseconds(f"{ticks} * {10 ** (9 - want.precision)}L"))
+        case of if isinstance(of, _TEXTS) and overflow != "refused":
+            return _null_unless_given(value, _parse_fine_time(value.sql, want))
+        case _:
+            return None
+
+
+def _parse_fine_time(text: str, want: t.DateTime64) -> Conversion:
+    """A text as a fine time: the second as Spark reads it, and the digits of the fraction beside it."""
+    second = parse_datetime64(f"substring_index({text}, '.', 1)", t.DateTime64(0, want.zone)).sql
+    fraction = f"coalesce(try_cast(concat('0', regexp_extract({text}, '[.][0-9]+', 0)) AS DECIMAL(10,9)), 0)"
+    moment = f"{fine_from_timestamp(second)} + {fraction}"
+    number = f"try_cast({text} AS DECIMAL(28,9))"
+    units = f"{number} / {10**want.precision}"
+    seconds = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number})"
+    whole = f"if({text} RLIKE '{_FINE_SECONDS_TEXT}', CAST({seconds} AS {FINE_TIME}), {moment})"
+    valid = f"{text} RLIKE '{_FINE_SECONDS_TEXT}' OR {text} RLIKE '{_TIME64_TEXT}'"
+    return Conversion(cut_fine_time(whole, want.precision), valid)
 
 
 def truncate_fraction(sql: str, precision: int) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.common_type import INTEGER_DIGITS, supertype
-from penstock.sql.expr.spark_types import value_default, value_type
-from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark
+from penstock.sql.expr.spark_types import FINE_TIME, value_default, value_type
+from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
@@ -42,6 +42,8 @@ def cast_by_name(sql: str, have: Type, want: Type) -> str:
     ClickHouse by their names: where these differ, each field is read by its name."""
     if spark_type(have) == spark_type(want):
         return sql
+    if spark_type(want) == FINE_TIME and spark_type(have) in ("TIMESTAMP", "DATE"):
+        return as_spark(typed_sql(sql, have), FINE_TIME)
     if not moves_fields(have, want):
         return f"CAST({sql} AS {spark_type(want)})"
     match (have, want):

@@ -19,10 +19,11 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.dates import from_wall_clock, from_written_clock, zone_of
 from penstock.sql.expr.ip_addresses import ip_literal_digits, ipv6_text, normalize_ipv4
-from penstock.sql.expr.typed import TypedSql, integer, typed_sql
+from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
+from penstock.sql.expr.typed import TypedSql, fine_from_timestamp, integer, typed_sql
 from penstock.sql.spark_text import string_literal
 
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
 
 
 def adapt_literals(tr: Translator, node: exp.Expr, left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:
@@ -66,6 +67,8 @@ def _parse_date(text: str, of: Type) -> TypedSql:
 def _parse_time(text: str, of: Type) -> TypedSql:
     if not _MOMENT.fullmatch(text.strip()):
         raise ValueError(text)
+    if isinstance(of, t.DateTime64) and is_fine_time(of):
+        return _parse_fine_time(text.strip(), of)
     moment = datetime.fromisoformat(text.strip())
     if moment.microsecond and not isinstance(of, t.DateTime64):
         raise ValueError(text)
@@ -79,6 +82,14 @@ def _parse_time(text: str, of: Type) -> TypedSql:
     return typed_sql(
         (from_written_clock if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of
     )
+
+
+def _parse_fine_time(text: str, of: t.DateTime64) -> TypedSql:
+    """The second as a literal of its own, and the digits after the point that the type has."""
+    second, _, fraction = text.partition(".")
+    moment = _parse_time(second, t.DateTime64(0, of.zone))
+    digits = fraction[: of.precision].ljust(9, "0")
+    return typed_sql(f"CAST({fine_from_timestamp(moment.sql)} + 0.{digits}BD AS {FINE_TIME})", of)
 
 
 def _is_skipped(moment: datetime, zone: str | None) -> bool:

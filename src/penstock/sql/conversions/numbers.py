@@ -10,8 +10,9 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.fine_times import as_microseconds, nanoseconds
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, number_sql
 from penstock.sql.spark_text import string_literal
 
@@ -58,7 +59,7 @@ def _time_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conver
     if isinstance(value.bare, t.Date):
         days = TypedSql(f"unix_date({value.sql})", t.Int(32), "INT")
         return _integer_to_integer(days, t.Int(32), want, "wraps")
-    seconds = TypedSql(f"unix_seconds({value.sql})", t.Int(64), "BIGINT")
+    seconds = TypedSql(f"unix_seconds({as_microseconds(value).sql})", t.Int(64), "BIGINT")
     return _integer_to_integer(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
 
 
@@ -135,6 +136,8 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
             return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")
         case t.DateTime():
             return Conversion(f"CAST(unix_seconds({value.sql}) AS {spark})")
+        case t.DateTime64() if value.spark == FINE_TIME:
+            return Conversion(f"CAST(CAST({nanoseconds(value.sql)} AS DOUBLE) / 1e9D AS {spark})")
         case t.DateTime64():
             return Conversion(f"CAST(unix_micros({value.sql}) / 1000000D AS {spark})")
         case of if isinstance(of, _TEXTS):

@@ -11,7 +11,9 @@ from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
+from penstock.sql.expr.fine_times import as_microseconds, fraction_text
 from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
+from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import string_literal
 
@@ -74,9 +76,7 @@ def as_text(value: TypedSql) -> str | None:
         case t.Int() | t.Bool() | t.Date():
             return f"CAST({value.sql} AS STRING)"
         case t.DateTime() | t.DateTime64() as of:
-            precision = of.precision if isinstance(of, t.DateTime64) else 0
-            fraction = f".{'S' * precision}" if precision else ""
-            return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+            return _time_text(value, of)
         case t.Decimal(_, scale):
             shown = f"CAST({value.sql} AS STRING)"
             return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
@@ -84,6 +84,16 @@ def as_text(value: TypedSql) -> str | None:
             return bind_if_long(value.sql, lambda v: bind_if_long(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
         case _:
             return None
+
+
+def _time_text(value: TypedSql, of: t.DateTime | t.DateTime64) -> str:
+    """The time on the clock of its zone, with the digits of its type."""
+    precision = of.precision if isinstance(of, t.DateTime64) else 0
+    if value.spark == FINE_TIME:
+        second = f"date_format({wall_clock(as_microseconds(value))}, 'yyyy-MM-dd HH:mm:ss')"
+        return f"concat({second}, '.', {fraction_text(value.sql, precision)})"
+    fraction = f".{'S' * precision}" if precision else ""
+    return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
 
 
 def _float_text(value: str, shown: str) -> str:

@@ -10,6 +10,14 @@ from penstock.model import types as t
 from penstock.model.types import Type, is_nullable
 from penstock.sql.spark_text import quote_identifier, string_literal
 
+FINE_TIME = "DECIMAL(20,9)"
+"""How a DateTime64 of more than six digits is stored: the seconds since 1970 with all their digits."""
+
+
+def is_fine_time(of: Type) -> bool:
+    """Whether a type (without Nullable around it) is a time that is finer than Spark's timestamps."""
+    return isinstance(of, t.DateTime64) and of.precision > 6
+
 
 def value_type(of: Type) -> str:
     """The Spark type in which values of the type are stored. Raises ValueError for an aggregate state."""
@@ -43,7 +51,7 @@ def _scalar_type(of: Type) -> str:
         case t.Date():
             return "DATE"
         case t.DateTime() | t.DateTime64():
-            return "TIMESTAMP"
+            return FINE_TIME if is_fine_time(of) else "TIMESTAMP"
         case t.String() | t.FixedString() | t.UUID() | t.Enum() | t.Json() | t.IPv4() | t.IPv6():
             return "STRING"
         case _:
@@ -92,6 +100,8 @@ def _scalar_default(of: Type) -> str:
     match of:
         case t.Int() | t.Float() | t.Decimal():
             return f"CAST(0 AS {value_type(of)})"
+        case t.DateTime64() if is_fine_time(of):
+            return f"CAST(0 AS {FINE_TIME})"
         case t.FixedString(length):
             return f"repeat(chr(0), {length})"
         case t.Enum(_, values):

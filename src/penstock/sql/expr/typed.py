@@ -11,7 +11,7 @@ from typing import TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.spark_text import bigint_literal, double_literal, string_literal
 
 Constant: TypeAlias = Union[str, int, float, bool]
@@ -100,9 +100,16 @@ def as_spark(value: TypedSql, spark: str) -> str:
     """The SQL of a value as another Spark type, by a cast that keeps its value."""
     if value.spark == spark:
         return value.sql
+    if spark == FINE_TIME and value.spark in ("TIMESTAMP", "DATE"):
+        return fine_from_timestamp(value.sql if value.spark == "TIMESTAMP" else f"CAST({value.sql} AS TIMESTAMP)")
     if isinstance(value.constant, int) and spark in ("BIGINT", "DOUBLE") and not isinstance(value.constant, bool):
         return bigint_literal(value.constant) if spark == "BIGINT" else double_literal(value.constant)
     return f"CAST({value.sql} AS {spark})"
+
+
+def fine_from_timestamp(sql: str) -> str:
+    """A Spark timestamp as decimal seconds; Spark's own cast goes through a double."""
+    return f"CAST(CAST(unix_micros({sql}) AS DECIMAL(20,0)) * 0.000001BD AS {FINE_TIME})"
 
 
 def as_condition(value: TypedSql) -> str:

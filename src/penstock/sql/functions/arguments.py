@@ -60,10 +60,10 @@ def zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
 
 def precision_argument(values: Sequence[TypedSql], place: int) -> int:
     """The digits of a second that a DateTime64 has: the literal argument at `place`, by default 3. Raises BadArguments
-    unless it is from 0 to 6, as many as Spark's timestamps have."""
+    unless it is from 0 to 9."""
     precision = values[place].constant if len(values) > place else 3
-    if not isinstance(precision, int) or not 0 <= precision <= 6:
-        raise BadArguments("the precision must be a literal from 0 to 6")
+    if not isinstance(precision, int) or not 0 <= precision <= 9:
+        raise BadArguments("the precision must be a literal from 0 to 9")
     return precision
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
-from penstock.sql.expr.dates import FIRST_SECOND
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
 from penstock.sql.functions.arguments import precision_argument
@@ -114,7 +113,7 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], Typed
         precision = precision_argument(values, 1)
         found = _convert(values[0], t.DateTime64(precision, _zone_argument(values, 2)), mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
-            return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
+            return replace(found, sql=f"if({values[0].sql} = '', {value_default(found.bare)}, {found.sql})")
         return found
 
     return build

@@ -8,6 +8,7 @@ family only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from penstock.sql.functions import conditions, conversions, maps, reinterpret, uuids
 from penstock.sql.functions.arrays import elements, numeric, reshape, sets
@@ -105,3 +106,23 @@ def find_function(name: str) -> Function | None:
 def function_names() -> tuple[str, ...]:
     """Every name, aliases included."""
     return (*FUNCTIONS, *_ALIASES)
+
+
+FineTimeUse: TypeAlias = Literal["as it is", "in microseconds"]
+_TAKE_FINE_TIMES = (conditions, conversions, intervals, elements, reshape, sets, maps)
+"""Families whose functions keep all digits of a time."""
+_READ_MICROSECONDS = (parts, unit_starts, weeks, day_numbers)
+"""Families whose results do not depend on what is below a microsecond."""
+_FINE_TIME_USES: Mapping[str, FineTimeUse] = {
+    **{row.name: "as it is" for family in _TAKE_FINE_TIMES for row in family.FUNCTIONS},
+    **{row.name: "in microseconds" for family in _READ_MICROSECONDS for row in family.FUNCTIONS},
+    **dict.fromkeys(("toUnixTimestamp64Nano", "toJSONString", "toTimeZone"), "as it is"),
+    **dict.fromkeys(("toStartOfSecond", "toStartOfMillisecond", "toStartOfMicrosecond"), "as it is"),
+    **dict.fromkeys(("toUnixTimestamp", "toUnixTimestamp64Second"), "in microseconds"),
+    **dict.fromkeys(("toUnixTimestamp64Milli", "toUnixTimestamp64Micro", "formatDateTime"), "in microseconds"),
+}
+
+
+def fine_time_use(name: str) -> FineTimeUse | None:
+    """How a function takes a time of more than six digits; None if it does not."""
+    return _FINE_TIME_USES.get(name)

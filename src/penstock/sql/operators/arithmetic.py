@@ -14,9 +14,10 @@ from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.dates import add_interval
+from penstock.sql.expr.fine_times import as_microseconds, move_fine_time
 from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators import literals
 from penstock.sql.syntax.tree import call_name
@@ -225,21 +226,34 @@ def _time_arithmetic(operator: str, left: TypedSql, right: TypedSql) -> TypedSql
     """A date or time plus or minus an interval or a number, or the difference of two; None for other operands."""
     if operator not in "+-":
         return None
-    if left.unit and operator == "+" and isinstance(right.bare, _TIMES):
+    if operator == "+" and isinstance(right.bare, _TIMES) and (left.unit or not isinstance(left.bare, _TIMES)):
         return _time_arithmetic("+", right, left)
     if not isinstance(left.bare, _TIMES):
-        return _time_arithmetic("+", right, left) if operator == "+" and isinstance(right.bare, _TIMES) else None
+        return None
     if isinstance(right.bare, _TIMES):
         return _time_difference(left, right) if operator == "-" else None
-    if right.unit and right.unit in ("MILLISECOND", "MICROSECOND") and isinstance(left.bare, t.Date):
-        return None
-    if right.unit:
-        return add_interval(left, right, right.unit, 1 if operator == "+" else -1)
-    if isinstance(right.bare, t.Int):
-        return add_interval(
-            left, right, "DAY" if isinstance(left.bare, t.Date) else "SECOND", 1 if operator == "+" else -1
+    if is_fine_time(left.bare):
+        return _move_fine_time(operator, left, right)
+    return _moved_time(left, right, 1 if operator == "+" else -1)
+
+
+def _moved_time(time: TypedSql, step: TypedSql, sign: int) -> TypedSql | None:
+    """A date or time moved by an interval, or by a number of days or seconds."""
+    of_date = isinstance(time.bare, t.Date)
+    if step.unit:
+        return (
+            None
+            if of_date and step.unit in ("MILLISECOND", "MICROSECOND")
+            else add_interval(time, step, step.unit, sign)
         )
-    return None
+    return add_interval(time, step, "DAY" if of_date else "SECOND", sign) if isinstance(step.bare, t.Int) else None
+
+
+def _move_fine_time(operator: str, time: TypedSql, step: TypedSql) -> TypedSql | None:
+    """A time of more than six digits plus or minus an interval or a number of seconds."""
+    if _time_arithmetic(operator, as_microseconds(time), step) is None:
+        return None
+    return move_fine_time(time, lambda micros: _time_arithmetic(operator, micros, step) or micros)
 
 
 def _time_difference(left: TypedSql, right: TypedSql) -> TypedSql | None:
@@ -256,7 +270,15 @@ def _time_difference(left: TypedSql, right: TypedSql) -> TypedSql | None:
 
 def _datetime64_difference(left: TypedSql, right: TypedSql) -> TypedSql:
     """Seconds as a decimal, with as many fraction digits as the finer operand."""
+    if FINE_TIME in (left.spark, right.spark):
+        return _fine_difference(left, right)
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"
     of = t.Decimal(18, scale)
     return typed_sql(f"CAST({micros} * {_decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))
+
+
+def _fine_difference(left: TypedSql, right: TypedSql) -> TypedSql:
+    scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
+    seconds = f"{as_spark(left, FINE_TIME)} - {as_spark(right, FINE_TIME)}"
+    return typed_sql(f"CAST({seconds} AS DECIMAL(18,{scale}))", nullable_if_any(t.Decimal(18, scale), [left, right]))

@@ -20,7 +20,7 @@ from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
@@ -114,6 +114,8 @@ def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:
         return value
     if isinstance(value.bare, t.DateTime):
         return typed_sql(f"unix_seconds({value.sql})", nullable_if_any(t.Int(64), [value]))
+    if value.spark == FINE_TIME:
+        return replace(value, type=nullable_if_any(t.Decimal(20, 9), [value]))
     if isinstance(value.bare, t.DateTime64):
         seconds = f"CAST(unix_micros({value.sql}) AS DECIMAL(20,0)) * 0.000001BD"
         return typed_sql(f"CAST({seconds} AS DECIMAL(20,6))", nullable_if_any(t.Decimal(20, 6), [value]))
@@ -183,7 +185,7 @@ def _midnight(day: TypedSql, time: TypedSql) -> str:
     """A date beside a time: midnight in the time zone of that time."""
     zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
     moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
-    return moment.sql if moment is not None else day.sql
+    return as_spark(moment or day, time.spark)
 
 
 def _without_end_zeros(value: TypedSql) -> str:

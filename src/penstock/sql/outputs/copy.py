@@ -157,6 +157,8 @@ def _json_ready(sql: str, of: Type, depth: int) -> str:
     match unwrap_type(of):
         case t.DateTime():
             return f"unix_seconds({sql})"
+        case t.DateTime64(precision) if precision > 6:
+            return f"CAST({sql} * {10**precision} AS BIGINT)"
         case t.DateTime64(precision):
             return f"(unix_micros({sql}) DIV {10 ** (6 - precision)}L)"
         case t.String() | t.FixedString():

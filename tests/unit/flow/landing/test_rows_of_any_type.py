@@ -38,6 +38,8 @@ def arrow_type(of: t.Type) -> pa.DataType:  # noqa: PLR0911 - one case a kind of
             return pa.decimal128(precision, scale)
         case t.Date():
             return pa.date32()
+        case t.DateTime64(precision) if precision > 6:
+            return pa.decimal128(20, 9)
         case t.DateTime() | t.DateTime64():
             return pa.timestamp("us", "UTC")
         case _:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.dates import parse_time_best_effort
-from penstock.sql.expr.dates import FIRST_SECOND
+from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql, typed_sql, unless_null
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
@@ -24,7 +24,7 @@ def handle_unparsable(value: TypedSql, found: str, of: t.DateTime | t.DateTime64
     if end == "OrNull":
         return typed_sql(found, t.Nullable(of))
     if end == "OrZero":
-        other = FIRST_SECOND
+        other = value_default(of)
     else:
         other = f"raise_error(concat('cannot read a time from ', {value.sql}))"
     other = unless_null(other, value)

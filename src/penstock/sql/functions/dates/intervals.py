@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import add_interval
+from penstock.sql.expr.fine_times import move_fine_time
+from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -20,6 +22,8 @@ def _shift_function(unit: str, sign: int) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         if unit in _SUBSECOND_UNITS and isinstance(values[0].bare, t.Date):
             raise BadArguments(f"a {values[0].bare} has no {unit.lower()}s", "convert it by toDateTime64 first")
+        if values[0].spark == FINE_TIME:
+            return move_fine_time(values[0], lambda micros: add_interval(micros, values[1], unit.upper(), sign))
         return add_interval(values[0], values[1], unit.upper(), sign)
 
     return Function(f"{'add' if sign > 0 else 'subtract'}{unit}s", (2, 2), ("time", "integer"), build)

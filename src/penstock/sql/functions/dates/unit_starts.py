@@ -14,6 +14,8 @@ from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock, zone_of
+from penstock.sql.expr.fine_times import cut_fine_time
+from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
@@ -37,7 +39,8 @@ def _subsecond_start_function(name: str, digits: int) -> Function:
         if not isinstance(value.bare, t.DateTime64):
             raise BadArguments(f"`{name}` needs a DateTime64, this is {value.type}")
         of = t.DateTime64(max(value.bare.precision, digits), value.bare.zone)
-        return typed_sql(truncate_fraction(value.sql, digits), nullable_if_any(of, [value]))
+        cut = cut_fine_time if is_fine_time(value.bare) else truncate_fraction
+        return typed_sql(cut(value.sql, digits), nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
 

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import CAST_MODE, convert
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
+from penstock.sql.expr.spark_types import FINE_TIME
+from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
 
@@ -22,7 +24,8 @@ def _now(values: Sequence[TypedSql]) -> TypedSql:
 
 def _now64(values: Sequence[TypedSql]) -> TypedSql:
     precision = precision_argument(values, 0)
-    return typed_sql(truncate_fraction("current_timestamp()", precision), t.DateTime64(precision))
+    micros = truncate_fraction("current_timestamp()", precision)
+    return typed_sql(micros if precision <= 6 else fine_from_timestamp(micros), t.DateTime64(precision))
 
 
 def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
@@ -47,6 +50,18 @@ def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) 
     return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
 
 
+def _from_unix_timestamp64_nano(values: Sequence[TypedSql]) -> TypedSql:
+    zone = zone_argument(values, 1)
+    of = nullable_if_any(t.DateTime64(9, zone), [values[0]])
+    return typed_sql(from_nanoseconds(as_spark(values[0], "BIGINT")), of)
+
+
+def _to_unix_timestamp64_nano(values: Sequence[TypedSql]) -> TypedSql:
+    if not isinstance(values[0].bare, t.DateTime64):
+        raise BadArguments(f"`toUnixTimestamp64Nano` needs a DateTime64, not {values[0].type}", "toDateTime64")
+    return typed_sql(nanoseconds(as_spark(values[0], FINE_TIME)), nullable_if_any(INT64, list(values)))
+
+
 def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         if not isinstance(values[0].bare, t.DateTime64):
@@ -65,6 +80,8 @@ FUNCTIONS: tuple[Function, ...] = (
     _to_unix_timestamp64_function("Second", "unix_seconds"),
     _to_unix_timestamp64_function("Milli", "unix_millis"),
     _to_unix_timestamp64_function("Micro", "unix_micros"),
+    Function("toUnixTimestamp64Nano", (1, 1), ("time",), _to_unix_timestamp64_nano),
+    Function("fromUnixTimestamp64Nano", (1, 2), ("integer", "constant"), _from_unix_timestamp64_nano),
     _from_unix_timestamp64_function("Second", 0, 1),
     _from_unix_timestamp64_function("Milli", 3, 1000),
     _from_unix_timestamp64_function("Micro", 6, 1_000_000),
