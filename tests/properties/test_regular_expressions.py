@@ -24,13 +24,13 @@ from properties.pattern_texts import slow_texts
 
 SOURCE = Path(penstock.__file__).parent
 FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
-MADE = {
-    "sql/expr/bind_once.py": [r"`__b([0-9]+)`"],
-    "parse/classic/conversion.py": [re.escape("ENGINE_PARTITION_KEY")],  # a keyword, letter by letter
-    "sql/syntax/catalog_statements.py": [fnmatch.translate("*a*b?c*")],
+MADE: dict[str, list[tuple[str, str]]] = {
+    "sql/expr/bind_once.py": [(r"`__b([0-9]+)`", "search")],
+    "parse/classic/conversion.py": [(re.escape("ENGINE_PARTITION_KEY"), "sub")],  # a keyword, letter by letter
+    "sql/syntax/catalog_statements.py": [(fnmatch.translate("*a*b?c*"), "fullmatch")],
     "sql/analysis/may_raise.py": [],  # one that a user wrote: compiled to see whether it can be, and never matched
 }
-"""Patterns that are made at run time: examples of them by module."""
+"""Patterns that are made at run time: examples of them by module, and how they are matched."""
 LONG = 100_000
 SIZES = (24, 32, 40, 48, 1_000, 5_000, 20_000, LONG)
 """The first four find a pattern that is exponential before it takes for ever."""
@@ -71,8 +71,8 @@ def patterns_of(path: Path) -> Iterator[UsedPattern]:
             ways = frozenset({node.func.attr}) - {"compile"} or ways_of(assigned_name(tree, node), path)
             yield UsedPattern(f"{name}:{node.lineno}", re.compile(found, flags_of(node)), ways)
     assert not made or name in MADE, f"{name} makes a pattern at run time: give an example of it in MADE"
-    for example in MADE.get(name, []):
-        yield UsedPattern(f"{name}: {example}", re.compile(example), frozenset({"search"}))
+    for example, way in MADE.get(name, []):
+        yield UsedPattern(f"{name}: {example}", re.compile(example), frozenset({way}))
 
 
 def assigned_name(tree: ast.Module, call: ast.Call) -> str | None:

@@ -38,7 +38,7 @@ _WANTS_MORE = re.compile(
 )
 """Words of SQL after which an operand comes."""
 _ENDS_OPERAND = re.compile(r"""[\w)\]}'"`]\Z""")
-_LAST_WORD = re.compile(r"\w+\Z")
+_WORD = re.compile(r"\w+")
 _QUOTED_OR_COMMENT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?P<comment>(?:^|(?<=\s))\#.*)""", re.DOTALL)
 _WHOLLY_QUOTED = re.compile(r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
 
@@ -214,8 +214,8 @@ class _Block:
             return False
         if not ("_" in word or _ONE_VALUE.fullmatch(line["value"])):
             return False
-        last = _LAST_WORD.search(before)
-        return bool(_ENDS_OPERAND.search(before)) and (last is None or not _WANTS_MORE.fullmatch(last[0]))
+        last = _WORD.match(before[::-1])  # backwards, since a search for the end of a text is quadratic
+        return bool(_ENDS_OPERAND.search(before)) and (last is None or not _WANTS_MORE.fullmatch(last[0][::-1]))
 
 
 def _block_end(lines: list[_Line], start: int, block: _Block) -> int:

@@ -28,7 +28,8 @@ from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
 
-_TABLE_PLACE = re.compile(r"\b(?:FROM|JOIN|IN)\b(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*[`\"]?(\w+)", re.IGNORECASE | re.DOTALL)
+_COMMENT = re.compile(r"--[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_TABLE_PLACE = re.compile(r"\b(?:FROM|JOIN|IN)\b[\s(]*[`\"]?(\w+)", re.IGNORECASE)
 
 ArrowKind: TypeAlias = Literal["reads", "feeds", "copies"]
 """A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs."""
@@ -146,7 +147,7 @@ def _tables_of_query(sql: Text) -> frozenset[str]:
 
 
 def _tables_of_text(sql: Text) -> frozenset[str]:
-    return frozenset(found[1] for found in _TABLE_PLACE.finditer(sql.text))
+    return frozenset(found[1] for found in _TABLE_PLACE.finditer(_COMMENT.sub(" ", sql.text)))
 
 
 def _order(names: Collection[str], arrows: Collection[Arrow]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ _FORBIDDEN = (
     "apply",
     "block",
 )
-_CAUGHT = re.compile(r"(?:[\w., ()]*?\s+as\s+(?P<name>[A-Za-z_]\w*)|[\w., ()]*)")
+_CAUGHT = re.compile(r"[\w.,\s()]*")
 """What follows `except`: kinds of errors, which make no difference here, and a name for the error."""
 _WORDS = (
     "try",
@@ -207,11 +207,11 @@ class _Parser:
 
     def except_(self, piece: Piece, rest: str, offset: int) -> None:
         block = self._inside(piece, "except", ("try",))
-        caught = _CAUGHT.fullmatch(rest)
-        if caught is None:
+        if not _CAUGHT.fullmatch(rest):
             raise Fault("template-syntax", f"`except {rest[:60]}` is not understood", piece.start, "write `except`")
         self._next_part(block, "except", piece)
-        block.name = caught["name"]
+        kinds = rest.split()
+        block.name = kinds[-1] if len(kinds) > 2 and kinds[-2] == "as" and kinds[-1].isidentifier() else None
 
     def finally_(self, piece: Piece, rest: str, offset: int) -> None:
         self._next_part(self._inside(piece, "finally", ("try",)), "finally", piece)

@@ -14,7 +14,8 @@ from itertools import pairwise
 from penstock.parse.lexer import Lexeme, comma_spans, lex
 
 _COMMENT = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*'|`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*"|(?P<comment>--[^\n]*|\#(?=[!\s]|$)[^\n]*|/\*.*?\*/)""",
+    r"""'(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|`(?:[^`\\]|\\.|``)*(?:`|\\?\Z)|"(?:[^"\\]|\\.|"")*(?:"|\\?\Z)|"""
+    r"""(?P<comment>--[^\n]*|\#(?=[!\s]|$)[^\n]*|/\*(?:.*?\*/|.*))""",
     re.DOTALL,
 )
 

@@ -173,7 +173,7 @@ def translate_interval(tr: Translator, node: exp.Expr) -> TypedSql:
     return as_interval(tr, node, value, unit)
 
 
-_PART = re.compile(r"\s*([+-]?[0-9]+)\s+([A-Za-z]+)")
+_PART = re.compile(r"(?<![0-9])([+-]?[0-9]+)\s+([A-Za-z]+)")
 
 
 def split_interval(node: exp.Expr) -> list[exp.Expr]:
