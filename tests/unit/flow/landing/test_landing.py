@@ -12,7 +12,7 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=1)))
 
 
 def batch(number: int, rows: int = ROWS_PER_TASK, damage: str | None = None) -> Batch:
-    return Batch("s", number, f"s/{number}.ndjson", rows, 10 * rows, NOW, "ab", damage)
+    return Batch("s", number, f"s/{number}.ndjson", rows, 10 * rows, NOW, "ab", damage=damage)
 
 
 def test_each_segment_is_in_one_task() -> None:
