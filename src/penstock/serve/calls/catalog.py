@@ -48,13 +48,16 @@ def show_datasource(host: PipelineHost, request: Request) -> Response:
 
 def list_pipes(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/pipes`: the endpoints; `?kind=copy`: the pipes of another kind, or of `any`."""
-    wanted = request.query_params.get("kind", "endpoint")
+    given = request.query_params.get("kind")
+    wanted = given or "endpoint"
     if wanted != ANY_KIND and wanted not in PIPE_KINDS:
         raise invalid_request_parameter("kind", f"one of {', '.join((*PIPE_KINDS, ANY_KIND))}")
     found = host.pipeline.store.find(deployment_parameter(request.query_params))
     project = host.pipeline.projects.load(found).project
     shows = may_read(request)
     pipes = [pipe for pipe in project.pipes if shows(pipe.name) and wanted in (ANY_KIND, pipe_kind(pipe))]
+    if given is None:
+        return json_response({"pipes": [{"name": pipe.name, "description": pipe.description} for pipe in pipes]})
     return json_response({"pipes": list(map(_pipe_json, pipes))})
 
 
