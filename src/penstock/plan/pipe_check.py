@@ -271,8 +271,8 @@ def _weighed(problem: Problem, trace: RenderTrace) -> Problem:
     """The problem; a warning if what stands for a parameter may have caused it."""
     named = any(kind != "value" for kind, _ in trace.stand_ins)
     at_stand_in = any(problem.location in places for places in (*trace.stand_ins.values(), trace.made_up))
-    by_name = named and problem.code in _NAME_ERRORS
-    is_certain = problem.code in _CERTAIN_ERRORS and not by_name and not at_stand_in
+    is_caused = named if problem.code in _NAME_ERRORS else at_stand_in  # a value makes no name unknown
+    is_certain = problem.code in _CERTAIN_ERRORS and not is_caused
     if problem.code == "invalid-default":
         return replace(problem, level="warning", hint=f"{problem.hint}; calls without the parameter fail")
     if not trace.invented or is_certain or problem.code.startswith("template-"):
