@@ -167,6 +167,7 @@ def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list
         hint = "write `NODE name`, then `SQL >` and a query, indented"
         problems.append(Problem("missing-directive", "a pipe needs a NODE", Location(file), hint))
     tokens = parse_tokens(own, ("READ",), problems)
+    problems.extend(_check_token_use(own, nodes) if tokens else ())
     dialect = _parse_dialect(directives.get("DIALECT"), default, problems)
     if not nodes:
         return None
@@ -179,6 +180,15 @@ def parse_pipe(text: str, file: str, name: str, default: Dialect, problems: list
         tokens=tokens,
         location=Location(file),
     )
+
+
+def _check_token_use(own: Iterable[Entry], nodes: Sequence[Node]) -> Iterator[Problem]:
+    """A note if tokens may read a pipe that nobody can call: in the classic format its last node was an endpoint."""
+    token = next((entry for entry in own if entry.keyword == "TOKEN"), None)
+    if token is not None and nodes and all(isinstance(node.kind, Standard) for node in nodes):
+        message = "the pipe has a TOKEN and no endpoint: no call reaches it"
+        hint = "write `TYPE endpoint` into a node, as `penstock migrate` does, if it is to be called over HTTP"
+        yield Problem("classic-format", message, token.location, hint, "warning")
 
 
 def _group_by_node(entries: Iterable[Entry]) -> tuple[list[Entry], list[list[Entry]]]:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree
 
 from penstock.cli.graph_formats.dot import to_dot
 from penstock.cli.graph_formats.mermaid import to_mermaid
 from penstock.cli.graph_formats.svg import to_svg
+from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.project_graph import Arrow, ProjectGraph, ResourceNode
 from unit.cli.conftest import Run
 
@@ -86,3 +88,11 @@ def test_odd_names_are_quoted() -> None:
     assert 'n1[["end"]]:::broken' in mermaid
     assert 'n2[/"#35;c;"/]' in mermaid
     assert re.findall(r"n\d [-=.]+> n\d", mermaid) == ["n0 --> n1", "n1 ==> n0", "n2 -.-> n2", "n1 --> n2"]
+
+
+def test_every_kind_of_resource_has_its_shape() -> None:
+    nodes = tuple(ResourceNode(f"a_{kind}", kind, "x", "", False) for kind in get_args(ResourceKind))
+    graph = ProjectGraph(nodes, ())
+    for draw in (to_dot, to_mermaid, to_svg):
+        drawn = draw(graph)
+        assert all(node.name in drawn for node in nodes)

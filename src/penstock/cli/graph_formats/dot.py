@@ -6,9 +6,19 @@ Source: graphviz.org, "DOT Language".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.project_graph import Arrow, ProjectGraph, ResourceNode
 
-SHAPES = {"datasource": "cylinder", "materialized": "box", "copy": "box", "endpoint": "cds", "pipe": "box"}
+SHAPES: Mapping[ResourceKind, str] = {
+    "datasource": "cylinder",
+    "materialized": "box",
+    "copy": "box",
+    "sink": "box",
+    "endpoint": "cds",
+    "pipe": "box",
+}
 STYLES = {"reads": "solid", "feeds": "bold", "copies": "dashed"}
 
 

@@ -6,12 +6,16 @@ Source: mermaid.js.org, "Flowcharts".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.project_graph import ProjectGraph
 
-SHAPES = {
+SHAPES: Mapping[ResourceKind, tuple[str, str]] = {
     "datasource": ("[(", ")]"),
     "materialized": ("[[", "]]"),
     "copy": ("[/", "/]"),
+    "sink": ("[/", "\\]"),
     "endpoint": ("([", "])"),
     "pipe": ("[", "]"),
 }
