@@ -40,10 +40,10 @@ _VALUES = (text_literal(NO_VALUE), "1", "'2019-01-01 00:00:00'", "'2019-01-01'",
 _ALIAS = re.compile(r"\bas\s+`?([A-Za-z_]\w*)", re.IGNORECASE)
 _MAX_NAMES = 100
 """The most names that are tried for one parameter."""
-_MAX_TRIES = 400
+_MAX_TRIES = 200
 """The most compilations of one pipe that look for a valid value."""
-_MAX_MERGED = 16
-"""The most other branches that are tried together with one that does not compile."""
+_MAX_MERGED = 64
+"""The most other branches of one pipe that are tried together with those that do not compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class _TemplateCheck:
         self._templates = [read_template(node.sql.text) for node in pipe.nodes if is_template(node.sql.text)]
         self._parameters = parameters_of(project, pipe)
         self._search = _StandInSearch(project, pipe)
+        self._merges_left = _MAX_MERGED
 
     def all(self) -> PipeCheck:
         first = self._compile(RenderInput("check", trace=self._trace))
@@ -120,7 +121,8 @@ class _TemplateCheck:
         if not any(each.level == "error" for each in problems):
             return problems
         taken = self._arms_of(given)
-        for other in islice(self._other_branches(), _MAX_MERGED):
+        for other in islice(self._other_branches(), self._merges_left):
+            self._merges_left -= 1
             merged = replace(given, parameters={**other.parameters, **given.parameters}, trace=RenderTrace())
             if merged.parameters == given.parameters or self._search.compile(merged).problems:
                 continue
@@ -181,8 +183,11 @@ class _StandInSearch:
     def compile(self, given: RenderInput) -> _Compiled:
         """The outcome for a call; where no values make the SQL valid, with those that leave the fewest problems."""
         first, trace = self._try(given, self._chosen)
+        certain = tuple(problem for problem in first.problems if problem.level == "error")
         if not first.problems or not trace.stand_ins:
             return first
+        if certain:
+            return replace(first, problems=certain)  # no value mends these; the others may only follow from the values
         chosen, best = dict(self._chosen), first
         for tried in self._choices(first, trace):
             self._left -= 1
