@@ -20,7 +20,7 @@ from penstock.template.functions.typed_parameters import DETAIL_ARGUMENTS, TYPED
 from penstock.template.nodes import Template
 from penstock.template.parameter_types import element_type
 from penstock.template.parser import is_template, read_template
-from penstock.template.render_frame import LOOP
+from penstock.template.render_frame import LITERALS, LOOP
 
 _UNTYPED_FUNCTIONS = ("column", "columns", "split_to_array")
 """Functions that read a text, with a default."""
@@ -101,6 +101,7 @@ def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
                 found = tuple(_declarations_in_call(node.func.id, subject.id, node))
                 known |= {id(subject)} if found else set()
                 yield from found
+    known |= {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in LITERALS}
     optional = not isinstance(tree, ast.expr)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in known:
@@ -149,6 +150,8 @@ def _argument(call: ast.Call, place: int, name: str) -> Json:
 
 
 def _constant(node: ast.expr | None) -> Json:
+    if isinstance(node, ast.Name) and node.id in LITERALS:
+        return LITERALS[node.id]
     if isinstance(node, ast.Constant):
         value = node.value
         return value if isinstance(value, (str, int, float)) else None

@@ -28,7 +28,7 @@ from penstock.template.operators import (
     is_true,
     slice_value,
 )
-from penstock.template.render_frame import LOOP, LOOP_ATTRIBUTES, MAX_DIGITS, RenderFrame
+from penstock.template.render_frame import LITERALS, LOOP, LOOP_ATTRIBUTES, MAX_DIGITS, RenderFrame
 from penstock.template.values import Placeholder, Value, describe_value
 
 Expression: TypeAlias = Callable[[RenderFrame], Value]
@@ -156,6 +156,9 @@ class ExpressionCompiler:
     def name(self, node: ast.Name) -> Expression:
         name = node.id
         self.allowed(node, name)
+        if name in LITERALS:
+            value = LITERALS[name]
+            return lambda frame: frame.variables.get(name, value)
         return lambda frame: frame.lookup(name)
 
     def allowed(self, node: ast.AST, name: str) -> None:

@@ -81,6 +81,8 @@ class LoopPosition:
         return LOOP_ATTRIBUTES[attribute](self)
 
 
+LITERALS: Mapping[str, bool] = {"true": True, "false": False}
+"""Words that people write as in SQL or JSON: `required=true`. They are no parameters."""
 LOOP = "loop"
 """The name by which a template reads where its innermost loop is."""
 LOOP_ATTRIBUTES: Mapping[str, Callable[[LoopPosition], int | bool]] = {

@@ -17,6 +17,7 @@ BESIDE = {
     "events.datasource": "SCHEMA >\n    at DateTime, kind String, service LowCardinality(String), ms UInt32\n",
     "daily.datasource": "SCHEMA >\n    day Date, hits AggregateFunction(count)\nENGINE AggregatingMergeTree\n"
     "ENGINE_SORTING_KEY day\n",
+    "snapshot.datasource": "SCHEMA >\n    at DateTime, kind String, service LowCardinality(String), ms UInt32\n",
     "people.pipe": "NODE people\nSQL >\n    SELECT 'a' AS name\n",
 }
 

@@ -86,3 +86,12 @@ def test_a_version_in_a_name_goes_where_only_the_name_is_a_resource() -> None:
         "u__v1.datasource": "SCHEMA >\n  a Int8",
     }
     assert "FROM t JOIN u__v1 USING a -- t\n" in convert_files(files).files["x.pipe"]
+
+
+def test_a_pipe_between_two_versions_is_left_to_a_person() -> None:
+    pipe = "VERSION 1\nNODE a\nSQL >\n    SELECT *, 1 AS b FROM t__v2\nTYPE materialized\nDATASOURCE t__v3\n"
+    converted = convert_files({"x.pipe": pipe, "t.datasource": "SCHEMA >\n  a Int8"})
+    assert converted.files["x.pipe"] == pipe
+    assert [(each.level, str(each.location), each.hint) for each in converted.problems] == [
+        ("error", "x.pipe:3:1", "remove the file")
+    ]

@@ -40,6 +40,8 @@ RENDERED = {
     ),
     "{% for a in [1, 2] %}{{ 0 if loop.last else 1 }} {% if loop.first %}{% continue %}{% end %}.{% end %}": ("1 0 ."),
     "{% if defined({{String(x)}}) %}A{% end %}{% set z = {{String(x)}} %}{{z}}": "A'p'",
+    "{{ true }} {{ false }} {% if true and not false %}A{% end %} {{ String(x, required=true) }}": "true false A 'p'",
+    "{% set true = 5 %}{{ true }}": "5",
     "{% whitespace all %}a": "a",
     "{% try %}{{int(x)}}{% except %}none{% end %}": "none",
     "{% try %}a {{int('1')}}{% except ValueError as e %}none{% else %} else{% finally %} end{% end %}": "a 1 else end",

@@ -110,6 +110,8 @@ class _FileEditor:
 
     def pipe(self, engines: list[_NodeEngine], names: set[str]) -> str:
         """The text of a pipe; the ENGINE lines of its nodes are added to `engines`."""
+        if self._moves_versions(names):
+            return self._text
         self._name_first_node()
         node = ""
         for entry in self._entries:
@@ -123,6 +125,22 @@ class _FileEditor:
                 self._strip_versions(entry, names)
         self._publish_last_node()
         return self._result()
+
+    def _moves_versions(self, names: set[str]) -> bool:
+        """Whether the pipe fills one version of a data source from another, which deployments do now."""
+        found: dict[str, dict[str, Entry]] = {}
+        for entry in self._entries:
+            if entry.keyword in ("SQL", "DATASOURCE", "TARGET_DATASOURCE"):
+                for name in _VERSIONED.finditer(entry.value.text):
+                    if name[0] not in names and name[1] in names:
+                        found.setdefault(name[1], {}).setdefault(name[0], entry)
+        moved = next(((name, each) for name, each in found.items() if len(each) > 1), None)
+        if moved is None:
+            return False
+        message = f"the pipe moves rows from one version of `{moved[0]}` to another: a deployment does that by itself"
+        place = next(iter(moved[1].values())).location
+        self._problems.append(Problem("classic-format", message, place, "remove the file"))
+        return True
 
     def _result(self) -> str:
         if not self._changed:
