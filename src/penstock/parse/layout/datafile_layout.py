@@ -8,7 +8,7 @@ its own lines: sqlglot loses or moves comments when it writes SQL, and does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, Union
 
 from penstock.errors import Failed, InvalidProject, Problem
@@ -21,6 +21,7 @@ from penstock.parse.pipe import OTHER_PIPE_KEYWORDS, PIPE_KEYWORDS, parse_pipe
 
 INDENT = "    "
 Resource: TypeAlias = Union[DataSource, Pipe, None]
+SchemaDivider: TypeAlias = Callable[[str, Mapping[int, str]], "list[str] | None"]
 DATASOURCE_SUFFIX = ".datasource"
 _DATASOURCE_WORDS = (*DATASOURCE_KEYWORDS, *OTHER_DATASOURCE_KEYWORDS)
 _PIPE_WORDS = (*PIPE_KEYWORDS, *OTHER_PIPE_KEYWORDS)
@@ -30,12 +31,20 @@ def lay_out(text: str, file: str, name: str, dialect: Dialect) -> str:
     """The text of a file in canonical layout. Raises InvalidProject if the file has errors: nobody knows what it
     means then."""
     before = _read_resource(text, file, name, dialect)
-    laid_out = _lay_out_entries(text, file)
-    if _read_resource(laid_out, file, name, dialect) != before:
-        raise Failed(
-            f"{file} would mean something else in another layout", hint="please report it; the file is unchanged"
-        )
-    return laid_out
+    # Should a column mean something else when the block is taken apart, it keeps its own lines.
+    for divide in (schema_lines, _keep_lines):
+        laid_out = _lay_out_entries(text, file, divide)
+        try:
+            if _read_resource(laid_out, file, name, dialect) == before:
+                return laid_out
+        except InvalidProject:
+            continue
+    hint = "please report it; the file is unchanged"
+    raise Failed(f"{file} would mean something else in another layout", hint=hint)
+
+
+def _keep_lines(text: str, comments: Mapping[int, str]) -> None:
+    """Leaves the lines of a SCHEMA block as they are."""
 
 
 def _read_resource(text: str, file: str, name: str, dialect: Dialect) -> Resource:
@@ -51,7 +60,7 @@ def _read_resource(text: str, file: str, name: str, dialect: Dialect) -> Resourc
     return found
 
 
-def _lay_out_entries(text: str, file: str) -> str:
+def _lay_out_entries(text: str, file: str, divide: SchemaDivider) -> str:
     lines = split_lines(text)
     known = _DATASOURCE_WORDS if file.endswith(DATASOURCE_SUFFIX) else _PIPE_WORDS
     entries = parse_datafile(text, file, known, []).entries
@@ -59,7 +68,7 @@ def _lay_out_entries(text: str, file: str) -> str:
     made = _free_lines(lines[: starts[0]] if starts else lines)
     for entry, start, end in zip(entries, starts, [*starts[1:], len(lines)], strict=True):
         last = _last_line(entry, start)
-        part = [*_head_lines(split_directive(lines[start]), entry), *_body_lines(entry, lines, start)]
+        part = [*_head_lines(split_directive(lines[start]), entry), *_body_lines(entry, lines, start, divide)]
         made = [*_separate(made, part, entry), *part]
         after = _free_lines(lines[last + 1 : end])
         made += [""] * (bool(entry.is_block and after and after[0])) + after
@@ -78,7 +87,7 @@ def _head_lines(line: DirectiveLine, entry: Entry) -> list[str]:
     return [" ".join(filter(None, [entry.keyword, *sign, line.comment]))]
 
 
-def _body_lines(entry: Entry, lines: Sequence[str], start: int) -> list[str]:
+def _body_lines(entry: Entry, lines: Sequence[str], start: int, divide: SchemaDivider) -> list[str]:
     """The lines of a block, with the comments in it."""
     if not entry.is_block or not entry.value.text:
         return []
@@ -89,7 +98,7 @@ def _body_lines(entry: Entry, lines: Sequence[str], start: int) -> list[str]:
     comments = {
         at: lines[first + at].strip() for at, text in enumerate(texts) if not text and lines[first + at].strip()
     }
-    made = schema_lines(entry.value.text, comments) if entry.keyword == "SCHEMA" else None
+    made = divide(entry.value.text, comments) if entry.keyword == "SCHEMA" else None
     if made is not None:
         return above + [f"{INDENT}{each}".rstrip() if "\n" not in each else _indent_all(each) for each in made]
     body = [

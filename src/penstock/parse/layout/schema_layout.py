@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from penstock.parse.lexer import Lexeme, comma_spans, lex
+from penstock.parse.lexer import Lexeme, comma_spans, depth_change, lex
 
 _COMMENT = re.compile(
     r"""'(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|`(?:[^`\\]|\\.|``)*(?:`|\\?\Z)|"(?:[^"\\]|\\.|"")*(?:"|\\?\Z)|"""
@@ -92,15 +92,18 @@ def _comments_behind(text: str, start: int, end: int) -> list[str]:
 
 
 def _column_text(text: str, words: Sequence[Lexeme]) -> str:
-    """A column as written; with single spaces up to its DEFAULT if it stands in one line."""
+    """A column as written; if it stands in one line, with single spaces before its DEFAULT and outside its CODEC."""
     written = text[words[0].start : words[-1].end]
     if "\n" in written:
         return written
-    default = next((each.start for each in words if each.says("DEFAULT")), words[-1].end)
     pieces = [words[0].text]
+    in_default, in_codec = False, 0
     for before, word in pairwise(words):
+        in_default = in_default or before.says("DEFAULT")
+        if in_codec or before.says("CODEC"):
+            in_codec += depth_change(word)
         gap = text[before.end : word.start]
-        pieces += [" " if gap.isspace() and word.start <= default else gap, word.text]
+        pieces += [" " if gap.isspace() and not (in_default or in_codec) else gap, word.text]
     return "".join(pieces)
 
 

@@ -128,6 +128,15 @@ def test_a_data_source() -> None:
     assert sorted(comments(LAID_OUT)) == sorted(comments(WRITTEN))
 
 
+def test_a_block_that_would_mean_something_else_keeps_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "penstock.parse.layout.datafile_layout.schema_lines"
+    for wrong in (["a UInt16"], ["a"]):
+        monkeypatch.setattr(module, lambda *_, wrong=wrong: wrong)
+        text = "SCHEMA >\n  a  UInt8\nENGINE  MergeTree\n"
+        laid_out = "SCHEMA >\n    a  UInt8\n\nENGINE MergeTree\n"
+        assert lay_out(text, "x.datasource", "x", "clickhouse") == laid_out
+
+
 def test_a_pipe() -> None:
     assert lay_out(PIPE, "x.pipe", "x", "clickhouse") == LAID_OUT_PIPE
     assert lay_out(LAID_OUT_PIPE, "x.pipe", "x", "clickhouse") == LAID_OUT_PIPE
@@ -179,7 +188,7 @@ COLUMNS = st.sampled_from(
         "`id{}` UInt64 `json:$.id`",
         "g{} String DEFAULT concat('a,  -- ''b',  `id`)",
         "d{} Tuple(a Int8, `b c` Array(String))",
-        "e{} DateTime64(3) CODEC(Delta, LZ4) DEFAULT now()",
+        "e{} DateTime64(3) CODEC(Delta,  LZ4) DEFAULT now()",
         "f{} Enum8('a' = 1,  'b # c' = 2)",
     ]
 )
