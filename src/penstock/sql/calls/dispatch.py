@@ -119,6 +119,10 @@ def _similar_functions_hint(name: str, known: Collection[str]) -> str:
     return f"{shown}docs/sql-functions.md lists the functions that there are"
 
 
+_TYPED_BY_LITERAL = ("negate",)
+"""Functions whose type depends on the value of a literal, but not on that of another constant: negate(toInt64(-5))."""
+
+
 def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> TypedSql:
     """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
     arguments."""
@@ -130,7 +134,9 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refusal(node, "wrong-argument-count", message)
-    values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
+    values = [tr.translate(each) for each in arguments]
+    if function.name not in _TYPED_BY_LITERAL:
+        values = [_with_known_constant(tr, each, value) for each, value in zip(arguments, values, strict=True)]
     refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]

@@ -71,3 +71,8 @@ def test_limit_by_takes_expressions() -> None:
     one, other = (query(f"SELECT day FROM flights LIMIT {n} BY month LIMIT 3").sql for n in ("1, 2", "2 - 1, 1 + 1"))
     assert one == other
     assert "`__place` > 1 AND `__place` <= 3" in one
+
+
+def test_the_sign_of_a_constant_that_is_no_literal_keeps_its_type() -> None:
+    found = query("SELECT negate(toInt64(-5)) AS x, negate(-5) AS y")
+    assert [str(of) for _, of in found.columns] == ["Int64", "UInt8"]
