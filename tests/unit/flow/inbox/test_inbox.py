@@ -15,19 +15,12 @@ from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import ReusedKey
-from penstock.state.batches import Batch, BatchLog
-from penstock.state.database import open_database
+from penstock.state.batches import Batch
+from unit.flow.inbox.kept_inbox import KeptInbox
 
 
-class Kept:
-    """An inbox on a real state store, and what arrived in it."""
-
-    def __init__(self, folder: Path):
-        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
-        self.folder = folder / "inbox"
-        self.batches = BatchLog(self.database)
-        self.arrived: list[Batch] = []
-        self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
+class Kept(KeptInbox):
+    """The inbox, and the lines that it has."""
 
     def lines(self) -> list[bytes]:
         found = self.batches.read_after("s", 0, 2**62, 2**62)

@@ -12,22 +12,13 @@ import pytest
 from penstock import crash_points
 from penstock.errors import Failed, Unavailable
 from penstock.flow.inbox import replacement as module
-from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.state.batch_keys import BodyKey, ReusedKey
-from penstock.state.batches import Batch, BatchLog
-from penstock.state.database import open_database
+from unit.flow.inbox.kept_inbox import KeptInbox
 
 
-class Kept:
-    """An inbox on a real state store, and what arrived in it."""
-
-    def __init__(self, folder: Path):
-        self.database = open_database(f"sqlite:///{folder / 'state.db'}")
-        self.folder = folder / "inbox"
-        self.batches = BatchLog(self.database)
-        self.arrived: list[Batch] = []
-        self.inbox = Inbox(self.folder, self.batches, self.arrived.append)
+class Kept(KeptInbox):
+    """The inbox, and what a landing would read of it."""
 
     def steps(self) -> list[tuple[bool, list[bytes]]]:
         """What a landing would read, step by step: whether it replaces, and the lines."""
