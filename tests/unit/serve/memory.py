@@ -241,7 +241,7 @@ class MemoryPipeline:
         )
         now = datetime.now(timezone.utc)
         plan: dict[str, object] = {"changes": [], "resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
-        plan["allowed"] = options.allow_destructive
+        plan |= {"allowed": options.allow_destructive, "check_rows": options.check_rows}
         base = self._live[-1] if self._live else None
         unsaved = options.check or self.unchanged
         number = 0 if unsaved else len(self._deployments) + 1

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+
+from penstock.serve.calls import deployments
+from unit.serve.memory import Event, MemoryPipeline
 
 SOURCE = "SCHEMA >\n    a UInt8 `json:$.a`,\n    t DateTime `json:$.t`\n"
 ENDPOINT = "NODE n\nSQL >\n    SELECT a FROM flights\nTYPE endpoint\n"
@@ -67,6 +72,36 @@ def test_events_are_a_stream_that_ends(client: TestClient) -> None:
     assert first.startswith("event: progress\ndata: ")
     assert json.loads(second.partition("data: ")[2])["state"] == "live"
     assert client.get("/v1/deployments/9/events").status_code == 404
+
+
+def test_a_stream_in_which_nothing_happens_shows_that_it_lives(
+    client: TestClient, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployments, "KEEP_ALIVE_SECONDS", 0.01)
+    pause = threading.Event()
+
+    def slow(number: int) -> Iterator[Event]:
+        threading.Timer(0.2, pause.set).start()
+        pause.wait(30)
+        yield Event("state", 0.0, {"state": "live"})
+
+    monkeypatch.setattr(pipeline, "events", slow)
+    deploy(client)
+    text = client.get("/v1/deployments/live/events").text
+    assert text.startswith(": still here\n\n")
+    assert text.endswith('data: {"at":0.0,"state":"live"}\n\n')
+
+
+def test_rows_are_looked_at_unless_the_call_says_otherwise(client: TestClient) -> None:
+    assert deploy(client)["plan"]["check_rows"] is True  # type: ignore[index]
+    assert deploy(client, check_rows="false")["plan"]["check_rows"] is False  # type: ignore[index]
+
+
+def test_a_deployment_that_another_one_has_overtaken_is_stale(client: TestClient) -> None:
+    deploy(client, auto_promote="false")
+    deploy(client)
+    found = {each["id"]: each["stale"] for each in client.get("/v1/deployments").json()["deployments"]}
+    assert found == {1: True, 2: False}
 
 
 def test_what_a_deployment_has(client: TestClient) -> None:
