@@ -7,7 +7,9 @@ a user did wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -84,6 +86,10 @@ def _do_nothing() -> None:
     """The start or stop of a part that needs none."""
 
 
+SLOW_SECONDS = 0.2
+log = logging.getLogger("penstock.deploy")
+
+
 @dataclass(frozen=True, slots=True)
 class PipelinePart:
     """A part of the pipeline: how it starts, and how it stops."""
@@ -91,6 +97,15 @@ class PipelinePart:
     name: str
     start: Callable[[], object] = _do_nothing
     stop: Callable[[], object] = _do_nothing
+
+
+def _start_parts(parts: Iterable[PipelinePart]) -> None:
+    """Start the parts in order, and log which took long."""
+    for part in parts:
+        began = time.monotonic()
+        part.start()
+        if (seconds := time.monotonic() - began) >= SLOW_SECONDS:
+            log.info("%s started in %.1f s", part.name, seconds)
 
 
 class Pipeline:
@@ -146,8 +161,7 @@ class Pipeline:
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
         self.candidate_budget = CandidateBudget(core, self.batches)
         self._parts = self._list_parts()
-        for part in self._parts:
-            part.start()
+        _start_parts(self._parts)
 
     def close(self) -> None:
         """Store what was posted, end the running steps, stop Spark."""
@@ -226,7 +240,9 @@ class Pipeline:
         )
 
     def _open_core(self, settings: Settings, home: Path) -> Core:
+        began = time.monotonic()
         lake, operations = open_lake(settings, home), OperationsLog(self.database)
+        log.info("Spark started in %.1f s", time.monotonic() - began)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(self.database))
         warehouse = Warehouse(lake, recorded, TableRegistry(lake))
         store = StateStore(
