@@ -85,7 +85,9 @@ class CatalogAnswers:
         if binding is None:
             return f"  {read.datasource}: {columns}"
         stored = self.registry.snapshots(binding.table)
-        size = f"{stored.rows:,} rows, {stored.files:,} files, {stored.bytes:,} bytes"
+        size = ", ".join(
+            _counted(*each) for each in ((stored.rows, "row"), (stored.files, "file"), (stored.bytes, "byte"))
+        )
         return f"  {read.datasource}: {columns}; table {binding.table} with {size}{final}"
 
     def _answer(self, names: Iterable[str], rows: Iterable[tuple[object, ...]]) -> QueryResult:
@@ -93,6 +95,10 @@ class CatalogAnswers:
         for row in rows:
             kept.append(row)
         return QueryResult(tuple((name, TEXT) for name in names), kept, time.monotonic() - self.began, 0, 0)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _default_of(source: DataSource | None, name: str) -> tuple[str, str]:
