@@ -45,6 +45,18 @@ def choose_candidate(session: Session, client: ServerClient, verb: str) -> str:
     raise WrongUsage(f"there are several deployments to {verb}: {known}", hint=hint)
 
 
+def print_other_candidates(client: ServerClient, id: int) -> None:
+    """Name the candidates beside a deployment, such as that of a job which was killed: each of them is fed, at a cost,
+    until it is promoted or discarded."""
+    listed = client.get("/v1/deployments")["deployments"]
+    others = [each for each in listed if each["id"] != id and each["state"] in FITTING_STATES["pause"]]
+    if others:
+        known = "; ".join(_candidate_text(each) for each in others)
+        console().print(
+            f"fed beside it: {known} (`penstock deployment discard ID` ends one)", style="dim", markup=False
+        )
+
+
 def _is_fitting(each: Json, verb: str) -> bool:
     if verb in ("pause", "resume") and bool(each.get("paused")) != (verb == "resume"):
         return False

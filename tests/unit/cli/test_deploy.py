@@ -59,6 +59,21 @@ def test_an_interrupted_deploy_does_not_go_live(
     assert pipeline.find("1").state == "ready"
 
 
+def test_an_interruption_is_one_document_for_programs(
+    penstock_json: Json, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("penstock.cli.commands.deploy.watch_deployment", interrupt)
+    code, document = penstock_json("deploy", "--no-promote")
+    assert (code, document["code"]) == (130, "interrupted")
+    assert "it will be ready, not live" in document["error"]
+    monkeypatch.setattr("penstock.cli.client.ServerClient.deploy", interrupt)
+    code, document = penstock_json("deploy")
+    assert (code, "while the server was planning" in document["error"]) == (130, True)
+
+
 def test_a_lost_connection_is_made_again(
     penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +123,11 @@ def test_a_deployment_that_lags_is_waited_for(
 def test_without_waiting_the_server_promotes(penstock: Run, pipeline: MemoryPipeline) -> None:
     assert penstock("deploy", "--no-wait")[0] == 0
     assert pipeline.find("1").state == "live"
+
+
+def test_candidates_that_are_left_over_are_named(penstock: Run, pipeline: MemoryPipeline) -> None:
+    assert "fed beside it" not in penstock("deploy", "--no-promote")[1]
+    assert "fed beside it: 1, ready, stale, made " in penstock("deploy")[1]
 
 
 def test_several_candidates_are_named(penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.candidates import print_other_candidates
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.deployment_progress import WatchedDeployment, promote_when_caught_up, watch_deployment
 from penstock.cli.errors import Interrupted, ServerRefusal
@@ -66,6 +67,7 @@ def deploy(
         print_json(made)
     else:
         console().print(_outcome_text(made, check=check), markup=False)
+        print_other_candidates(client, made["id"])
 
 
 def _send_project(client: ServerClient, files: Mapping[str, str], parameters: Mapping[str, str]) -> Json:
