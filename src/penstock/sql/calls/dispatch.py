@@ -20,7 +20,7 @@ from penstock.sql.aggregates.name_parser import names_for_hints, parse_aggregate
 from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.lambda_arguments import build_or_refuse
-from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
+from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
@@ -88,7 +88,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
         raise tr.refusal(node, "unsupported-syntax", "this call is not supported")
     if name.lower() != "count":
         node = names.expand_star_arguments(tr, node)
-    special = SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(name.lower())
+    special = find_special_form(name)
     if special is not None:
         return special(tr, node)
     function = find_function(name)

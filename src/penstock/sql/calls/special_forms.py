@@ -294,3 +294,11 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     **RUNNING_FORMS,
     **POLYGON_FORMS,
 }
+_ANY_CASE = {name.lower(): name for name in ("scalarProduct", "vectorSum", "vectorDifference")}
+"""Names with capital letters that ClickHouse takes in any case, by their lower case."""
+
+
+def find_special_form(name: str) -> SpecialForm | None:
+    """The form of a name, None if there is none."""
+    lower = name.lower()
+    return SPECIAL_FORMS.get(name) or SPECIAL_FORMS.get(_ANY_CASE.get(lower, lower))

@@ -53,7 +53,7 @@ def _beside_rows(tr: Translator, value: TypedSql) -> TypedSql:
     name = tr.trace.spread.setdefault(f"array({value.sql})", f"__spread{len(tr.trace.spread)}")
     column = f"`{name}`.`value`"
     if tr.scope.grouped and tr.place != "aggregate":
-        column = f"any_value({column})"
+        column = f"coalesce(any_value({column}), raise_error('a subquery beside aggregates of no rows'))"
     return TypedSql(column, value.type, value.spark)
 
 

@@ -190,5 +190,11 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("factorial", (1, 1), ("integer",), _factorial),
     Function("countDigits", (1, 1), ("number",), _count_digits),
 )
-ALIASES: dict[str, str] = {"pmod": "positiveModulo", "positive_modulo": "positiveModulo", "modOrNull": "moduloOrNull"}
-ANY_CASE: tuple[str, ...] = ("max2", "min2", "factorial", "positiveModulo", "pmod", "positive_modulo", "modOrNull")
+ALIASES: dict[str, str] = {
+    "pmod": "positiveModulo",
+    "positive_modulo": "positiveModulo",
+    "pmodOrNull": "positiveModuloOrNull",
+    "positive_modulo_or_null": "positiveModuloOrNull",
+    "modOrNull": "moduloOrNull",
+}
+ANY_CASE: tuple[str, ...] = ("max2", "min2", "factorial", "positiveModulo", "positiveModuloOrNull", *ALIASES)
