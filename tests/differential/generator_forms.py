@@ -111,6 +111,56 @@ def several_joins(random: Random) -> str:
     return f"SELECT a.id, b.x, c.x AS z FROM t AS a {kinds[0]} {one} AS b{first} {kinds[1]} {one} AS c{second}"
 
 
+def member(random: Random) -> str:
+    key = random.choice(("lc", "s", "ns", "toString(id)"))
+    given = random.choice(
+        (
+            "(['a', 'b', '1'])",
+            "['x', 'Hello World']",
+            "splitByChar(',', 'a,b,1,2,x')",
+            "(splitByString(', ', 'a, x, 3'))",
+            "(array('a', ''))",
+            "arrayMap(x -> concat(x, ''), ['a', '2'])",
+            "(SELECT arrayJoin(['a', 'x'] || ['b']))",
+        )
+    )
+    return f"SELECT id, {key} {random.choice(('IN', 'NOT IN'))} {given} AS c0 FROM t"
+
+
+def fine_time(random: Random) -> str:
+    time = random.choice(
+        (
+            "fromUnixTimestamp64Nano(toInt64(id) * 1000000007)",
+            "toDateTime64(t3, 9)",
+            "toDateTime64(t, 7)",
+            "toDateTime64(concat('2024-02-29 23:59:59.12345678', toString(id)), 8)",
+        )
+    )
+    calls = (
+        "toDate",
+        "toHour",
+        "toStartOfDay",
+        "toString",
+        "toUnixTimestamp64Nano",
+        "toStartOfMonth",
+        "toInt64",
+        "isNull",
+    )
+    value = random.choice(
+        (
+            f"{random.choice(calls)}({time})",
+            f"{time} {random.choice('+-')} INTERVAL {random.choice(('id', '3'))} {random.choice(UNITS)}",
+            f"{time} {random.choice(('<', '>=', '=', '<>'))} {random.choice(('t3', 't', 'd', '1700000000'))}",
+            f"toDateTime64({time}, {random.choice((0, 3, 6, 8))})",
+            f"if(id > 3, {time}, t3)",
+            f"dateDiff('{random.choice(('second', 'hour', 'day', 'month'))}', {time}, t)",
+        )
+    )
+    if random.random() < 0.3:
+        return f"SELECT b, {random.choice(('max', 'min', 'uniqExact', 'count'))}({time}) AS c0 FROM t GROUP BY b"
+    return f"SELECT id, {value} AS c0 FROM t WHERE id > 1"
+
+
 FORMS: tuple[Callable[[Random], str], ...] = (
     shifted,
     shifted,
@@ -123,4 +173,6 @@ FORMS: tuple[Callable[[Random], str], ...] = (
     extreme,
     beside_number,
     several_joins,
+    member,
+    fine_time,
 )
