@@ -1,4 +1,4 @@
--- Forms of public projects. A heading says how many of the 42 pipes that were read (of eleven repositories) have the form;
+-- Forms of public projects. A heading says how many of the 46 pipes that were read (of eleven repositories) have the form;
 -- 0: found elsewhere. tests/differential/generator_forms.py makes more of each.
 
 -- 7 pipes: INTERVAL of a number, units in any case and in the plural
@@ -123,5 +123,15 @@ WITH ['hello', 'é'] AS ps, multiMatchAllIndices(s, arrayMap(x -> concat('(?i)',
 SELECT multiMatchAny(s, arrayMap(x -> '(?i)' || x, ['hello', 'x'])) AS x FROM t ORDER BY id;
 -- 1 pipe: distances from an array of Float32
 SELECT cosineDistance(arrayMap(x -> toFloat32(x), arr), [1., 2., 3.]) AS x FROM t WHERE length(arr) = 3 ORDER BY id;
+SELECT round(cosineDistance(arrayMap(x -> toFloat32(x), arr), [toFloat32(1), toFloat32(2), toFloat32(3)]), 4) AS x, L1Norm([toFloat32(3)]) AS y, toTypeName(L2Distance([1, 2, 3], arrayMap(x -> toFloat32(x), arr))) AS z FROM t WHERE length(arr) = 3 ORDER BY id;
 -- 2 pipes: aggregates of conditions and of conditional numbers
 SELECT countIf(bitAnd(u8, 8) = 0 AND bitAnd(u8, 1) != 0) AS x, groupBitOr(toUInt8(multiIf(u8 = 1, 1, u8 IN (7, 3), 4, 8))) AS y, uniq(DISTINCT u8) AS z, truncate(avg(b), 2) AS w FROM t;
+-- 3 pipes: times and dates in a zone beside an interval
+SELECT id FROM t WHERE t < toDateTime(toDate('2024-06-01'), 'Asia/Tokyo') + interval 1 day AND t >= toDateTime(dateAdd(day, -7, toDate('2020-01-01')), 'Europe/Berlin') ORDER BY id;
+SELECT formatDateTime(t3, '%Y-%m-%dT%H:%i:%S.%fZ', 'UTC') AS x, formatDateTime(t, '%FT%T', 'Asia/Tokyo') AS y FROM t ORDER BY id;
+-- 1 pipe: tables with a comma between them
+SELECT a, c, s FROM (SELECT count() AS a FROM t) AS x, (SELECT max(u8) AS c FROM t) AS y, (SELECT sum(u8) AS s FROM t) AS z;
+-- 2 pipes: GROUP BY an alias that has the name of a column
+SELECT case when lc = 'a' then '' else lc end AS lc, s, uniqExact(id) AS visits FROM t GROUP BY lc, s ORDER BY lc, s;
+-- 2 pipes: merged states and fresh rows in one answer
+SELECT k, sum(visits) AS visits FROM (SELECT lc AS k, uniqExactMerge(v) AS visits FROM (SELECT lc, uniqExactState(id) AS v FROM t GROUP BY lc) GROUP BY k UNION ALL SELECT s AS k, uniqExact(id) AS visits FROM t GROUP BY k) GROUP BY k ORDER BY visits DESC, k LIMIT 1, 3;

@@ -11,7 +11,7 @@ REFUSED = {
     "arrayExcept([1.5], [2.5])": "`arrayExcept` of floats is not supported",
     "has([(1, 1.5)], (1, 1.5))": "cannot be compared exactly",
     "arrayIntersect([1], [1.5])": "arrays of several types are not intersected",
-    "L2Norm([toFloat32(1)])": "`L2Norm` of elements of Float32 is not supported",
+    "L2Norm([toDecimal32(1, 1)])": "`L2Norm` of elements of Decimal(9, 1) is not supported",
     "arrayRemove([1.5], 1)": "`arrayRemove` of floats and decimals is not supported",
 }
 

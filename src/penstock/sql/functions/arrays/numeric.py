@@ -218,11 +218,18 @@ def _dot_product(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _as_doubles(name: str, value: TypedSql) -> str:
-    """The array as doubles. Raises BadArguments for Float32, for which ClickHouse computes in Float32, and decimals."""
+    """The array as doubles. Raises BadArguments for decimals."""
     of = number_element_type(value)
-    if isinstance(of, (t.Decimal, t.Bool)) or of == t.Float(32):
+    if isinstance(of, (t.Decimal, t.Bool)):
         raise BadArguments(f"`{name}` of elements of {of} is not supported", "CAST(… AS Array(Float64))")
     return as_spark(value, "ARRAY<DOUBLE>")
+
+
+def _length(sql: str, arrays: Sequence[TypedSql]) -> TypedSql:
+    """A length or distance, computed in doubles: a Float32 where the elements make one in ClickHouse."""
+    if supertype([number_element_type(each) for each in arrays]) == t.Float(32):
+        return typed_sql(f"CAST({sql} AS FLOAT)", t.Float(32))
+    return typed_sql(sql, FLOAT64)
 
 
 def _fold_sum(rows: str, each: str, step: str = "` a` + ") -> str:
@@ -231,24 +238,17 @@ def _fold_sum(rows: str, each: str, step: str = "` a` + ") -> str:
 
 def _norm_function(kind: str) -> Function:
     name = f"{kind}Norm"
-    return Function(name, (1, 1), ("array",), lambda v: typed_sql(_NORMS[kind](_as_doubles(name, v[0])), FLOAT64))
-
-
-def _both_as_doubles(name: str, values: Sequence[TypedSql]) -> list[str]:
-    """Two arrays as doubles, also one of Float32 beside one with which it makes doubles in ClickHouse."""
-    if supertype([number_element_type(value) for value in values[:2]]) == FLOAT64:
-        return [as_spark(value, "ARRAY<DOUBLE>") for value in values[:2]]
-    return [_as_doubles(name, value) for value in values[:2]]
+    return Function(name, (1, 1), ("array",), lambda v: _length(_NORMS[kind](_as_doubles(name, v[0])), v))
 
 
 def _differences(name: str, values: Sequence[TypedSql]) -> str:
-    rows = zip_arrays(_both_as_doubles(name, values))
+    rows = zip_arrays([_as_doubles(name, value) for value in values[:2]])
     return f"transform({rows}, ` r` -> ` r`.`0` - ` r`.`1`)"
 
 
 def _distance_function(kind: str) -> Function:
     name = f"{kind}Distance"
-    return Function(name, (2, 2), ("array",), lambda v: typed_sql(_NORMS[kind](_differences(name, v)), FLOAT64))
+    return Function(name, (2, 2), ("array",), lambda v: _length(_NORMS[kind](_differences(name, v)), v))
 
 
 def _power_argument(value: TypedSql) -> str:
@@ -266,14 +266,14 @@ def _power_norm(rows: str, value: TypedSql) -> str:
 
 def _cosine_distance(values: Sequence[TypedSql]) -> TypedSql:
     """1 - cosine of the angle between two vectors; NaN if one of them is zero."""
-    a, b = _both_as_doubles("cosineDistance", values)
+    a, b = (_as_doubles("cosineDistance", value) for value in values)
 
     def dot(x: str, y: str) -> str:
         return f"aggregate(zip_with({x}, {y}, (` p`, ` q`) -> ` p` * ` q`), 0D, (` s`, ` v`) -> ` s` + ` v`)"
 
     same = f"if(size({a}) <> size({b}), raise_error('the arrays have different sizes'), 1D)"
     under = f"sqrt({dot(a, a)} * {dot(b, b)})"
-    return typed_sql(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", FLOAT64)
+    return _length(f"({same} - if({under} = 0, double('NaN'), {dot(a, b)} / nullif({under}, 0D)))", values)
 
 
 ARRAY_FOLDS: Mapping[str, Build] = {
@@ -302,13 +302,13 @@ FUNCTIONS: tuple[Function, ...] = (
         "LpNorm",
         (2, 2),
         ("array", "number"),
-        lambda v: typed_sql(_power_norm(_as_doubles("LpNorm", v[0]), v[1]), FLOAT64),
+        lambda v: _length(_power_norm(_as_doubles("LpNorm", v[0]), v[1]), v[:1]),
     ),
     Function(
         "LpDistance",
         (3, 3),
         ("array", "array", "number"),
-        lambda v: typed_sql(_power_norm(_differences("LpDistance", v), v[2]), FLOAT64),
+        lambda v: _length(_power_norm(_differences("LpDistance", v), v[2]), v[:2]),
     ),
     Function("cosineDistance", (2, 2), ("array",), _cosine_distance),
 )
