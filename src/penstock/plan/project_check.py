@@ -8,7 +8,7 @@ another file's is not reported; what is said to deploy would deploy as it is, wi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename, splitext
 from typing import Literal, TypeAlias, Union
 
@@ -25,6 +25,8 @@ from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.plan.plan import PlanOptions
 from penstock.plan.planner import make_plan
+from penstock.sql.syntax.problems import Refused
+from penstock.sql.syntax.tree import parse_select_list
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 Outcome: TypeAlias = Literal["deploys", "broken", "falls"]
@@ -74,6 +76,7 @@ def check_loaded(loaded: LoadedProject) -> ProjectCheck:
 
 def _find_planned_problems(loaded: LoadedProject) -> Iterator[Problem]:
     """The problems that show when SQL is compiled and tables are planned."""
+    yield from _unreadable_forward_queries(loaded.project)
     if not loaded.errors:
         yield from _plan_problems(loaded.project, loaded.settings.deploy.strategy)
         return
@@ -83,6 +86,18 @@ def _find_planned_problems(loaded: LoadedProject) -> Iterator[Problem]:
     broken = _resource_names(_files_with_errors([*loaded.problems, *compiled]))
     readers = _find_readers(loaded.project, broken)
     yield from _plan_problems(_without(loaded.project, _dependents(readers, broken)), {})
+
+
+def _unreadable_forward_queries(project: Project) -> Iterator[Problem]:
+    """Warnings: the first deployment needs no forward query, and a later one refuses it if it is used."""
+    for source in project.datasources:
+        if source.forward_query is None:
+            continue
+        try:
+            parse_select_list(source.forward_query)
+        except Refused as refused:
+            hint = refused.problem.hint or "a deployment that uses this FORWARD_QUERY is refused"
+            yield replace(refused.problem, level="warning", hint=hint)
 
 
 def _plan_problems(project: Project, strategies: Mapping[str, str]) -> tuple[Problem, ...]:

@@ -97,6 +97,14 @@ def test_a_file_that_cannot_be_read_at_all_is_listed() -> None:
     assert outcomes(found)["list"] == "falls"
 
 
+def test_a_forward_query_that_cannot_be_read_is_a_warning() -> None:
+    """The first deployment does not use it."""
+    found = check(rows_datasource=SOURCE + "FORWARD_QUERY >\n    SELECT (id, name\n")
+    assert (found.errors, [problem.level for problem in found.problems]) == ((), ["warning"])
+    assert str(found.problems[0].location).startswith("rows.datasource:5:")
+    assert check(rows_datasource=SOURCE + "FORWARD_QUERY >\n    SELECT id, upper(name) AS name\n").problems == ()
+
+
 def test_a_cycle_and_wrong_settings_are_problems() -> None:
     back = "NODE n\nSQL >\n    SELECT n AS id, name FROM counts\nTYPE materialized\nDATASOURCE rows\n"
     found = check(back_pipe=back)
