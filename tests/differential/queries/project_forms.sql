@@ -135,3 +135,6 @@ SELECT a, c, s FROM (SELECT count() AS a FROM t) AS x, (SELECT max(u8) AS c FROM
 SELECT case when lc = 'a' then '' else lc end AS lc, s, uniqExact(id) AS visits FROM t GROUP BY lc, s ORDER BY lc, s;
 -- 2 pipes: merged states and fresh rows in one answer
 SELECT k, sum(visits) AS visits FROM (SELECT lc AS k, uniqExactMerge(v) AS visits FROM (SELECT lc, uniqExactState(id) AS v FROM t GROUP BY lc) GROUP BY k UNION ALL SELECT s AS k, uniqExact(id) AS visits FROM t GROUP BY k) GROUP BY k ORDER BY visits DESC, k LIMIT 1, 3;
+-- 1 pipe: a set that a lambda makes
+SELECT s IN arrayMap(x -> concat(x, 'b'), ['a', '']) AS x, notIn(s, arrayMap(x -> concat(x, ''), ['x'])) AS y, s NOT IN (arrayMap(x -> concat(x, ''), ['x'])) AS z FROM t;
+WITH arrayMap(x -> concat(x, ''), ['x']) AS l SELECT id, s IN l AS x, u8 IN (arrayFirst(x -> x > 1, [1, 3])) AS y, u8 IN (arrayFirst(x -> x > 1, [1, 3]), 4) AS z FROM t ORDER BY id;

@@ -6,6 +6,8 @@ result NULL, as in ClickHouse (in standard SQL it would).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.model import types as t
@@ -112,7 +114,18 @@ def membership(tr: Translator, node: exp.Expr) -> TypedSql:
         elements = _list_elements(tr, given)
     elif len(elements) == 1 and not isinstance(value.bare, (t.Array, t.Tuple)):
         elements = _elements_of_array(tr, elements[0])  # `x IN (['a', 'b'])`, as templates write it
-    return _in_list(tr, node, value, elements)
+    found = _in_list(tr, node, value, elements)
+    mapped = any(_holds_lambda(tr, each) for each in ([given] if given is not None else node.expressions))
+    scalar = len(elements) == 1 and node.expressions == elements
+    return replace(found, type=nullable_if_any(found.type, [NULL])) if mapped and not scalar else found
+
+
+def _holds_lambda(tr: Translator, node: exp.Expr) -> bool:
+    """Whether a set is computed with a lambda, which makes the type of IN Nullable in ClickHouse."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Column) and not inner.table and inner.name in tr.scope.aliases:
+        inner = tr.scope.aliases[inner.name]
+    return inner.find(exp.Lambda) is not None
 
 
 def _named_query(tr: Translator, node: exp.Expr) -> exp.Expr | None:
