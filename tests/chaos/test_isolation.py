@@ -124,6 +124,29 @@ def test_a_query_that_cannot_be_cancelled_is_ended_with_spark(live: Live) -> Non
     record("isolation", "a query that cannot be cancelled", {"worst seconds during": round(worst, 2)})
 
 
+ENDS_SPARK = """SELECT sum(length(arrayStringConcat(arrayMap(x -> repeat(toString(number), 100000), range(6000))))) AS n
+    FROM numbers(1000000, 4)"""
+"""Each value has four gigabytes, and between two parts of it Spark does not look whether it was cancelled."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_query_that_ends_spark_is_refused_when_it_did_so_again(live: Live) -> None:
+    server = live.server
+    for _ in range(2):
+        before = server.java()
+        assert ask(server, ENDS_SPARK).status_code == 503
+        another_java(server, before)
+        live.post()
+    before = server.java()
+    answer = server.insist(lambda client: client.get("/v0/sql", params={"q": ENDS_SPARK}))
+    assert (answer.status_code, answer.json()["code"]) == (413, "too-large"), answer.text
+    assert "refused until" in answer.json()["error"]
+    assert ask(server, "SELECT 1 AS a").json()["data"] == [{"a": 1}]
+    live.check()
+    assert server.java() == before
+
+
 def another_java(server: Server, before: psutil.Process | None) -> psutil.Process | None:
     """The process of Spark once it is not the one before."""
     wait_until(lambda: server.java() not in (None, before), 120, lambda: "Spark was not started again")

@@ -43,6 +43,7 @@ from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.suspect_queries import SuspectQueries
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.deploy.runtime_config import backfill_rate, inbox_folder, scheduler_limits, state_url, step_limits
 from penstock.deploy.status import pipeline_status
@@ -68,7 +69,7 @@ from penstock.model.settings import Settings
 from penstock.state.audit_log import AuditLog
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
-from penstock.state.crash_counts import CrashCounts
+from penstock.state.crash_counts import CrashCounts, QueryCrashes
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
@@ -204,9 +205,10 @@ class Pipeline:
         return MonitoredParts(self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts)
 
     def spark_ended(self) -> None:
-        """After Spark's process has ended: count a crash for each flow whose step ran then."""
+        """After Spark's process has ended: count a crash for each flow whose step ran then, and for each query."""
         flows = self.core.flows
         flows.cautious.count_crashes(flows.scheduler.running_when_spark_ended)
+        self.core.suspects.record_crash()
 
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
@@ -257,7 +259,8 @@ class Pipeline:
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()
         readers = ActiveReaders(self._clean_up_unread)
-        return Core(settings, warehouse, store, flows, DeploymentBoard(store, flows, projects, readers), projects)
+        board, suspects = DeploymentBoard(store, flows, projects, readers), SuspectQueries(QueryCrashes(self.database))
+        return Core(settings, warehouse, store, flows, board, projects, suspects)
 
     def _open_flows(self, settings: Settings, home: Path, warehouse: Warehouse, store: StateStore) -> RunningFlows:
         arrivals, registry = Arrivals(self.batches.heads()), warehouse.registry

@@ -1,20 +1,22 @@
-"""Counts how many times in a row a flow was running when Spark's process ended, or exceeded its time beside live.
+"""Counts how many times in a row a flow, or a query, was running when Spark's process ended.
 
-In: a table and a flow. Out: counts. Invariant: a flow has a count from its crash on until its steps have succeeded
-again, whatever process runs them and however often the server starts in between.
+In: a table and a flow, or the digest of a query. Out: counts. Invariant: a flow has a count from its crash on until its
+steps have succeeded again, whatever process runs them and however often the server starts in between; a query until it
+has run without harm, or a day after its last crash.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
 from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from penstock.state.database import Database
 from penstock.state.locks import take_named_lock
-from penstock.state.schema import attempts
+from penstock.state.schema import attempts, query_crashes
 
 FlowKey: TypeAlias = tuple[str, str]
 """A table and a flow into it."""
@@ -22,8 +24,12 @@ CALM_SECONDS = 3_600.0
 """A count that goes down step by step is one less after so long without a crash."""
 
 
+QUERIES_KEPT_FOR = timedelta(days=1)
+"""After so long without a crash, those of a query are forgotten."""
+
+
 class CrashCounts:
-    """The counts, cached in memory: only the server that owns the store changes them."""
+    """The counts of flows, cached in memory: only the server that owns the store changes them."""
 
     def __init__(self, database: Database):
         self._database = database
@@ -89,3 +95,42 @@ class CrashCounts:
 
 def _is_of(flow: FlowKey) -> sa.ColumnElement[bool]:
     return sa.and_(attempts.c.table_id == flow[0], attempts.c.flow == flow[1])
+
+
+class QueryCrashes:
+    """The counts of queries, cached in memory like those of flows."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        with database.read() as connection:
+            rows = connection.execute(sa.select(query_crashes)).all()
+        self._found = {row.digest: (row.crashes, row.last_at) for row in rows}
+
+    def count(self, digest: str) -> int:
+        """The crashes of a query."""
+        return self._found.get(digest, (0, None))[0]
+
+    def last(self, digest: str) -> datetime | None:
+        """When a query's last crash was; None if it had none."""
+        return self._found.get(digest, (0, None))[1]
+
+    def record(self, digests: Iterable[str]) -> None:
+        """Count one more crash for each; forget what is older than QUERIES_KEPT_FOR."""
+        now = datetime.now(timezone.utc)
+        kept = {digest: found for digest, found in self._found.items() if now - found[1] < QUERIES_KEPT_FOR}
+        new = {digest: (kept.get(digest, (0, now))[0] + 1, now) for digest in digests}
+        with self._database.write() as connection:
+            take_named_lock(connection, query_crashes.name)
+            connection.execute(sa.delete(query_crashes).where(query_crashes.c.last_at <= now - QUERIES_KEPT_FOR))
+            connection.execute(sa.delete(query_crashes).where(query_crashes.c.digest.in_(list(new))))
+            if new:
+                rows = [{"digest": digest, "crashes": crashes, "last_at": at} for digest, (crashes, at) in new.items()]
+                connection.execute(sa.insert(query_crashes), rows)
+        self._found = kept | new
+
+    def clear(self, digest: str) -> None:
+        """Forget a query's crashes."""
+        if self._found.pop(digest, None) is not None:
+            with self._database.write() as connection:
+                take_named_lock(connection, query_crashes.name)
+                connection.execute(sa.delete(query_crashes).where(query_crashes.c.digest == digest))

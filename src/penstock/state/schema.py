@@ -179,6 +179,14 @@ attempts = sa.Table(
     sa.Column("deaths", sa.Integer, nullable=False),
 )
 
+query_crashes = sa.Table(
+    "query_crashes",
+    METADATA,
+    sa.Column("digest", sa.String(32), primary_key=True),
+    sa.Column("crashes", sa.Integer, nullable=False),
+    sa.Column("last_at", UtcDateTime, nullable=False),
+)
+
 damaged_segments = sa.Table(
     "damaged_segments",
     METADATA,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from penstock.state import crash_counts
-from penstock.state.crash_counts import CrashCounts
+from penstock.state.crash_counts import CrashCounts, QueryCrashes
 from penstock.state.database import Database
 from penstock.state.made_tables import MadeTables
 
@@ -52,3 +54,24 @@ def test_they_go_with_their_table(database: Database) -> None:
     CrashCounts(database).record_deaths([FLOW, OTHER])
     MadeTables(database).forget(FLOW[0])
     assert CrashCounts(database).deaths == {OTHER: 1}
+
+
+def test_crashes_of_queries_outlive_the_server(database: Database) -> None:
+    crashes = QueryCrashes(database)
+    crashes.record(["a", "b"])
+    crashes.record(["a"])
+    crashes.record([])
+    found = QueryCrashes(database)
+    assert [found.count(each) for each in "abc"] == [crashes.count(each) for each in "abc"] == [2, 1, 0]
+    assert found.last("a") == crashes.last("a") != found.last("b")
+    crashes.clear("a")
+    crashes.clear("c")
+    assert [QueryCrashes(database).count(each) for each in "ab"] == [crashes.count(each) for each in "ab"] == [0, 1]
+
+
+def test_crashes_of_queries_are_forgotten_a_day_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    QueryCrashes(database).record(["a"])
+    monkeypatch.setattr(crash_counts, "QUERIES_KEPT_FOR", timedelta(0))
+    crashes = QueryCrashes(database)
+    crashes.record(["b"])
+    assert [QueryCrashes(database).count(each) for each in "ab"] == [crashes.count(each) for each in "ab"] == [0, 1]

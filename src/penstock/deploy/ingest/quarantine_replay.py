@@ -8,6 +8,7 @@ twice; what is taken is written down before it is appended, and removed by its `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -15,10 +16,12 @@ from typing import BinaryIO, cast
 from penstock.deploy.ingest.quarantine import find_quarantine, remove_from_quarantine
 from penstock.deploy.queries.reader import SpooledRows
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.suspect_queries import QueryCall
 from penstock.errors import Conflict
 from penstock.flow.landing.row_parser import RowParser
 from penstock.lake.read.bindings import version_mark_at_row
 from penstock.lake.read.query_execution import write_lines
+from penstock.lake.spark.cancellation import raise_if_stopped
 from penstock.lake.spark.names import qualified_table
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import SEQ, View, view_rejects
@@ -53,7 +56,8 @@ class QuarantineReplay:
         parser, fits = RowParser((landing,)), 0
         sql = self._candidates_sql(landing.stream)
         with SpooledTemporaryFile(MEMORY_BYTES) as rejected:
-            write_lines(self._core.warehouse.lake.spark, sql, cast("BinaryIO", rejected), stops)
+            with self._core.suspects.running(QueryCall(deployment.id, sql, {}), partial(raise_if_stopped, stops)):
+                write_lines(self._core.warehouse.lake.spark, sql, cast("BinaryIO", rejected), stops)
             rejected.seek(0)
             for line in rejected:
                 if _fits(parser, line):

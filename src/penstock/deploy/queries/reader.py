@@ -13,10 +13,13 @@ from functools import partial
 from typing import BinaryIO
 
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
-from penstock.deploy.queries.compiled_projects import CompiledProjects, QueryableProject
+from penstock.deploy.queries.queryable_project import QueryableProject
 from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.project_cache import MOST_PROJECTS
+from penstock.deploy.runtime.recently_used import RecentlyUsed
+from penstock.deploy.runtime.suspect_queries import QueryCall
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
 from penstock.lake.read.memory_table import memory_table
@@ -29,6 +32,7 @@ from penstock.lake.read.query_execution import (
     split_totals,
     write_lines,
 )
+from penstock.lake.spark.cancellation import raise_if_stopped
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
@@ -70,8 +74,8 @@ class QueryReader:
 
     def __init__(self, core: Core):
         self._core = core
-        self._projects = core.projects
-        self._compiled = CompiledProjects()
+        self._projects, self._suspects = core.projects, core.suspects
+        self._compiled = RecentlyUsed[QueryableProject](MOST_PROJECTS)
         self._secrets = read_template_secrets()
 
     def sql(
@@ -92,7 +96,8 @@ class QueryReader:
                 return self._describe_catalog(deployment, statement, may, most)
             given = RenderInput("call", parameters, self._secrets)
             query = self._compile_sql(deployment, asked, given, Caller(partial(_check_name, may), most.check_time))
-            return self._run_query(query, deployment.manifest, most)
+            with self._suspects.running(QueryCall(deployment.id, text, parameters), most.check_time):
+                return self._run_query(query, deployment.manifest, most)
 
     def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
         compiled = self._compiled_project(deployment)
@@ -121,7 +126,8 @@ class QueryReader:
         caller = Caller(check_time=most.check_time)
         with self._reading(ref) as deployment:
             query = self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
-            return self._run_query(query, deployment.manifest, most)
+            with self._suspects.running(QueryCall(deployment.id, name, parameters), most.check_time):
+                return self._run_query(query, deployment.manifest, most)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
@@ -138,7 +144,9 @@ class QueryReader:
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
             read, sql = self._fill_in_tables(rows.query, deployment.manifest)
-            count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
+            session, call = choose_session(self._core.warehouse.lake, read), QueryCall(deployment.id, name, parameters)
+            with self._suspects.running(call, partial(raise_if_stopped, stops)):
+                count = write_lines(session, sql, file, stops)
             return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
     def _compile_copy(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:

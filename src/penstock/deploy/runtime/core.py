@@ -12,6 +12,7 @@ from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
+from penstock.deploy.runtime.suspect_queries import SuspectQueries
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.model.settings import Settings
 
@@ -31,3 +32,5 @@ class Core:
     """The running deployments."""
     projects: ProjectCache
     """The parsed projects of deployments."""
+    suspects: SuspectQueries
+    """The queries that run, and those that may end Spark."""

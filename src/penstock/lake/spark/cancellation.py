@@ -96,6 +96,12 @@ def cancellable(spark: SparkSession, stops: Callable[[], bool]) -> Iterator[Call
             yield partial(_raise_if_any, reason)
 
 
+def raise_if_stopped(stops: Callable[[], bool]) -> None:
+    """Raises WorkCancelled if the callback returns true."""
+    if stops():
+        raise WorkCancelled
+
+
 def _raise_if_any(reason: Callable[[], Exception | None]) -> None:
     if (error := reason()) is not None:
         raise error

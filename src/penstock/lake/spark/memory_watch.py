@@ -2,7 +2,7 @@
 
 In: the heap, and the running queries. Out: queries that are cancelled, one after the other while the heap stays full.
 Invariant: only what is still in use after a full collection counts, and a collection is asked for at most a tenth of
-the time, or a third while the JVM is about to make one itself.
+the time, or a third while the heap fills and a query runs that may be why.
 
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
 count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A JVM in which a
@@ -12,6 +12,7 @@ thread gets no memory ends (`session.JAVA_OPTIONS`), with all flows and queries 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from typing import Protocol
@@ -28,9 +29,9 @@ FULL = 0.8
 hash tables is 0.6 of the heap (spark.memory.fraction), beside which Spark itself needs some 200 MB."""
 LEAST_REST, REST_FACTOR = 5.0, 10.0
 """Seconds between two collections: so many, and so many times as long as the last one took."""
-BRIMMING, BRIMMING_FACTOR = 0.95, 3.0
-"""The share of the heap in old objects from which on the JVM soon makes a full collection by itself. Then the rest is
-shorter: a collection takes long when the heap is nearly full, and a query would fill it in ten times as long."""
+FILLING, FILLING_FACTOR = 1 / 3, 2.0
+"""Once old objects have taken this part of what the last collection left free, the rest is only so many times as long
+as that collection: in ten times as long, a query would fill the heap."""
 REST_AFTER_CANCEL = 1.0
 """Seconds after which it is looked whether the query that was cancelled has given its memory back; longer if the
 collection took longer."""
@@ -89,7 +90,8 @@ class MemoryWatch:
     def __init__(self, heap: JvmHeap, queries: RunningQueries = QUERIES):
         self._heap = heap
         self._queries = queries
-        self._next_collection = self._next_if_brimming = 0.0
+        self._next_collection = self._next_if_filling = 0.0
+        self._filling_from = 1.0
         self._full_since: float | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory watch", daemon=True)
@@ -109,14 +111,24 @@ class MemoryWatch:
             self._stop.set()
         elif (old := self._heap.old_share()) < SUSPICIOUS:
             self._full_since = None
-        elif now >= (self._next_if_brimming if old >= BRIMMING else self._next_collection):
+        elif now >= (self._next_if_filling if self._fills(old) else self._next_collection):
             began = time.monotonic()
             share = self._heap.share_after_collection()
             took = time.monotonic() - began
             cancelled = self._cancel_if_full(share, began)
             rest = max(REST_AFTER_CANCEL, 2 * took) if cancelled else max(LEAST_REST, REST_FACTOR * took)
             self._next_collection = now + rest
-            self._next_if_brimming = now + min(rest, max(LEAST_REST, BRIMMING_FACTOR * took))
+            self._next_if_filling = now + max(REST_AFTER_CANCEL, FILLING_FACTOR * took)
+            self._filling_from = share + (1 - share) * FILLING
+
+    def _fills(self, old: float) -> bool:
+        """Whether the heap fills, and a query runs that could be cancelled for it."""
+        return old >= self._filling_from and self._queries.can_choose(self._blamed_before)
+
+    @property
+    def _blamed_before(self) -> float:
+        """A query that began after the heap was full is not what fills it."""
+        return math.inf if self._full_since is None else self._full_since
 
     def _cancel_if_full(self, share: float, now: float) -> bool:
         """Choose a query to be cancelled if the heap is full; returns whether there was one. A query that began when it

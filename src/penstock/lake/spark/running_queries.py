@@ -46,11 +46,18 @@ class RunningQueries:
         clock); None if all were chosen already. It is the one that has run longest: the JVM does not tell what a task
         holds, most queries end within a second, and one that fills the memory takes many."""
         with self._guard:
-            left = [each for each in self._running if each.began <= before and not each.chosen.is_set()]
-            found = min(left, key=lambda each: each.began, default=None)
+            found = min(self._choosable(before), key=lambda each: each.began, default=None)
             if found is not None:
                 found.chosen.set()
             return found
+
+    def can_choose(self, before: float) -> bool:
+        """Whether `choose` would find one."""
+        with self._guard:
+            return bool(self._choosable(before))
+
+    def _choosable(self, before: float) -> list[RunningQuery]:
+        return [each for each in self._running if each.began <= before and not each.chosen.is_set()]
 
 
 QUERIES = RunningQueries()

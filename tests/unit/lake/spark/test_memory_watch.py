@@ -12,8 +12,8 @@ import pytest
 
 from penstock.lake.spark import memory_watch as module
 from penstock.lake.spark.memory_watch import (
-    BRIMMING,
-    BRIMMING_FACTOR,
+    FILLING,
+    FILLING_FACTOR,
     FULL,
     LEAST_REST,
     REST_AFTER_CANCEL,
@@ -53,7 +53,7 @@ def test_garbage_ends_no_query_and_is_not_collected_all_the_time() -> None:
     watch = MemoryWatch(heap, queries)
     with queries.running() as query:
         for tenths in range(int(LEAST_REST * 10)):
-            heap.old = 0.95
+            heap.old = FULL
             watch.look(1_000 + tenths / 10)
         assert heap.collections == 1
         watch.look(1_000 + LEAST_REST)
@@ -113,20 +113,35 @@ def test_a_heap_that_is_full_again_is_looked_at_soon(emptied: str) -> None:
         assert second.chosen.is_set()
 
 
-def test_after_a_long_collection_a_heap_that_fills_up_is_looked_at_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    heap = Heap(old=0.9, live=FULL - 0.1)
-    times = iter([0.0, 10.0, 0.0, 0.1])
+def test_a_heap_that_a_query_fills_is_looked_at_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query that grows by a tenth of the heap in the rest after a collection would else end Spark."""
+    live = FULL - 0.09
+    heap, queries = Heap(old=0.9, live=live), RunningQueries()
+    times = iter([0.0, 10.0, 0.0, 0.1, 0.1])
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    watch = MemoryWatch(heap, queries)
+    with queries.running() as query:
+        query.began = 0.0
+        watch.look(1_000)
+        soon = 1_000 + FILLING_FACTOR * 10
+        heap.old = live + (1 - live) * FILLING - 0.01
+        watch.look(soon)
+        assert heap.collections == 1
+        heap.old = heap.live = live + (1 - live) * FILLING + 0.01
+        watch.look(soon - 1)
+        assert heap.collections == 1
+        watch.look(soon)
+        assert heap.collections == 2
+        assert query.chosen.is_set()
+
+
+def test_a_heap_that_fills_without_a_query_is_not_collected_more_often() -> None:
+    heap = Heap(old=0.9, live=0.75)
     watch = MemoryWatch(heap, RunningQueries())
-    watch.look(1_000)
-    heap.old = BRIMMING - 0.01
-    watch.look(1_000 + BRIMMING_FACTOR * 10)
+    for tenths in range(int(LEAST_REST * 10)):
+        heap.old = 0.95
+        watch.look(1_000 + tenths / 10)
     assert heap.collections == 1
-    heap.old = BRIMMING
-    watch.look(1_000 + BRIMMING_FACTOR * 10 - 1)
-    assert heap.collections == 1
-    watch.look(1_000 + BRIMMING_FACTOR * 10)
-    assert heap.collections == 2
 
 
 def test_without_a_query_nothing_ends() -> None:

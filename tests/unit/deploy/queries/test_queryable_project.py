@@ -1,17 +1,13 @@
-"""What is kept of projects and calls depends on neither the deployments ever made nor the values that callers send."""
+"""What is kept of calls does not depend on the values that callers send."""
 
 from __future__ import annotations
 
-from penstock.deploy.queries.compiled_projects import (
+from penstock.deploy.queries.queryable_project import (
     MOST_CALLS,
     MOST_CHARACTERS,
-    MOST_PROJECTS,
     CompiledCalls,
-    CompiledProjects,
     EndpointCall,
-    QueryableProject,
 )
-from penstock.model.project import Project
 from penstock.sql.query import Query
 
 
@@ -21,21 +17,6 @@ def call(value: str) -> EndpointCall:
 
 def query(sql: str) -> Query:
     return Query(sql, (), ())
-
-
-def made_project() -> QueryableProject:
-    return QueryableProject(Project.of((), ()), "clickhouse")
-
-
-def test_the_projects_that_were_asked_last_are_kept() -> None:
-    projects = CompiledProjects()
-    first = projects.get(1, made_project)
-    for id in range(2, 200):
-        projects.get(id, made_project)
-        assert projects.get(1, made_project) is first
-    assert len(projects._projects) == MOST_PROJECTS
-    again = projects.get(2, made_project)
-    assert projects.get(2, made_project) is again
 
 
 def test_the_calls_that_were_added_last_are_kept() -> None:

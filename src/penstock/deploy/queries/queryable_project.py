@@ -1,14 +1,12 @@
-"""The projects that queries are compiled against, with what their endpoints compiled to.
+"""A deployment's project as queries are compiled against it, with what its endpoints compiled to.
 
-In: deployments, whose files never change. Out: `QueryableProject`. Invariant: the memory depends on neither the number
-of deployments ever made nor on the values that callers send: the projects asked last are kept, and of each so many
-characters of compiled SQL. Thread-safe.
+In: a parsed project, and calls of its endpoints. Out: `QueryableProject`. Invariant: its memory does not depend on the
+values that callers send: so many calls are kept, and so many characters of compiled SQL. Thread-safe.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -17,7 +15,6 @@ from penstock.model.project import Project
 from penstock.sql.query import Query
 from penstock.template.render_frame import Parameter
 
-MOST_PROJECTS = 8
 MOST_CALLS = 512
 """The most calls of endpoints whose compiled SQL is kept for each project."""
 MOST_CHARACTERS = 4_000_000
@@ -62,22 +59,3 @@ class QueryableProject:
     calls: CompiledCalls = field(default_factory=CompiledCalls)
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
     """The names of the parameters, by endpoint."""
-
-
-class CompiledProjects:
-    """Queryable projects by the id of their deployment; those that were asked last."""
-
-    def __init__(self) -> None:
-        self._projects: dict[int, QueryableProject] = {}
-        self._guard = threading.Lock()
-
-    def get(self, id: int, make: Callable[[], QueryableProject]) -> QueryableProject:
-        """The project of a deployment, made if it is not kept. Raises what `make` raises."""
-        with self._guard:
-            found = self._projects.pop(id, None)
-        found = found if found is not None else make()
-        with self._guard:
-            self._projects[id] = found
-            while len(self._projects) > MOST_PROJECTS:
-                del self._projects[next(iter(self._projects))]
-        return found
