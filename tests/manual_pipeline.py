@@ -15,6 +15,7 @@ from penstock.errors import Location
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.segments import Segments
 from penstock.flow.lag import find_lags
+from penstock.flow.landing.removal import Removal
 from penstock.flow.stepper import StepLimits, Stepper
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.throttle import BackfillRate, BackfillThrottle
@@ -120,6 +121,13 @@ class ManualPipeline:
         key = BodyKey(f"replacement {self.batches.head(stream)}")
         made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), key)
         self.arrivals.add(stream, made[-1].number, len(made))
+
+    def remove(self, stream: str, removal: Removal) -> None:
+        """A removal of rows that were posted before."""
+        made = self.segments.write(stream, [removal.encode()])
+        file, key = RawFile(made.name, 0, made.bytes, made.digest), BodyKey(f"removal {self.batches.head(stream)}")
+        batch = self.batches.append_removal(stream, file, datetime.now(timezone.utc), key)
+        self.arrivals.add(stream, batch.number)
 
     def runnable(self) -> list[WorkItem]:
         return [work for work in collect_work(self.deployments) if self.stepper.has_more(work)]

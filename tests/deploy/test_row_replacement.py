@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from deploy.conftest import Running
-from penstock.errors import Conflict, InvalidRequest
+from penstock.errors import Conflict, InvalidQuery, InvalidRequest
+from penstock.state.batch_keys import ReusedKey
 
 HITS = "SCHEMA >\n    `id` UInt32,\n    `page` String\nENGINE MergeTree\n"
 FILES = {
@@ -100,4 +101,47 @@ def test_rows_of_a_call_replace_all_rows(running: Running) -> None:
     with pytest.raises(InvalidRequest, match="none of the 1 rows fits"):
         replacement.replace("rr_hits", b'{"id": -1, "page": "c"}', "f")
     assert rows(running, "rr_hits") == [7]
-    running.pipeline.deployer.discard(None)
+
+
+def delete(running: Running, name: str, where: str, key: str) -> None:
+    running.pipeline.ingestion.wait(running.pipeline.deletion.delete(name, where, key), 60)
+    running.catch_up()
+
+
+def test_rows_of_a_person_go_from_every_version_by_its_own_columns(running: Running) -> None:
+    running.deploy(FILES)
+    truncate(running, "rr_pages", "g")
+    post(running, 40, 41, 42, 43)
+    deletion = running.pipeline.deletion
+    assert deletion.count("rr_hits", "id IN (41, 42) OR page = 'nobody'") == 2
+    delete(running, "rr_hits", "id IN (41, 42)", "h")
+    post(running, 41)
+    for version in ("live", "staging"):
+        assert rows(running, "rr_hits", version) == [7, 40, 41, 43], version
+        assert rows(running, "rr_pages", version) == [40, 41, 41, 42, 43], version
+    delete(running, "rr_pages", "id = 41 AND page LIKE 'a%'", "i")
+    post(running, 41)
+    for version in ("live", "staging"):
+        assert rows(running, "rr_pages", version) == [40, 41, 42, 43], version
+    delete(running, "rr_hits", "id IN (41, 42)", "h")
+    assert rows(running, "rr_hits") == [7, 40, 41, 41, 43], "the same key is one deletion"
+    with pytest.raises(ReusedKey):
+        delete(running, "rr_hits", "id = 41", "h")
+    other = FILES["pipes/rr_page.pipe"].replace("FROM rr_hits", "FROM rr_hits WHERE id > 0")
+    later = running.deploy({"pipes/rr_page.pipe": other}, promote=False, destructive=True)
+    assert later.state == "ready", later.error  # it lands the removal into `rr_pages` too
+    assert rows(running, "rr_pages", str(later.id)) == rows(running, "rr_hits")
+    running.pipeline.deployer.discard(str(later.id))
+    running.promote("staging")
+    assert rows(running, "rr_hits") == [7, 40, 41, 41, 43]
+    delete(running, "rr_hits", "id = 41", "j")
+    running.rollback()
+    assert rows(running, "rr_hits") == [7, 40, 43]
+
+
+def test_a_condition_that_cannot_be_used_says_why(running: Running) -> None:
+    running.deploy(FILES)
+    with pytest.raises(InvalidQuery, match=r"rr_hits.*deployment \d+ \(live\).*idd"):
+        running.pipeline.deletion.count("rr_hits", "idd = 1")
+    with pytest.raises(InvalidQuery, match="depends on when"):
+        running.pipeline.deletion.delete("rr_hits", "id > toUnixTimestamp(now())", "k")

@@ -21,6 +21,7 @@ from penstock.deploy.ingest.copy_schedule import CopySchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.ingest.quarantine import Quarantines
 from penstock.deploy.ingest.quarantine_replay import QuarantineReplay
+from penstock.deploy.ingest.row_deletion import RowDeletion
 from penstock.deploy.ingest.row_replacement import RowReplacement
 from penstock.deploy.ingest.row_traces import RowTraces, find_row_traces
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
@@ -120,12 +121,12 @@ class Pipeline:
         self.batches = BatchLog(self.database)
         self.core = core = self._open_core(settings, home)
         self.store, self.projects, self.audit = core.store, core.projects, core.store.audit
-        self.quarantines = Quarantines(core)
-        landed = partial(landed_batch, core.warehouse, core.board)
+        self.quarantines, landed = Quarantines(core), partial(landed_batch, core.warehouse, core.board)
         self.inbox = Inbox(folder, self.batches, self._note_arrival, settings.inbox, landed)
         self.deployer, self.reader = Deployer(core), QueryReader(core)
         self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
         self.replacement = RowReplacement(core, self.ingestion)
+        self.deletion = RowDeletion(core, self.ingestion, self.replacement)
         self.tokens = ApiTokens(self.database)
         self.drift = DriftWatch(
             lambda: find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),

@@ -34,6 +34,7 @@ from penstock.flow.landing.landing import (
     repair_quarantine,
     step_without_quarantine_commit,
 )
+from penstock.flow.landing.removal import land_removal
 from penstock.flow.landing.unstorable_rows import find_unstorable_rows
 from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view
 from penstock.flow.table_registry import TableRegistry
@@ -55,6 +56,8 @@ from penstock.state.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 MIN_STEP_ROWS = 1_000
+LEAST_OF_CHANGE = 10.0
+"""So many times as long as another step a removal or a replacement may take at least."""
 CRASH_HALVINGS = 3
 THROTTLED_SECONDS = 0.2
 """Seconds after which a history that gives way to live is looked at again."""
@@ -196,7 +199,7 @@ class Stepper:
             case LandingTable():
                 return work.table not in self._repaired or self._landed(work) < self._upto(work, run.stream)
             case View():
-                return self._may_start(work) and self._view_behind(work, run) and not self._is_replaced_first(work)
+                return self._may_start(work) and self._view_behind(work, run) and not self._is_changed_first(work)
             case Copy():
                 return not is_copy_complete(self._registry.cursor(run.table, run.id))
             case _:
@@ -232,11 +235,12 @@ class Stepper:
 
     def _size(self, work: WorkItem) -> float:
         """How many times the largest step fits into the next one: more than once only into a replacement, which is one
-        step, however large it is."""
-        if not isinstance(work.run, LandingTable):
+        step, however large it is, and into a removal, which may write many files anew."""
+        landed = self._landed(work) if isinstance(work.run, LandingTable) else 0
+        if not isinstance(work.run, LandingTable) or not self._batches.has_change(work.run.stream, landed, landed + 1):
             return 1.0
-        rows = self._batches.replacement_rows(work.run.stream, self._landed(work) + 1)
-        return max(1.0, rows / ROWS_PER_TASK)
+        rows = self._batches.replacement_rows(work.run.stream, landed + 1)
+        return max(LEAST_OF_CHANGE, rows / ROWS_PER_TASK)
 
     def read_again(self, work: WorkItem) -> None:
         """Read the progress of all tables of a flow again, since another process may have written them."""
@@ -272,6 +276,8 @@ class Stepper:
             case LandingTable() as landing:
                 self._left_out[work.table] = self._condemned.of_flow(work.key)
                 batches = self._read_batches(work, landing, most)
+                if any(each.removes for each in batches):
+                    return 0  # its line is no row
                 return self._find_unstorable_rows(landing, self._segment_check.check(batches), run_trial)
             case View() as view:
                 step = self._next_view_step(work, view, most)
@@ -364,6 +370,8 @@ class Stepper:
         """Land the batches. If that fails because of rows, and earlier steps have failed too, land them without these
         rows."""
         raw = self._raw_batches(run, batches)
+        if raw.removes:
+            return land_removal(self._lake, self._registry, run, raw)
         try:
             return land_batches(self._lake, self._registry, run, raw)
         except Exception as error:
@@ -424,7 +432,8 @@ class Stepper:
                 return
             part = self._batches.read_after(run.stream, first - 1, self._limits.rows, self._limits.bytes, upto)
             raw = self._raw_batches(run, self._segment_check.check(part))
-            repair_quarantine(self._lake, self._registry, run, raw)
+            if not raw.removes:
+                repair_quarantine(self._lake, self._registry, run, raw)
             after = part[-1].number
 
     def _landed(self, work: WorkItem) -> int:
@@ -460,15 +469,15 @@ class Stepper:
         source = self._registry.snapshots(view.trigger.binding.table).current
         return source is not None and not (isinstance(known, TailCursor) and known.snapshot == source.id)
 
-    def _is_replaced_first(self, work: WorkItem) -> bool:
-        """Whether the rows of a view's target are about to be replaced. Those of before it are all there; its next rows
-        come after it, and would be replaced too."""
+    def _is_changed_first(self, work: WorkItem) -> bool:
+        """Whether rows of a view's target are about to be replaced or removed. Those of before are all there; the next
+        ones come after it, and would be touched too."""
         if work.landing is None:
             return False
         stream, flow = work.landing
         cursor = self._registry.cursor(work.table, flow)
         landed, head = cursor.number if isinstance(cursor, BatchCursor) else 0, self._arrivals.head(stream)
-        return landed < head and self._batches.has_replacement(stream, landed, head)
+        return landed < head and self._batches.has_change(stream, landed, head)
 
     def _cursor(self, work: WorkItem, view: View) -> Cursor | None:
         """The cursor of a view; for a view that has not begun, the cursor at which it begins."""

@@ -99,6 +99,9 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), DATASOURCES, "append", rows.post_rows, _parameter_name, "appends", ROWS, "post rows"),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
     ApiCall(("POST",), f"{DATASOURCES}/{{name}}/truncate", "deploy", rows.truncate_datasource, action="truncate"),
+    ApiCall(
+        ("POST",), f"{DATASOURCES}/{{name}}/delete", "deploy", rows.delete_rows, most_body=FORM, action="delete rows"
+    ),
     ApiCall(("GET",), QUARANTINE, "read", quarantines.show_quarantine, no_name, "queries"),
     ApiCall(("POST",), f"{QUARANTINE}/replay", "deploy", quarantines.replay_quarantine, action="replay quarantine"),
     ApiCall(("POST",), f"{QUARANTINE}/clear", "deploy", quarantines.clear_quarantine, action="clear quarantine"),

@@ -7,7 +7,7 @@ condemned because its file is damaged stays condemned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -39,6 +39,8 @@ class Batch:
     """SHA-256 of the file in hexadecimal; None if a release that computed none logged the batch."""
     replaces: int | None = None
     """The first batch of the replacement that it is a part of; None if its rows are added to those before."""
+    removes: bool | None = None
+    """Whether its file says which of the rows before it are to be removed, and has no rows of its own."""
     damage: str | None = None
     """Why none of its rows may be used; None if the file is intact."""
 
@@ -77,7 +79,8 @@ class BatchesTrimmed(Conflict):
 
 
 _LOG_COLUMNS = tuple(
-    batches.c[name] for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest", "replaces")
+    batches.c[name]
+    for name in ("stream", "number", "segment", "rows", "bytes", "received_at", "digest", "replaces", "removes")
 )
 _IS_CONDEMNED = sa.and_(damaged_segments.c.stream == batches.c.stream, damaged_segments.c.number == batches.c.number)
 _BATCH_COLUMNS = (*_LOG_COLUMNS, damaged_segments.c.problem)
@@ -130,14 +133,34 @@ class BatchLog:
     ) -> tuple[Batch, ...]:
         """Log these files as the stream's next batches, all or none, which together replace every row that came
         before them. `key` is their idempotency key. Raises what `append` raises."""
+        return self._append_together(
+            stream,
+            lambda first: tuple(
+                Batch(stream, number, file.segment, file.rows, file.bytes, received_at, file.digest, first)
+                for number, file in enumerate(files, first)
+            ),
+            key,
+        )
+
+    def append_removal(self, stream: str, file: RawFile, received_at: datetime, key: BodyKey) -> Batch:
+        """Log a file that says which of the rows before it are to be removed, as the stream's next batch. Raises what
+        `append` raises."""
+        digest = file.digest
+        [made] = self._append_together(
+            stream,
+            lambda first: (Batch(stream, first, file.segment, 0, file.bytes, received_at, digest, None, True),),
+            key,
+        )
+        return made
+
+    def _append_together(
+        self, stream: str, make: Callable[[int], tuple[Batch, ...]], key: BodyKey
+    ) -> tuple[Batch, ...]:
+        """Log the batches that `make` makes, given the number of the first, in one transaction."""
 
         def write(connection: Connection) -> tuple[Batch, ...]:
             take_named_lock(connection, stream)
-            first = _last_number(connection, stream) + 1
-            made = tuple(
-                Batch(stream, number, file.segment, file.rows, file.bytes, received_at, file.digest, first)
-                for number, file in enumerate(files, first)
-            )
+            made = make(_last_number(connection, stream) + 1)
             values = [{column.name: getattr(batch, column.name) for column in _LOG_COLUMNS} for batch in made]
             connection.execute(sa.insert(batches), values)
             self.keys.add(connection, stream, made[-1].number, [key])
@@ -145,8 +168,10 @@ class BatchLog:
 
         def find(connection: Connection) -> tuple[Batch, ...] | None:
             take_named_lock(connection, stream)
-            found = _find_by_segment(connection, stream, files[0].segment)
-            return _rest_of_replacement(connection, stream, found.number, found.number - 1) if found else None
+            found = _find_by_segment(connection, stream, make(0)[0].segment)
+            if found is None or found.replaces is None:
+                return (found,) if found is not None else None
+            return _rest_of_replacement(connection, stream, found.number, found.number - 1)
 
         try:
             return self._database.write_once(write, find)
@@ -159,10 +184,11 @@ class BatchLog:
         with self._database.read() as connection:
             return int(connection.execute(sa.select(sa.func.sum(batches.c.rows)).where(those)).scalar_one() or 0)
 
-    def has_replacement(self, stream: str, after: int, upto: int) -> bool:
-        """Whether one of the batches after `after` and up to `upto` replaces those before it."""
+    def has_change(self, stream: str, after: int, upto: int) -> bool:
+        """Whether one of the batches after `after` and up to `upto` replaces or removes rows of those before it."""
         those = sa.and_(batches.c.stream == stream, batches.c.number > after, batches.c.number <= upto)
-        query = sa.select(batches.c.number).where(those, batches.c.replaces.is_not(None)).limit(1)
+        marked = sa.or_(batches.c.replaces.is_not(None), batches.c.removes.is_(True))
+        query = sa.select(batches.c.number).where(those, marked).limit(1)
         with self._database.read() as connection:
             return connection.execute(query).one_or_none() is not None
 
@@ -189,8 +215,8 @@ class BatchLog:
         self, stream: str, number: int, most_rows: int, most_bytes: int, upto: int | None = None
     ) -> tuple[Batch, ...]:
         """The batches after `number` (and up to `upto`) that together are within the limits, at most MOST_BATCHES; at
-        least one if there is any. A replacement is read by itself, and whole, however large it is. Raises
-        BatchesTrimmed if the next one's rows have been removed."""
+        least one if there is any. A replacement is read by itself, and whole, however large it is; so is a removal.
+        Raises BatchesTrimmed if the next one's rows have been removed."""
         query = _SELECT_BATCH.where(batches.c.stream == stream, batches.c.number > number)
         if upto is not None:
             query = query.where(batches.c.number <= upto)
@@ -206,10 +232,13 @@ class BatchLog:
                     found.close()
                     raise BatchesTrimmed(stream, number + len(taken) + 1)
                 rows, size = rows + batch.rows, size + batch.bytes
-                if batch.replaces is not None or (taken and (rows > most_rows or size > most_bytes)):
+                alone = batch.replaces is not None or batch.removes
+                if alone or (taken and (rows > most_rows or size > most_bytes)):
                     found.close()
                     break
                 taken.append(batch)
+            if not taken and batch is not None and batch.removes:
+                return (batch,)
             if not taken and batch is not None and batch.replaces is not None:
                 return _rest_of_replacement(connection, stream, batch.replaces, number)
         return tuple(taken)

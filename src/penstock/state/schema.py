@@ -94,6 +94,7 @@ batches = sa.Table(
     sa.Column("received_at", UtcDateTime, nullable=False),
     sa.Column("digest", sa.String(64)),
     sa.Column("replaces", sa.BigInteger),
+    sa.Column("removes", sa.Boolean),
 )
 
 batch_keys = sa.Table(

@@ -269,3 +269,13 @@ def test_truncate_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipel
     assert pipeline.rows["flights"]
     assert "all rows of flights are removed" in penstock("datasource", "truncate", "flights", "--yes")[1]
     assert pipeline.rows["flights"] == []
+
+
+def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}']
+    code, out, _ = penstock("datasource", "delete", "flights", "--where", "2", "--check")
+    assert (code, "1 row of flights would be removed" in out, "daily (2 rows)" in out) == (0, True, True)
+    assert penstock("datasource", "delete", "flights", "--where", "2")[0] == 1, "nobody answers"
+    assert len(pipeline.rows["flights"]) == 2
+    assert "1 row of flights removed" in penstock("datasource", "delete", "flights", "--where", "2", "--yes")[1]
+    assert pipeline.rows["flights"] == [b'{"a": 1}']

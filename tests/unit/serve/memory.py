@@ -76,7 +76,7 @@ class MemoryPipeline:
 
     def __init__(self, tokens: ApiTokens):
         self.deployer = self.reader = self.ingestion = self.copies = self.store = self
-        self.quarantines = self.replacement = self
+        self.quarantines = self.replacement = self.deletion = self
         self.projects = ProjectCache()
         self.deployments = SimpleNamespace(list=self.list_deployments)
         self.pointer = SimpleNamespace(
@@ -142,6 +142,15 @@ class MemoryPipeline:
 
     def truncate(self, name: str, key: str) -> Receipt:
         self.rows[name] = []
+        return Receipt(name, 1, 0, 0)
+
+    def count(self, name: str, where: str) -> int:
+        if name not in self.rows:
+            raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, self.rows))
+        return sum(where.encode() in line for line in self.rows[name])
+
+    def delete(self, name: str, where: str, key: str) -> Receipt:
+        self.rows[name] = [line for line in self.rows[name] if where.encode() not in line]
         return Receipt(name, 1, 0, 0)
 
     def row_traces(self, name: str) -> RowTraces:

@@ -56,3 +56,17 @@ def test_a_quarantine_is_shown_replayed_and_cleared(client: TestClient, pipeline
     assert (job.status_code, job.json()["job"]["kind"]) == (202, "replay")
     assert client.post("/v0/datasources/flights/quarantine/clear").json() == {"removed_rows": 2}
     assert client.get("/v0/datasources/flihts/quarantine").status_code == 404
+
+
+def test_a_deletion_is_counted_and_carried_out(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}', b'{"a": 21}']
+    path = "/v0/datasources/flights/delete"
+    shown = client.post(path, params={"where": "2", "check": "true"}).json()
+    assert (shown["rows"], shown["deleted"], shown["traces"]["rows"]) == (2, False, 3)
+    assert len(pipeline.rows["flights"]) == 3
+    done = client.post(path, data={"delete_condition": "2"})
+    assert (done.status_code, done.json()["deleted"]) == (200, True)
+    assert pipeline.rows["flights"] == [b'{"a": 1}']
+    assert client.post(path).status_code == 400
+    entry = next(each for each in pipeline.audit.recent(10) if each.action == "delete rows" and each.outcome == "ok")
+    assert (entry.target, "where" in entry.details) == ("flights, 2 rows", False), "whose rows is not written down"

@@ -93,6 +93,28 @@ def truncate(
     _output(session, found, f"all rows of {name} are removed" if found["truncated"] else "nothing was removed")
 
 
+@group.command("delete")
+@command
+def delete(
+    session: Session,
+    name: DataSourceArgument,
+    where: Annotated[str, typer.Option("--where", help="A condition in SQL: the rows for which it is true go.")],
+    check: Annotated[bool, typer.Option("--check", help="Only count them, and show what would stay where.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove the rows for which a condition is true, in every running version."""
+    client, path = session.client(), f"/v0/datasources/{name}/delete"
+    found = client.post(path, {"check": "true", "where": where})
+    if not session.as_json:
+        _print_traces(name, found["traces"])
+    rows = format_number(found["rows"], "row", "rows")
+    if not check:
+        if not yes and not session.as_json:
+            typer.confirm(f"Remove {rows} of {name}?", abort=True)
+        found = client.post(path, {"where": where})
+    _output(session, found, f"{rows} of {name} {'removed' if found['deleted'] else 'would be removed'}")
+
+
 def _print_traces(name: str, traces: Json) -> None:
     """Say what removing the rows of a data source does not reach."""
     page = console()

@@ -77,6 +77,10 @@ class EventIngestion:
         Overloaded, StorageFull, Unavailable."""
         return self._inbox.replace(stream, lines, key)
 
+    def remove_rows(self, stream: str, removal: bytes, key: BodyKey) -> int:
+        """Store a removal of rows of the stream; returns the number of its batch. Raises as `replace_lines` does."""
+        return self._inbox.remove(stream, removal, key)
+
     def wait(self, receipt: Receipt, timeout: float) -> Receipt:
         """Return when the receipt's batch is in every live table that derives from its stream.
 

@@ -17,8 +17,8 @@ from penstock.lake.read.bindings import CurrentRows, rejected_condition, rejecte
 from penstock.lake.read.query_execution import QueryLimits, run_query
 from penstock.lake.spark.cancellation import time_limit
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import SEQ, Binding
-from penstock.sql.spark_text import quote_identifier, string_literal
+from penstock.model.manifest import Binding
+from penstock.sql.spark_text import string_literal
 from penstock.state.operations import Operation
 
 MOST_REASONS = 500
@@ -100,7 +100,7 @@ def remove_from_quarantine(core: Core, table: str, condition: str) -> int:
     lake, registry = core.warehouse.lake, core.warehouse.registry
     with registry.lock(table), time_limit(lake.bulk, float(core.settings.flow.max_step_seconds)):
         try:
-            return remove_rows(lake, table, condition, [quote_identifier(SEQ)])
+            return remove_rows(lake, table, condition)
         finally:
             registry.refresh(table)
 

@@ -15,13 +15,14 @@ from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict, InvalidRequest
 from penstock.flow.lag import FlowLag
-from penstock.model.deployment import Deployment
+from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Manifest, View
 from penstock.state.batch_keys import BodyKey
 
 ALIGN_SECONDS = 60.0
 """How long landing is held at most until the views have processed what had arrived."""
-FILLING = ("preparing", "backfilling")
+FILLING: tuple[DeploymentState, ...] = ("preparing", "backfilling")
+ALL_RUNNING: tuple[DeploymentState, ...] = (*FILLING, "ready", "live", "previous")
 
 
 def change_key(key: str, what: str, *lines: bytes) -> BodyKey:
@@ -62,20 +63,20 @@ class RowReplacement:
         """Remove all rows of a data source; the materialized views below keep theirs. Raises NotFound, Conflict if the
         views into it cannot be brought to one place, and what storing raises."""
         stream = self._ingestion.stream_of(name)
-        with self._views_aligned(name, stream):
+        with self.views_aligned(name, stream):
             return Receipt(stream, self._ingestion.replace_lines(stream, (), change_key(key, "truncate")), 0, 0)
 
     def _fed_tables(self, stream: str) -> Iterator[tuple[Deployment, str]]:
         """The tables of a stream that views write too, each with its version."""
-        for each in self._core.store.deployments.in_state("preparing", "backfilling", "ready", "live", "previous"):
+        for each in self._core.store.deployments.in_state(*ALL_RUNNING):
             for landing in each.manifest.landings_of(stream):
                 if any(isinstance(flow, View) for flow in each.manifest.flows_into(landing.table)):
                     yield each, landing.table
 
     @contextmanager
-    def _views_aligned(self, name: str, stream: str) -> Iterator[None]:
+    def views_aligned(self, name: str, stream: str) -> Iterator[None]:
         """Hold landing at one batch of every stream until the views into the data source have processed all up to it,
-        and for the block. Nothing is held where no view writes it."""
+        and for the block. Without such views nothing is held. Raises Conflict."""
         fed = list(self._fed_tables(stream))
         if not fed:
             yield
@@ -83,7 +84,7 @@ class RowReplacement:
         filling = next((each for each, _ in fed if each.state in FILLING), None)
         if filling is not None:
             raise Conflict(
-                f"`{name}` cannot be truncated while deployment {filling.id} computes its rows from their sources",
+                f"rows of `{name}` cannot be removed while deployment {filling.id} computes them from their sources",
                 hint="try again when it is ready, or discard it",
             )
         flows = self._core.flows
@@ -98,7 +99,7 @@ class RowReplacement:
                     worst = max(late(), key=lambda lag: lag.head - lag.at, default=None)
                     where = f"{worst.flow} into {worst.table} is at batch {worst.at} of {worst.head}" if worst else ""
                     raise Conflict(
-                        f"`{name}` was not truncated: the views that write it have not processed what arrived: {where}",
+                        f"nothing was removed: the views that write `{name}` have not processed what arrived: {where}",
                         hint="see `penstock status`; try again once they have caught up",
                     )
                 yield

@@ -86,11 +86,19 @@ class Inbox:
 
         Raises StorageFull, Overloaded, Conflict, Unavailable, Failed; then none of them is stored, except that after
         Unavailable all of them may be: the same call again tells."""
+        return self._store(stream, lambda: self._replacements.store(stream, lines, key))
+
+    def remove(self, stream: str, removal: bytes, key: BodyKey) -> int:
+        """Store a removal (`flow/landing/removal.py`) of rows that the stream has had by now. Returns the number of its
+        batch. Raises what `replace` raises."""
+        return self._store(stream, lambda: self._replacements.store_removal(stream, removal, key))
+
+    def _store(self, stream: str, store: Callable[[], tuple[int, Batch | None]]) -> int:
         self._writer(stream)  # Raises Unavailable while closing, and Failed if the stream's folder is missing
         with answer_within(ADMISSION_SECONDS):
             self._admission.admit(stream, 0)
         try:
-            number, last = self._replacements.store(stream, lines, key)
+            number, last = store()
         except OSError as error:
             raise storage_error(error) from error
         if last is not None:

@@ -53,6 +53,24 @@ class ReplacementStore:
         crash_point("inbox.logged")
         return made[-1].number, made[-1]
 
+    def store_removal(self, stream: str, removal: bytes, key: BodyKey) -> tuple[int, Batch | None]:
+        """Store a removal, one line that says which rows. Returns its number, and its batch unless that was trimmed.
+        Raises what `store` raises."""
+        known = self._known(stream, key)
+        if known is not None:
+            return known
+        self.admission.reserve(len(removal) + 1)
+        written = self.segments.write(stream, [removal])
+        crash_point("inbox.written")
+        file = RawFile(written.name, 0, written.bytes, written.digest)
+        try:
+            made = self.batches.append_removal(stream, file, datetime.now(timezone.utc), key)
+        except (Conflict, StorageFull, Fenced):
+            self.segments.remove(file.segment)
+            raise
+        crash_point("inbox.logged")
+        return made.number, made
+
     def _known(self, stream: str, key: BodyKey) -> tuple[int, Batch | None] | None:
         """What was stored under the key before. Raises ReusedKey if that was something else."""
         used = self.batches.keys.find(stream, [key.key]).get(key.key)

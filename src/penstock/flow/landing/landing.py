@@ -106,6 +106,11 @@ class RawBatches:
         return self.batches[0].replaces is not None
 
     @property
+    def removes(self) -> bool:
+        """Whether it is a batch that removes rows."""
+        return bool(self.batches[0].removes)
+
+    @property
     def is_damaged(self) -> bool:
         return any(batch.damage is not None for batch in self.batches)
 

@@ -86,7 +86,12 @@ def merged_relation(binding: Binding) -> str:
 
 def unexpired_condition(binding: Binding) -> str:
     """The condition, over physical columns, for rows whose TTL has not expired."""
-    return replace_columns(binding.keeps or "true", {column.name: _column_sql(column) for column in binding.columns})
+    return row_condition(binding, binding.keeps or "true")
+
+
+def row_condition(binding: Binding, condition: str) -> str:
+    """A condition over the binding's columns as one over physical columns."""
+    return replace_columns(condition, {column.name: _column_sql(column) for column in binding.columns})
 
 
 def bound_column_value(column: BoundColumn) -> str:

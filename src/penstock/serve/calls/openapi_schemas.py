@@ -72,6 +72,7 @@ TRACES = object_schema(
     versions=array_schema(COUNT),
 )
 REMOVED = object_schema(datasource=TEXT, truncated={"type": "boolean"}, traces=TRACES)
+DELETED = object_schema(datasource=TEXT, where=TEXT, rows=COUNT, deleted={"type": "boolean"}, traces=TRACES)
 QUARANTINE = object_schema(
     rows=COUNT,
     reasons=array_schema(object_schema(column={"type": ["string", "null"]}, reason=TEXT, rows=COUNT)),
@@ -158,6 +159,16 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         (parameter_schema("wait", schema=FLAG), parameter_schema("check", schema=FLAG)),
         None,
         {"202": {JSON: REMOVED}, "200": {JSON: REMOVED}},
+    ),
+    ("POST", "/v0/datasources/{name}/delete"): CallSchema(
+        "Remove the rows of a data source for which a condition is true",
+        (
+            parameter_schema("where"),
+            parameter_schema("wait", schema=FLAG),
+            parameter_schema("check", schema=FLAG),
+        ),
+        PARAMETERS,
+        {"202": {JSON: DELETED}, "200": {JSON: DELETED}},
     ),
     ("GET", "/v0/datasources/{name}"): CallSchema("Show a data source", WHICH),
     ("GET", "/v0/datasources/{name}/quarantine"): CallSchema(

@@ -1,4 +1,4 @@
-"""Rows of a data source over HTTP: append or replace them, and remove all of them.
+"""Rows of a data source over HTTP: append or replace them, and remove some or all of them.
 
 In: the name of a data source, and rows. Out: how many rows fit, or what was removed and where traces of it stay.
 Invariant: 202 means that it will happen whatever becomes of the server, 200 (with `wait`) that queries of the live
@@ -22,7 +22,12 @@ from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.request_body import body_of, decompress
-from penstock.serve.http.request_parameters import flag_parameter, invalid_request_parameter, required_parameter
+from penstock.serve.http.request_parameters import (
+    all_parameters,
+    flag_parameter,
+    invalid_request_parameter,
+    required_parameter,
+)
 
 if TYPE_CHECKING:
     from penstock.deploy.ingest.event_ingestion import Receipt
@@ -58,6 +63,25 @@ def truncate_datasource(host: PipelineHost, request: Request) -> Response | Cont
     receipt = pipeline.replacement.truncate(name, idempotency_key(request) or uuid.uuid4().hex)
     answer = partial(json_response, {"datasource": name, "truncated": True, "traces": traces})
     if not flag_parameter(parameters, "wait", "true"):
+        return answer(202)
+    return Continued("waits", lambda: _answer_once_gone(host, receipt, answer(200)))
+
+
+def delete_rows(host: PipelineHost, request: Request) -> Response | Continued:
+    """`POST /v0/datasources/NAME/delete` with `where`: remove the rows for which it is true; with `check`, only say how
+    many, and what would be left where."""
+    pipeline, name, parameters = host.pipeline, request.path_params["name"], all_parameters(request)
+    given = parameters.get("where") or parameters.get("delete_condition") or ""
+    where = required_parameter({"where": given}, "where")
+    waits = flag_parameter(parameters, "wait", "true")
+    rows, traces = pipeline.deletion.count(name, where), asdict(pipeline.row_traces(name))
+    found = {"datasource": name, "where": where, "rows": rows, "traces": traces}
+    name_target(request, f"{name}, {rows} rows")
+    if flag_parameter(parameters, "check"):
+        return json_response({**found, "deleted": False})
+    receipt = pipeline.deletion.delete(name, where, idempotency_key(request) or uuid.uuid4().hex)
+    answer = partial(json_response, {**found, "deleted": True})
+    if not waits:
         return answer(202)
     return Continued("waits", lambda: _answer_once_gone(host, receipt, answer(200)))
 

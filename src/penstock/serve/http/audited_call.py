@@ -23,8 +23,8 @@ from penstock.redaction import redact
 from penstock.state.audit_log import DONE, LONGEST_TEXT, AuditEntry, AuditLog
 
 UNKNOWN = "internal"
-HIDDEN = frozenset(("token",))
-"""Parameters that are not recorded: the call's own secret may stand there."""
+HIDDEN = frozenset(("token", "where", "delete_condition"))
+"""Parameters that are not recorded: the call's own secret, and whose rows were deleted."""
 MOST_PARAMETERS = 50
 MOST_REFUSALS, REFUSAL_SECONDS = 60, 3_600.0
 """How many refused calls of one token are stored in that time; of more there are only lines in the log."""

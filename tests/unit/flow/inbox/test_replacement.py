@@ -131,7 +131,24 @@ def test_a_key_that_was_used_for_something_else_is_refused(kept: Kept) -> None:
     for other in (BodyKey("k", "one"), BodyKey("m", "two")):
         with pytest.raises(ReusedKey):
             kept.inbox.replace("s", [b"1"], other)
+        with pytest.raises(ReusedKey):
+            kept.inbox.remove("s", b"{}", other)
     assert kept.batches.head("s") == 2
+
+
+def test_a_removal_is_a_batch_of_its_own_without_rows(kept: Kept) -> None:
+    kept.inbox.append("s", [b"1"], None)
+    assert kept.inbox.remove("s", b"{}", BodyKey("k")) == 2
+    assert kept.inbox.remove("s", b"{}", BodyKey("k")) == 2
+    kept.inbox.append("s", [b"2"], None)
+    steps, at = [], 0
+    while step := kept.batches.read_after("s", at, 2**62, 2**62):
+        steps.append([(each.number, each.rows, bool(each.removes)) for each in step])
+        at = step[-1].number
+    assert steps == [[(1, 1, False)], [(2, 0, True)], [(3, 1, False)]]
+    assert [each.number for each in kept.arrived] == [1, 2, 2, 3]
+    assert kept.batches.has_change("s", 1, 3)
+    assert not kept.batches.has_change("s", 2, 3)
 
 
 def test_what_cannot_be_written_is_refused_and_leaves_no_file(kept: Kept) -> None:
