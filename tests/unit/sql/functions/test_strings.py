@@ -20,6 +20,8 @@ REFUSED = {
     "substring(carrier, 0)": "positions in strings count from 1",
     "hex(1.5)": "`hex` of a Float64 is not supported",
     "trimBoth(carrier, 'é')": "the characters of `trimBoth` must be ASCII",
+    "leftPad(carrier, 1000001)": "the length must be at most 1000000",
+    "rightPadUTF8(carrier, 1000001, 'é')": "the length must be at most 1000000",
     "leftPad(carrier, 5, 'é')": "the letters of `leftPad` must be ASCII",
     "splitByRegexp('a*', carrier)": "`splitByRegexp` by a pattern that may match nothing is not supported",
     "format('{{{}}}', carrier)": "three braces in a row",

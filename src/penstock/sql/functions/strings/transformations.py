@@ -92,6 +92,8 @@ def _pad_function(name: str, template: str, letter: str) -> Function:
             raise BadArguments(f"the length of `{name}` must be an unsigned number", "use toUInt32")
         if letter == "byte" and not letters.isascii():
             raise BadArguments(f"the letters of `{name}` must be ASCII", f"use {name}UTF8")
+        if isinstance(values[1].constant, int) and values[1].constant > MAX_REPEAT:
+            raise BadArguments(f"the length must be at most {MAX_REPEAT}")
         length = as_spark_int(values[1])
         sql = template.format(values[0].sql, length, string_literal(letters))
         return typed_sql(checked_size(sql, length, values[1:2]), nullable_if_any(STRING, list(values)))
