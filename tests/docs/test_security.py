@@ -70,6 +70,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 def status(client: TestClient, call: str, secret: str | None, name: str = "flights") -> int:
     method, path = call.split(" ")
     address = path.replace("{file}", f"{name}.json").replace("{name}", name).replace("{ref}", "1").replace("{id}", "1")
+    address = address.replace("{warehouse}", "live")
     headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
     files = FILES if path == "/v1/deploy" else None
     return client.request(method, address, params={"name": name}, headers=headers, files=files).status_code

@@ -36,6 +36,7 @@ from penstock.deploy.maintenance.column_materialization import ColumnMaterialize
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
 from penstock.deploy.ownership.storage_claim import claim_storage
+from penstock.deploy.queries.open_tables import OpenTables
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
@@ -123,7 +124,7 @@ class Pipeline:
         self.store, self.projects, self.audit = core.store, core.projects, core.store.audit
         self.quarantines, landed = Quarantines(core), partial(landed_batch, core.warehouse, core.board)
         self.inbox = Inbox(folder, self.batches, self._note_arrival, settings.inbox, landed)
-        self.deployer, self.reader = Deployer(core), QueryReader(core)
+        self.deployer, self.reader, self.open_tables = Deployer(core), QueryReader(core), OpenTables(core)
         self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
         self.replacement = RowReplacement(core, self.ingestion)
         self.deletion = RowDeletion(core, self.ingestion, self.replacement)
@@ -144,7 +145,7 @@ class Pipeline:
             core.store.deployments,
             settings,
             record_own_action(self.audit, "discard", self.deployer.discard),
-            self.deployer.undo_discarded,
+            self.deployer.clean_up_ended,
         )
         self.maintenance = Maintenance(core, self.batches, folder)
         self.copies = CopyJobs(

@@ -125,6 +125,8 @@ class MaintenanceSettings:
     compact_run_bytes: int = 1_073_741_824
     snapshot_seconds: int = 600
     max_snapshots: int = 20
+    reader_seconds: int = 3_600
+    """For how long another Iceberg reader can read the files that it was given."""
     ttl_seconds: int = 3_600
     orphan_interval_seconds: int = 86_400
     orphan_seconds: int = 259_200

@@ -234,6 +234,7 @@ SETTINGS: SettingChecks = {
         "compact_run_bytes": NumberRange(1, _MANY),
         "snapshot_seconds": NumberRange(0, _YEARS),
         "max_snapshots": NumberRange(1, 10_000),
+        "reader_seconds": NumberRange(0, 604_800),
         "ttl_seconds": NumberRange(1, _YEARS),
         "orphan_interval_seconds": NumberRange(1, _YEARS),
         "orphan_seconds": NumberRange(3_600, _YEARS),

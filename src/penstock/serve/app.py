@@ -29,6 +29,7 @@ from penstock.serve.calls import (
     deployments,
     events,
     health,
+    iceberg,
     jobs,
     logs,
     openapi,
@@ -41,6 +42,7 @@ from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import describe_action, record_refusal, run_audited
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
+from penstock.serve.http.iceberg_error import ADDRESS, READS, ReadOnly, iceberg_error_response
 from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
 from penstock.serve.http.request_body import receiving_body
 from penstock.serve.http.request_ids import CALL, RequestObserver
@@ -51,6 +53,7 @@ Handler: TypeAlias = Callable[[PipelineHost, Request], Union[Response, Continued
 POSTS = "/v0/events"
 DATASOURCES = "/v0/datasources"
 QUARANTINE = "/v0/datasources/{name}/quarantine"
+TABLES = "/namespaces/{ref}/tables"
 FORM = request_parameters.MOST_BYTES
 ROWS = FILES = request_body.MOST_BYTES
 
@@ -120,6 +123,17 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), "/v0/tokens/{name}/rotate", "admin", tokens.rotate_token, action="rotate token"),
     ApiCall(("DELETE",), "/v0/tokens/{name}", "admin", tokens.remove_token, action="remove token"),
     ApiCall(("POST",), "/v0/backups", "admin", backups.create_backup, most_body=FORM, action="back up"),
+    ApiCall(("GET",), "/iceberg/v1/config", "read", iceberg.show_config, None),
+    *(
+        call
+        for base in ("/iceberg/v1", "/iceberg/v1/{warehouse}")
+        for call in (
+            ApiCall(("GET",), f"{base}/namespaces", "read", iceberg.list_namespaces, None),
+            ApiCall(("GET",), f"{base}/namespaces/{{ref}}", "read", iceberg.show_namespace, None),
+            ApiCall(("GET",), f"{base}{TABLES}", "read", iceberg.list_tables, None),
+            ApiCall(("GET",), f"{base}{TABLES}/{{name}}", "read", iceberg.load_table, _path_name, "tables"),
+        )
+    ),
     ApiCall(("POST",), "/v1/deploy", "deploy", deployments.deploy, most_body=FILES, action="deploy"),
     ApiCall(("GET",), "/v1/deployments", "deploy", deployments.list_deployments),
     ApiCall(("POST",), "/v1/deployments/rollback", "deploy", deployments.rollback, action="roll back"),
@@ -212,13 +226,23 @@ async def _respond_to(host: PipelineHost, request: Request, fault: Exception) ->
 
 def _error_answer(request: Request, fault: Exception) -> Response:
     path = request.scope["path"]
+    if path.startswith(ADDRESS):
+        return iceberg_error_response(_shown_error(request, fault), path)
+    return error_response(_shown_error(request, fault), path)
+
+
+def _shown_error(request: Request, fault: Exception) -> PenstockError:
+    """What the caller is told of an exception."""
+    path = request.scope["path"]
     if isinstance(fault, HTTPException):
-        return error_response(from_http_exception(fault, path, [call.path for call in CALLS]), path)
+        if path.startswith(ADDRESS) and request.method not in READS:
+            return ReadOnly()
+        return from_http_exception(fault, path, [call.path for call in CALLS])
     if isinstance(fault, ClientDisconnect):
-        return error_response(Unacceptable("the client went away"), path)
+        return Unacceptable("the client went away")
     if isinstance(fault, PenstockError):
-        return error_response(hide_names(request, fault), path)
-    return error_response(from_bug(fault), path)  # a bug becomes an answer too, and the server continues
+        return hide_names(request, fault)
+    return from_bug(fault)  # a bug becomes an answer too, and the server continues
 
 
 def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,6 +18,7 @@ from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
 from penstock.deploy.ingest.row_traces import DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.queries.open_namespaces import OpenNamespaces
 from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.errors import (
@@ -30,6 +31,7 @@ from penstock.errors import (
     Timeout,
     did_you_mean,
 )
+from penstock.lake.open_tables.version_metadata import VersionMetadata
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
@@ -78,6 +80,7 @@ class MemoryPipeline:
         self.deployer = self.reader = self.ingestion = self.copies = self.store = self
         self.quarantines = self.replacement = self.deletion = self
         self.projects = ProjectCache()
+        self.open_tables = SimpleNamespace(namespaces=OpenNamespaces(self), load=self.load_table)  # type: ignore[arg-type]
         self.deployments = SimpleNamespace(list=self.list_deployments)
         self.pointer = SimpleNamespace(
             read=lambda: SimpleNamespace(live=self._live[-1] if self._live else None, previous=None)
@@ -272,6 +275,22 @@ class MemoryPipeline:
             if wanted in (str(each.id), each.name) or (ref == "staging" and each.state == "ready"):
                 return each
         raise NotFound(f"there is no deployment `{ref}`")
+
+    def readable(self, ref: str) -> Deployment:
+        found = self.find(ref)
+        if found.state not in ("ready", "live", "previous"):
+            raise Conflict(f"deployment {found.id} is {found.state}: it cannot be read")
+        return found
+
+    @property
+    def running(self) -> SimpleNamespace:
+        return SimpleNamespace(deployments=tuple(self._deployments))
+
+    def load_table(self, namespace: str, name: str, misread: Collection[str]) -> VersionMetadata:
+        """Metadata as that of a table with one column."""
+        found = self.open_tables.namespaces.table(namespace, name)
+        schema = {"type": "struct", "schema-id": 0, "fields": [{"id": 1, "name": found.name, "type": "int"}]}
+        return VersionMetadata("file:///w/metadata/version-1.metadata.json", {"schemas": [schema]})
 
     def promote(self, ref: str | None) -> Deployment:
         return self._move(ref or "staging", "live", of="ready")

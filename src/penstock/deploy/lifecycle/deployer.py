@@ -92,9 +92,14 @@ class Deployer:
         for deployment in self._core.store.deployments.in_state(*UNFINISHED, "ready"):
             if is_unfinished(self._core.store, deployment):
                 self._start_thread(deployment.id)
+        self.clean_up_ended()
+        drop_unused_tags(self._core.store, self._core.warehouse)
+
+    def clean_up_ended(self) -> None:
+        """Undo what is left of discarded deployments, and drop tables that nobody reads any more: the lease of another
+        reader ends unseen."""
         self.undo_discarded()
         drop_unused_tables(self._core)
-        drop_unused_tags(self._core.store, self._core.warehouse)
 
     def undo_discarded(self) -> None:
         """Undo the deployments whose discard failed (the catalog was away), or was cut off by the end of a server. An

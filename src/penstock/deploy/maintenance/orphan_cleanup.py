@@ -30,7 +30,8 @@ log = logging.getLogger("penstock.deploy")
 
 SEEN_SECONDS = 3_600.0
 """Seconds between the first look that finds an orphan file and the one that deletes it, by the monotonic clock: longer
-than any step or rewrite takes to commit the files that it wrote."""
+than any step or rewrite takes to commit the files that it wrote. Files that another reader was given stay longer, if
+`reader_seconds` says so: after a restart it is not known who was given which."""
 
 
 class OrphanCleanup:
@@ -48,8 +49,9 @@ class OrphanCleanup:
     def run(self) -> int:
         """Look once. Returns how many files were deleted."""
         found, now = find_orphans(self._core), time.monotonic()
+        wait = max(SEEN_SECONDS, float(self._core.settings.maintenance.reader_seconds))
         self._seen = {file.path: self._seen.get(file.path, now) for file in found}
-        sure = [file for file in found if now - self._seen[file.path] >= SEEN_SECONDS]
+        sure = [file for file in found if now - self._seen[file.path] >= wait]
         if not sure or self._core.warehouse.recorded.is_unsound():
             return 0
         _delete_orphans(self._core, sure)

@@ -147,6 +147,8 @@ class SnapshotExpiry:
         """Delete files that nobody can read any more, some at a time while no step runs and nobody clones the table."""
         core, table = self._core, on.table.id
         waits = max(self.safe, float(core.settings.maintenance.snapshot_seconds))
+        if core.board.readers.leases(table):
+            waits = max(waits, float(core.settings.maintenance.reader_seconds))
         if time.monotonic() < known.deleted + min(waits, DELETE_SECONDS):
             return False
         due = _take_due(known, time.monotonic() - waits, core.board.readers.oldest)

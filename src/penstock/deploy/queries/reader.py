@@ -6,8 +6,8 @@ Invariant: the deployment is looked up once, before anything is read, so an answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO
@@ -91,7 +91,7 @@ class QueryReader:
         is cut after `row_limit` rows. Raises Forbidden, and what compiling and running raise."""
         asked, most = Text(text, Location("query")), replace(self._start_limits(), shown=row_limit)
         statement = parse_catalog_statement(asked)
-        with self._reading(ref) as deployment:
+        with self._core.board.reading(ref) as deployment:
             if statement is not None:
                 return self._describe_catalog(deployment, statement, may, most)
             given = RenderInput("call", parameters, self._secrets)
@@ -124,7 +124,7 @@ class QueryReader:
         """Run an endpoint of a deployment. Parameters that it does not declare are ignored."""
         most = self._start_limits()
         caller = Caller(check_time=most.check_time)
-        with self._reading(ref) as deployment:
+        with self._core.board.reading(ref) as deployment:
             query = self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
             with self._suspects.running(QueryCall(deployment.id, name, parameters), most.check_time):
                 return self._run_query(query, deployment.manifest, most)
@@ -139,7 +139,7 @@ class QueryReader:
     ) -> SpooledRows:
         """Write the rows of a copy of the live deployment to `file`, as NDJSON that the target accepts. Raises what
         `target` raises, and WorkCancelled if `stops` returns true."""
-        with self._reading("live") as deployment:
+        with self._core.board.reading("live") as deployment:
             rows = self._compile_copy(self._compiled_project(deployment), name, parameters)
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
@@ -177,17 +177,6 @@ class QueryReader:
             found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets), caller)
             compiled.calls.add(asked, found)
         return found
-
-    @contextmanager
-    def _reading(self, ref: str) -> Iterator[Deployment]:
-        """The deployment; its tables are not dropped before the block ends. It is looked up again once its readers are
-        counted, since it may have been retired in between."""
-        while True:
-            deployment = self._core.board.readable(ref)
-            with self._core.board.readers.reading(deployment.id):
-                if self._core.board.readable(ref).id == deployment.id:
-                    yield deployment
-                    return
 
     def _compiled_project(self, deployment: Deployment) -> QueryableProject:
         return self._compiled.get(deployment.id, lambda: _add_quarantines(deployment, self._projects.load(deployment)))

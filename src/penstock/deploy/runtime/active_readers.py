@@ -1,7 +1,8 @@
 """Which deployments are being read now.
 
-In: queries as they begin and end. Out: the ids of deployments that a query reads. Invariant: the tables that a query
-began to read stay until it has ended, whatever is promoted or retired meanwhile.
+In: queries as they begin and end, and other Iceberg readers, of which only the beginning is seen. Out: the ids of
+deployments that are read. Invariant: the tables that a query began to read stay until it has ended, and those that
+another reader was given until its lease has ended, whatever is promoted or retired meanwhile. A lease ends by itself.
 """
 
 from __future__ import annotations
@@ -21,19 +22,39 @@ class ActiveReaders:
         self._idle = idle
         self._counts: Counter[int] = Counter()
         self._began: dict[object, float] = {}
+        self._leases: dict[tuple[int, str], float] = {}
+        """When each deployment and table is no longer leased, by the monotonic clock."""
         self._guard = threading.Lock()
 
     @property
     def read(self) -> frozenset[int]:
-        """The ids of the deployments that a query reads."""
+        """The ids of the deployments that a query reads, or another reader by a lease."""
         with self._guard:
-            return frozenset(id for id, count in self._counts.items() if count)
+            self._forget_ended()
+            return frozenset(id for id, count in self._counts.items() if count) | {id for id, _ in self._leases}
 
     @property
     def oldest(self) -> float | None:
         """When the query that has run for longest began, by the monotonic clock; None if none runs."""
         with self._guard:
             return min(self._began.values(), default=None)
+
+    def lease(self, deployment: int, table: str, seconds: float) -> None:
+        """Count a reader of a deployment's table from before it gets the table's files until `seconds` from now."""
+        until = time.monotonic() + seconds
+        with self._guard:
+            self._forget_ended()
+            self._leases[deployment, table] = max(until, self._leases.get((deployment, table), until))
+
+    def leases(self, table: str) -> bool:
+        """Whether some lease of the table has not ended."""
+        with self._guard:
+            self._forget_ended()
+            return any(leased == table for _, leased in self._leases)
+
+    def _forget_ended(self) -> None:
+        now = time.monotonic()
+        self._leases = {key: until for key, until in self._leases.items() if until > now}
 
     @contextmanager
     def reading(self, deployment: int) -> Iterator[None]:

@@ -6,7 +6,8 @@ Invariant: a reader that takes the value once sees one version, the old or the n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.deploy.runtime.active_readers import ActiveReaders
@@ -70,6 +71,17 @@ class DeploymentBoard:
         if found.state not in ("ready", "live", "previous"):
             raise Conflict(f"deployment {found.id} is {found.state}: it cannot be read")
         return found
+
+    @contextmanager
+    def reading(self, ref: str) -> Iterator[Deployment]:
+        """The deployment of a reference; its tables are not dropped before the block ends. It is looked up again once
+        its readers are counted, since it may have been retired in between. Raises what `readable` raises."""
+        while True:
+            deployment = self.readable(ref)
+            with self.readers.reading(deployment.id):
+                if self.readable(ref).id == deployment.id:
+                    yield deployment
+                    return
 
     def _grants_and_copies(self, live: Deployment | None) -> tuple[TokenGrants, Mapping[str, Copied]]:
         """The grants and the copies of the live deployment; both empty if its files cannot be read."""

@@ -213,10 +213,11 @@ def materialize_columns(lake: Lake, table: str, values: ColumnValues, order: Seq
     inside = [
         file for file in list_data_files(lake, table, snapshot) if file.high > values.after and file.low <= values.upto
     ]
-    return rewrite_files(lake, table, snapshot, inside, partial(_stored_values, values), order) if inside else None
+    make = partial(select_stored_values, values)
+    return rewrite_files(lake, table, snapshot, inside, make, order) if inside else None
 
 
-def _stored_values(values: ColumnValues, view: str, columns: Sequence[tuple[str, str]]) -> str:
+def select_stored_values(values: ColumnValues, view: str, columns: Sequence[tuple[str, str]]) -> str:
     """Spark SQL for the rows of `view` with the values in their columns."""
     rows = f"{SEQ} > {values.after} AND {SEQ} <= {values.upto}"
 

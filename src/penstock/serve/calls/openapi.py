@@ -20,6 +20,7 @@ from penstock.model.pipe import Pipe
 from penstock.serve.calls.openapi_schemas import (
     ENDPOINT,
     ERROR,
+    ICEBERG_ERROR,
     SHAPES,
     CallSchema,
     Json,
@@ -99,12 +100,13 @@ def document_of_endpoints(endpoints: Iterable[tuple[Pipe, Sequence[DeclaredParam
 
 def _operation(path: str, shape: CallSchema, scope: str | None) -> Json:
     names = re.findall(r"{(\w+)}", path)
+    error = "IcebergError" if path.startswith("/iceberg/") else "Error"
     operation: Json = {
         "summary": shape.about,
         "parameters": [*(parameter_schema(name, "path", needed="yes") for name in names), *shape.parameters],
         "responses": {
             **{status: response_schema(status, kinds) for status, kinds in shape.answers.items()},
-            "default": {"$ref": "#/components/responses/Error"},
+            "default": {"$ref": f"#/components/responses/{error}"},
         },
         "security": [] if scope is None else [{"bearer": []}, {"token": []}],
     }
@@ -121,13 +123,15 @@ def _components() -> Json:
             "bearer": {"type": "http", "scheme": "bearer"},
             "token": {"type": "apiKey", "in": "query", "name": "token"},
         },
-        "schemas": {"Error": ERROR},
-        "responses": {
-            "Error": {
-                "description": "The error, and its place",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-            }
-        },
+        "schemas": {"Error": ERROR, "IcebergError": ICEBERG_ERROR},
+        "responses": {name: _error_response(name) for name in ("Error", "IcebergError")},
+    }
+
+
+def _error_response(name: str) -> Json:
+    return {
+        "description": "The error, and its place",
+        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}},
     }
 
 

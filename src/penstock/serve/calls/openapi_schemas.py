@@ -42,6 +42,7 @@ PROBLEM = object_schema(
     hint={"type": ["string", "null"]},
 )
 ERROR = object_schema(error=TEXT, code=TEXT, documentation=TEXT, problems=array_schema(PROBLEM), request_id=TEXT)
+ICEBERG_ERROR = object_schema(error=object_schema(message=TEXT, type=TEXT, code={"type": "integer"}), request_id=TEXT)
 EVENT = object_schema(event={"enum": ["state", "progress", "lag"]}, data=TEXT)
 """One server-sent event; its data is a JSON object."""
 COUNT: Json = {"type": "integer", "minimum": 0}
@@ -131,6 +132,16 @@ PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
 QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
 ENDPOINT = CallSchema("Query an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
 ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
+ICEBERG = {
+    f"{base}/namespaces{path}": about
+    for base in ("/iceberg/v1", "/iceberg/v1/{warehouse}")
+    for path, about in {
+        "": "List the versions that other Iceberg readers can read",
+        "/{ref}": "Show a version as a namespace",
+        "/{ref}/tables": "List the tables of a version",
+        "/{ref}/tables/{name}": "The metadata of a table, made for a version",
+    }.items()
+}
 SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/health"): CallSchema(
         "Whether the server is ready", answers={"200": {JSON: HEALTH}, "503": {JSON: HEALTH}}
@@ -229,6 +240,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         (parameter_schema("destination", needed="yes"),),
         answers={"201": {JSON: BACKUP}},
     ),
+    ("GET", "/iceberg/v1/config"): CallSchema(
+        "The configuration of other Iceberg readers", (parameter_schema("warehouse"),)
+    ),
+    **{("GET", path): CallSchema(about) for path, about in ICEBERG.items()},
     ("POST", "/v1/deploy"): CallSchema(
         "Deploy a project: one part a file", DEPLOY, PROJECT, {"201": {JSON: DEPLOYMENT}, "200": {JSON: DEPLOYMENT}}
     ),

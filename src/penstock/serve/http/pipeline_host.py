@@ -33,10 +33,10 @@ MOST_WAITING = 256
 MOST_ANSWER_BYTES = 2**29
 T = TypeVar("T")
 
-ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers", "status"]
+ThreadKind: TypeAlias = Literal["quick", "appends", "queries", "waits", "control", "answers", "status", "tables"]
 """`quick` is for work that waits for nothing (no disk, no lock, no other call): tokens, errors, /health; `answers`
-renders the pieces of large answers; `status` must answer while all other calls wait for a store; `control` is for all
-calls that are not listed."""
+renders the pieces of large answers; `status` must answer while all other calls wait for a store; `tables` loads
+tables for other Iceberg readers; `control` is for all calls that are not listed."""
 
 
 class ThreadLimits:
@@ -50,6 +50,7 @@ class ThreadLimits:
         self.control = CapacityLimiter(16)
         self.answers = CapacityLimiter(4)
         self.status = CapacityLimiter(4)
+        self.tables = CapacityLimiter(8)
 
     def of(self, kind: ThreadKind) -> CapacityLimiter:
         """The limit of the threads of a kind."""
@@ -114,7 +115,7 @@ class PipelineHost:
 
     def running_calls(self) -> int:
         """Calls that run in threads now, without those that wait for rows to be queryable."""
-        kinds: tuple[ThreadKind, ...] = ("appends", "queries", "control", "answers")
+        kinds: tuple[ThreadKind, ...] = ("appends", "queries", "control", "answers", "tables")
         return sum(self.threads.of(kind).borrowed_tokens for kind in kinds)
 
     def stop(self) -> None:

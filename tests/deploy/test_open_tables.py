@@ -1,0 +1,117 @@
+"""Other Iceberg readers get what SQL answers, whatever is deployed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+from pyspark.sql import SparkSession
+
+from deploy.conftest import Running
+from penstock.serve.http.pipeline_host import PipelineHost
+from unit.serve.web_server import web_server
+
+HITS = """SCHEMA >
+    at DateTime `json:$.at`,
+    path String `json:$.path`,
+    n Int32 `json:$.n`
+ENGINE MergeTree
+ENGINE_PARTITION_KEY toYYYYMM(at)
+ENGINE_SORTING_KEY path, at
+"""
+CHANGED = """SCHEMA >
+    at DateTime `json:$.at`,
+    url String `json:$.path` RENAMED_FROM path,
+    n Int32 `json:$.n`,
+    country String `json:$.country` DEFAULT 'none',
+    score Nullable(Float64) `json:$.score`,
+    seen DateTime `json:$.seen` DEFAULT '2020-01-02 03:04:05'
+ENGINE MergeTree
+ENGINE_PARTITION_KEY toYYYYMM(at)
+ENGINE_SORTING_KEY url, at
+"""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Readers of a running pipeline, each as it gives the rows of a table."""
+
+    running: Running
+    uri: str
+    token: str
+    spark: SparkSession
+
+    def pyiceberg(self, table: str) -> list[dict[str, object]]:
+        return self.catalog().load_table(table).scan().to_arrow().to_pylist()
+
+    def catalog(self) -> Catalog:
+        return load_catalog("p", type="rest", uri=self.uri, token=self.token)
+
+    def in_spark(self, table: str) -> list[dict[str, object]]:
+        return [row.asDict() for row in self.spark.sql(f"SELECT * FROM p.{table}").collect()]
+
+    def by_sql(self, table: str) -> list[dict[str, object]]:
+        namespace, _, name = table.partition(".")
+        result = self.running.pipeline.reader.sql(f"SELECT * FROM {name}", namespace.strip("`"))
+        return [dict(zip([name for name, _ in result.columns], row, strict=True)) for row in result.rows]
+
+
+@pytest.fixture(scope="module")
+def readers(running: Running) -> Iterator[Readers]:
+    host = PipelineHost()
+    host.opened(running.pipeline)
+    token = running.pipeline.tokens.create("readers", ["read"])
+    with web_server(host) as (address, port):
+        uri = f"http://{address}:{port}/iceberg"
+        spark = running.pipeline.core.warehouse.lake.bulk.newSession()
+        spark.conf.set("spark.sql.catalog.p", "org.apache.iceberg.spark.SparkCatalog")
+        for key, value in {"type": "rest", "uri": uri, "token": token}.items():
+            spark.conf.set(f"spark.sql.catalog.p.{key}", value)
+        yield Readers(running, uri, token, spark)
+
+
+def in_order(rows: list[dict[str, object]]) -> list[tuple[tuple[str, object], ...]]:
+    """Rows in an order of their own, with moments without zones."""
+    plain = [{k: v.replace(tzinfo=None) if hasattr(v, "tzinfo") else v for k, v in row.items()} for row in rows]
+    return sorted((tuple(sorted(row.items())) for row in plain), key=repr)
+
+
+def assert_all_agree(readers: Readers, table: str) -> None:
+    expected = in_order(readers.by_sql(table))
+    assert in_order(readers.pyiceberg(table)) == expected, table
+    assert in_order(readers.in_spark(table)) == expected, table
+
+
+def hits(first: int, count: int = 20) -> list[Mapping[str, object]]:
+    return [
+        {
+            "at": f"2024-0{1 + n % 3}-01 00:00:{n % 60:02}",
+            "path": f"/{n % 4}",
+            "n": n,
+            "country": f"c{n}",
+            "score": n / 2,
+        }
+        for n in range(first, first + count)
+    ]
+
+
+def test_a_version_with_new_and_renamed_columns(running: Running, readers: Readers) -> None:
+    running.deploy({"datasources/hits.datasource": HITS})
+    running.post("hits", hits(0))
+    assert_all_agree(readers, "live.hits")
+    staged = running.deploy({"datasources/hits.datasource": CHANGED}, promote=False)
+    running.post("hits", hits(20))
+    assert staged.state == "ready"
+    assert_all_agree(readers, "live.hits")
+    assert_all_agree(readers, "staging.hits")
+    print(
+        readers.catalog().load_table("staging.hits").schema(), readers.catalog().load_table("staging.hits").properties
+    )
+    running.promote()
+    running.post("hits", hits(40))
+    assert_all_agree(readers, "live.hits")
+    assert_all_agree(readers, "previous.hits")
+    running.rollback()
+    assert_all_agree(readers, "live.hits")
