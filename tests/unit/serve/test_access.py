@@ -163,4 +163,10 @@ def test_which_calls_need_no_token_and_which_ask_for_each_name() -> None:
         "/v0/pipes",
         "/v0/pipes/openapi.json",
         "/v0/sql",
+        "/iceberg/v1/config",
+        *(
+            f"/iceberg/v1{prefix}/namespaces{path}"
+            for prefix in ("", "/{warehouse}")
+            for path in ("", "/{ref}", "/{ref}/tables")
+        ),
     ]
