@@ -18,7 +18,7 @@ from penstock.deploy.lifecycle.states import NOT_OVER
 from penstock.errors import InvalidProject, PenstockError
 from penstock.lake.drift import recorded_tables
 from penstock.lake.drift.recorded_tables import DriftedTable
-from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
+from penstock.lake.maintenance.rewrite import ColumnValues, FileLayout, materialize_columns
 from penstock.lake.maintenance.snapshot_expiry import expire_snapshots
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables import physical_tables
@@ -177,7 +177,7 @@ def test_a_rollback_of_a_table_is_reported_until_it_is_undone(world: World) -> N
 
 def test_materialized_columns_are_no_drift(world: World) -> None:
     values = ColumnValues({"code": "upper(code)"}, -1, 2**50)
-    materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), values, ["_seq"])
+    materialize_columns(world.core.warehouse.lake, world.table("drift_settled"), values, FileLayout(("_seq",)))
     world.core.warehouse.registry.forget(world.table("drift_settled"))
     assert world.running.ask("SELECT DISTINCT code FROM drift_settled") == [("A",)]
     assert world.found("drift_settled") == []

@@ -67,7 +67,7 @@ def readers(running: Running) -> Iterator[Readers]:
         uri = f"http://{address}:{port}/iceberg"
         spark = running.pipeline.core.warehouse.lake.bulk.newSession()
         spark.conf.set("spark.sql.catalog.p", "org.apache.iceberg.spark.SparkCatalog")
-        for key, value in {"type": "rest", "uri": uri, "token": token}.items():
+        for key, value in {"type": "rest", "uri": uri, "token": token, "cache-enabled": "false"}.items():
             spark.conf.set(f"spark.sql.catalog.p.{key}", value)
         yield Readers(running, uri, token, spark)
 
@@ -80,8 +80,8 @@ def in_order(rows: list[dict[str, object]]) -> list[tuple[tuple[str, object], ..
 
 def assert_all_agree(readers: Readers, table: str) -> None:
     expected = in_order(readers.by_sql(table))
-    assert in_order(readers.pyiceberg(table)) == expected, table
-    assert in_order(readers.in_spark(table)) == expected, table
+    assert in_order(readers.pyiceberg(table)) == expected, f"PyIceberg, {table}"
+    assert in_order(readers.in_spark(table)) == expected, f"Spark, {table}"
 
 
 def hits(first: int, count: int = 20) -> list[Mapping[str, object]]:

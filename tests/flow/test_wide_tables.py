@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from penstock.lake.maintenance.data_files import list_data_files
-from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
+from penstock.lake.maintenance.rewrite import ColumnValues, FileLayout, materialize_columns
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
@@ -55,7 +55,7 @@ def test_a_wide_table_is_sliced_and_materialized_and_keeps_its_progress(lake: La
     assert (first.upto, first.last) == (109, False)
     assert next_slice(lake, table, snapshot, 209, SliceLimits(10, 2**40)).last
 
-    done = materialize_columns(lake, table, ColumnValues({"c1": "c0 * 2"}, 104, 205), ["_seq"])
+    done = materialize_columns(lake, table, ColumnValues({"c1": "c0 * 2"}, 104, 205), FileLayout(("_seq",)))
     assert done is not None
     assert (done.files, done.rows, done.rows_after) == (2, 20, 20)
     rows = lake.spark.sql(f"SELECT c0, c1, _seq FROM {qualified_table(table)} WHERE _seq IS NOT NULL").collect()
@@ -64,4 +64,4 @@ def test_a_wide_table_is_sliced_and_materialized_and_keeps_its_progress(lake: La
     now = read_snapshots(lake, table)
     assert now.line[-1].progress == {"f": Progress(BatchCursor(3), {"s": 3})}, "no commit of ours lacks the cursors"
     assert not now.line[-1].appends
-    assert materialize_columns(lake, table, ColumnValues({"c1": "c0"}, 5_000, 6_000), ["_seq"]) is None
+    assert materialize_columns(lake, table, ColumnValues({"c1": "c0"}, 5_000, 6_000), FileLayout(("_seq",))) is None

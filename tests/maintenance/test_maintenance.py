@@ -13,7 +13,7 @@ from maintenance.conftest import Tidy
 from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
 from penstock.deploy.maintenance import orphan_cleanup
 from penstock.lake.maintenance.data_files import list_data_files
-from penstock.lake.maintenance.rewrite import compact_files
+from penstock.lake.maintenance.rewrite import FileLayout, compact_files
 from penstock.lake.maintenance.snapshot_expiry import SnapshotInfo, list_snapshots
 from penstock.lake.maintenance.squashed_snapshots import SquashLimits
 from penstock.lake.spark.names import qualified_table
@@ -371,7 +371,7 @@ def test_a_commit_that_came_second_leaves_no_manifest(tidy: Tidy, monkeypatch: p
 
     monkeypatch.setattr(java_table, "_try_commit", try_commit)
     snapshot = _table(tidy, table).current_snapshot().snapshot_id
-    compact_files(lake, table, snapshot, list_data_files(lake, table, snapshot), ["_seq"])
+    compact_files(lake, table, snapshot, list_data_files(lake, table, snapshot), FileLayout(("_seq",)))
     assert next(failures, False) is False, "both tries came second"
     found = _table(tidy, table)
     current = found.current_snapshot()

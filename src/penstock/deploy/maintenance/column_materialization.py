@@ -16,9 +16,10 @@ from functools import partial
 from penstock.crash_points import crash_point
 from penstock.deploy.maintenance.maintenance_share import MaintenanceShare, waiting_tables
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.state_store import StateStore
-from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns, sort_expressions
+from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
 from penstock.lake.read.bindings import accepted_conditions
 from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.tables.java_table import RewriteConflict
@@ -116,9 +117,8 @@ def _materialize_slice(
     values = ColumnValues({each.physical: _stored_value(each, found.seen) for each in found.columns}, found.after, upto)
     table = manifest.table(found.table)
     try:
-        materialize_columns(
-            core.warehouse.lake, found.table, values, sort_expressions(table.sort if table is not None else ())
-        )
+        layout = file_layout(table.sort if table is not None else (), manifest.bindings_of(found.table))
+        materialize_columns(core.warehouse.lake, found.table, values, layout)
     except RewriteConflict:
         return None  # a compaction came first: the next look takes its files
     return upto

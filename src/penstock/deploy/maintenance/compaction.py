@@ -19,10 +19,11 @@ from typing_extensions import assert_never
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
 from penstock.deploy.maintenance.retention import ENDED, NOT_ENDED
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import CompactionLimits, DataFile, compaction_runs, list_data_files
-from penstock.lake.maintenance.rewrite import RewriteResult, compact_files, rewrite_files, sort_expressions
+from penstock.lake.maintenance.rewrite import RewriteResult, compact_files, rewrite_files
 from penstock.lake.maintenance.shared_files import set_properties
 from penstock.lake.read.bindings import bound_column_value
 from penstock.lake.read.engine_merge import compacted_relation
@@ -97,12 +98,12 @@ def _rewrite_files(
     store: StateStore, warehouse: Warehouse, on: MaintainedTable, snapshot: int, files: Sequence[DataFile]
 ) -> RewriteResult:
     """Rewrite one run of files. How rows merge is decided each time: a new deployment may read them by another rule."""
-    order = sort_expressions(on.table.sort)
+    layout = file_layout(on.table.sort, on.bindings)
     how = find_table_merge(on, store.deployments.in_state(*NOT_ENDED))
     if how is None:
-        return compact_files(warehouse.lake, on.table.id, snapshot, files, order)
+        return compact_files(warehouse.lake, on.table.id, snapshot, files, layout)
     set_properties(warehouse.lake, on.table.id, {MERGED: str(how.rule)})
-    return rewrite_files(warehouse.lake, on.table.id, snapshot, files, partial(merged_rows, how), order)
+    return rewrite_files(warehouse.lake, on.table.id, snapshot, files, partial(merged_rows, how), layout)
 
 
 def file_tiers(settings: MaintenanceSettings) -> CompactionLimits:

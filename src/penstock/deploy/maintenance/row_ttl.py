@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, log_operation
 from penstock.deploy.maintenance.retention import RetainedData
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import DataFile, list_data_files
-from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_all_rows, sort_expressions
+from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_all_rows
 from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.read.bindings import unexpired_condition
 from penstock.lake.spark.cancellation import time_limit
@@ -63,17 +64,13 @@ def delete_expired(core: Core, on: MaintainedTable, retained: RetainedData) -> b
         if whole:
             done.append(drop_files(core.warehouse.lake, table, now.current.id, whole))
             core.warehouse.registry.refresh(table)
-        left = core.settings.maintenance.compact_run_bytes
+        left, layout = core.settings.maintenance.compact_run_bytes, file_layout(on.table.sort, on.bindings)
         for file in parts:
             left -= file.bytes
             if left < 0 and done:
                 break
             with time_limit(core.warehouse.lake.bulk, float(core.settings.flow.max_step_seconds)):
-                done.append(
-                    rewrite_files(
-                        core.warehouse.lake, table, now.current.id, [file], stays, sort_expressions(on.table.sort)
-                    )
-                )
+                done.append(rewrite_files(core.warehouse.lake, table, now.current.id, [file], stays, layout))
             core.warehouse.registry.refresh(table)
     return True
 

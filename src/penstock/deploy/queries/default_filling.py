@@ -14,8 +14,9 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.lake.maintenance.data_files import list_data_files
-from penstock.lake.maintenance.rewrite import ColumnValues, rewrite_files, select_stored_values, sort_expressions
+from penstock.lake.maintenance.rewrite import ColumnValues, FileLayout, rewrite_files, select_stored_values
 from penstock.lake.open_tables.shown_columns import OmittedColumn, older_rows
 from penstock.lake.spark.cancellation import SparkTimeout, time_limit
 from penstock.lake.tables.java_table import RewriteConflict
@@ -39,13 +40,13 @@ def fill_defaults(core: Core, manifest: Manifest, binding: Binding, omitted: Seq
             values.setdefault((before.settled, before.cut), {})[column.physical] = value
             paths.update(each.unfilled)
     described = manifest.table(binding.table)
-    order = sort_expressions(described.sort if described is not None else ())
+    layout = file_layout(described.sort if described is not None else (), manifest.bindings_of(binding.table))
     filled = [ColumnValues(stored, *rows) for rows, stored in sorted(values.items())]
-    done = [_fill(core, binding.table, paths, each, order) for each in filled]
+    done = [_fill(core, binding.table, paths, each, layout) for each in filled]
     return any(done)
 
 
-def _fill(core: Core, table: str, paths: Collection[str], values: ColumnValues, order: Sequence[str]) -> bool:
+def _fill(core: Core, table: str, paths: Collection[str], values: ColumnValues, layout: FileLayout) -> bool:
     lake, registry = core.warehouse.lake, core.warehouse.registry
     current = registry.refresh(table).current
     if current is None:
@@ -56,7 +57,7 @@ def _fill(core: Core, table: str, paths: Collection[str], values: ColumnValues, 
             return False
         try:
             with time_limit(lake.bulk, float(core.settings.server.max_query_seconds)):
-                rewrite_files(lake, table, current.id, files, partial(select_stored_values, values), order)
+                rewrite_files(lake, table, current.id, files, partial(select_stored_values, values), layout)
         except (RewriteConflict, SparkTimeout) as error:
             log.info("defaults of %s are filled later: %s", table, error)
             return False

@@ -9,14 +9,16 @@ never only in a snapshot that may expire.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
@@ -30,6 +32,7 @@ from penstock.sql.spark_text import quote_identifier
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
+log = logging.getLogger("penstock.lake")
 RewriteSql = Callable[[str, Sequence[tuple[str, str]]], str]
 """Makes the Spark SQL for the new rows, given the name of a view with the old ones and its columns with types."""
 
@@ -46,10 +49,31 @@ class RewriteResult:
     files_after: int
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Values to store in the rows with after < `_seq` <= upto."""
+
+    expressions: Mapping[str, str]
+    """By physical column, Spark SQL over the table's physical columns."""
+    after: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """How new files of a table are written."""
+
+    order: tuple[str, ...]
+    """The order of their rows, as Spark SQL over physical columns."""
+    constants: tuple[ColumnValues, ...] = ()
+    """The constants that columns have in older rows. No answer needs them in the files; but in a file that has a
+    column, with NULL in its place, other Iceberg readers do not see its default."""
+
+
 def compact_files(
-    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], order: Sequence[str]
+    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], layout: FileLayout
 ) -> RewriteResult:
-    """Write the same rows to one file, sorted by `order` (Spark SQL over physical columns). Raises RewriteConflict."""
+    """Write the same rows to one file, laid out as `layout` says. Raises RewriteConflict."""
     java = JavaTable(lake, table)
     tasks = java.read_tasks(snapshot, [file.path for file in files])
 
@@ -58,7 +82,7 @@ def compact_files(
         update = update.dataSequenceNumber(max(file.sequence for file in files))
         return _replace_files(update, tasks, new)
 
-    with written_files(lake, java, tasks, select_all_rows, order) as new:
+    with written_files(lake, java, tasks, select_all_rows, layout) as new:
         if sum(int(file.recordCount()) for file in new) != sum(file.rows for file in files):
             raise RewriteConflict(f"{table}: rows were deleted from the files meanwhile")
         return _commit_rewrite(java, files, new, replace)
@@ -70,9 +94,9 @@ def select_all_rows(view: str, columns: Sequence[tuple[str, str]]) -> str:
 
 
 def rewrite_files(  # noqa: PLR0913 - the files, and the SQL and order of their new rows
-    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: RewriteSql, order: Sequence[str]
+    lake: Lake, table: str, snapshot: int, files: Sequence[DataFile], make: RewriteSql, layout: FileLayout
 ) -> RewriteResult:
-    """Replace these files by what `make` makes of their rows, sorted by `order`. Raises RewriteConflict."""
+    """Replace these files by what `make` makes of their rows, laid out as `layout` says. Raises RewriteConflict."""
     java = JavaTable(lake, table)
     tasks = java.read_tasks(snapshot, [file.path for file in files])
 
@@ -80,7 +104,7 @@ def rewrite_files(  # noqa: PLR0913 - the files, and the SQL and order of their 
         update = java.table.newOverwrite().validateFromSnapshot(snapshot).validateNoConflictingDeletes()
         return _replace_files(update, tasks, new)
 
-    with written_files(lake, java, tasks, make, order) as new:
+    with written_files(lake, java, tasks, make, layout) as new:
         return _commit_rewrite(java, files, new, overwrite)
 
 
@@ -112,11 +136,11 @@ _SORT_TEMPLATES = {
 
 @contextmanager
 def written_files(
-    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, layout: FileLayout
 ) -> Iterator[tuple[JavaObject, ...]]:
     """New files with what `make` makes of the rows of these tasks, not in the table yet. They are deleted if the block
     raises RewriteConflict."""
-    new = _write_files(lake, java, tasks, make, order)
+    new = _write_files(lake, java, tasks, make, layout)
     crash_point("rewrite.written")
     try:
         yield new
@@ -128,7 +152,7 @@ def written_files(
 
 
 def _write_files(
-    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, order: Sequence[str]
+    lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, layout: FileLayout
 ) -> tuple[JavaObject, ...]:
     """Write the files as Iceberg's own rewrite_data_files does. Source: SparkDataFileRewriteRunner of Iceberg 1.12."""
     spark = java.jvm.org.apache.iceberg.spark
@@ -141,9 +165,14 @@ def _write_files(
     staged.stageTasks(java.table, group, java_list(java.jvm, tasks))
     try:
         rows = lake.bulk.read.format("iceberg").option("scan-task-set-id", group).load(group)
-        with _temporary_view(rows) as view:
-            made = lake.bulk.sql(make(view, [(each.name, each.dataType.simpleString()) for each in rows.schema]))
-            placed = made.coalesce(1).sortWithinPartitions(*map(expr, order))
+        columns = [(each.name, each.dataType.simpleString()) for each in rows.schema]
+        with ExitStack() as views:
+            view = views.enter_context(_temporary_view(rows))
+            for values in _computable(lake, layout.constants):
+                filled = lake.bulk.sql(select_stored_values(values, view, columns))
+                view = views.enter_context(_temporary_view(filled))
+            made = lake.bulk.sql(make(view, columns))
+            placed = made.coalesce(1).sortWithinPartitions(*map(expr, layout.order))
             writer = placed.write.format("iceberg").option("rewritten-file-scan-task-set-id", group)
             writer.option("distribution-mode", "none").mode("append").save(group)
         return tuple(coordinator.fetchNewFiles(java.table, group))
@@ -151,6 +180,18 @@ def _write_files(
         cache.remove(group)
         staged.removeTasks(java.table, group)
         coordinator.clearRewrite(java.table, group)
+
+
+def _computable(lake: Lake, constants: Sequence[ColumnValues]) -> Sequence[ColumnValues]:
+    """The constants, or none if one cannot be computed: files are rewritten all the same."""
+    expressions = [each for values in constants for each in values.expressions.values()]
+    try:
+        if expressions:
+            lake.bulk.sql(f"SELECT {', '.join(expressions)}").collect()
+    except PySparkException as error:
+        log.info("files are rewritten without their constants: %s", error)
+        return ()
+    return constants
 
 
 @contextmanager
@@ -190,19 +231,9 @@ def _commit_rewrite(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnValues:
-    """Values to store in the rows with after < `_seq` <= upto."""
-
-    expressions: Mapping[str, str]
-    """By physical column, Spark SQL over the table's physical columns."""
-    after: int
-    upto: int
-
-
-def materialize_columns(lake: Lake, table: str, values: ColumnValues, order: Sequence[str]) -> RewriteResult | None:
-    """Write the values into the files that have such rows, sorted by `order`. Doing it again changes nothing. Returns
-    None if there are no such rows. Raises RewriteConflict.
+def materialize_columns(lake: Lake, table: str, values: ColumnValues, layout: FileLayout) -> RewriteResult | None:
+    """Write the values into the files that have such rows, laid out as `layout` says. Doing it again changes nothing.
+    Returns None if there are no such rows. Raises RewriteConflict.
 
     This is no UPDATE statement: its commit would not carry the flows' progress, and once the snapshots before it have
     expired the table would have lost it."""
@@ -214,7 +245,7 @@ def materialize_columns(lake: Lake, table: str, values: ColumnValues, order: Seq
         file for file in list_data_files(lake, table, snapshot) if file.high > values.after and file.low <= values.upto
     ]
     make = partial(select_stored_values, values)
-    return rewrite_files(lake, table, snapshot, inside, make, order) if inside else None
+    return rewrite_files(lake, table, snapshot, inside, make, layout) if inside else None
 
 
 def select_stored_values(values: ColumnValues, view: str, columns: Sequence[tuple[str, str]]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.crash_points import crash_point
-from penstock.lake.maintenance.rewrite import select_all_rows, written_files
+from penstock.lake.maintenance.rewrite import FileLayout, select_all_rows, written_files
 from penstock.lake.maintenance.snapshot_expiry import SQUASHED, RequiredSnapshots, SnapshotHistory, SnapshotInfo
 from penstock.lake.spark.names import MADE_BY
 from penstock.lake.spark.session import Lake
@@ -148,7 +148,7 @@ def _groups(java: JavaTable, tasks: Sequence[JavaObject], limits: SquashLimits) 
 def _fewer_files(lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], written: ExitStack) -> Sequence[JavaObject]:
     """New files with the rows of these tasks. They are deleted if `written` ends with RewriteConflict, which this
     raises if the rows are not all there."""
-    new = written.enter_context(written_files(lake, java, tasks, select_all_rows, [quote_identifier(SEQ)]))
+    new = written.enter_context(written_files(lake, java, tasks, select_all_rows, FileLayout((quote_identifier(SEQ),))))
     if sum(int(file.recordCount()) for file in new) != sum(int(task.file().recordCount()) for task in tasks):
         raise RewriteConflict(f"{java.name}: rows were deleted from the files that a flow has to read")
     return new
