@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -12,6 +14,7 @@ from pyspark.sql import SparkSession
 from deploy.conftest import Running
 from penstock.serve.http.pipeline_host import PipelineHost
 from unit.serve.web_server import web_server
+from waiting import wait_until
 
 HITS = """SCHEMA >
     at DateTime `json:$.at`,
@@ -115,3 +118,74 @@ def test_a_version_with_new_and_renamed_columns(running: Running, readers: Reade
     assert_all_agree(readers, "previous.hits")
     running.rollback()
     assert_all_agree(readers, "live.hits")
+
+
+class Posting:
+    """Posts numbered rows without a pause until it is told to stop."""
+
+    def __init__(self, running: Running, name: str):
+        self.posted = 0
+        self._running, self._name = running, name
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Posting:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            body = "\n".join(map(json.dumps, hits(self.posted))).encode()
+            self._running.pipeline.ingestion.append(self._name, body, None)
+            self.posted += 20
+
+    def wait_for(self, more: int) -> None:
+        then = self.posted
+        wait_until(lambda: self.posted >= then + more)
+
+
+def assert_a_beginning(rows: list[dict[str, object]], expected: Callable[[int], Mapping[str, object]]) -> None:
+    """The rows are the first of those that were posted, each once, with the values that they have in the version."""
+    found = sorted(rows, key=lambda row: int(str(row["n"])))
+    assert [row["n"] for row in found] == list(range(len(found)))
+    for row in found:
+        n = int(str(row["n"]))
+        assert {name: row[name] for name in expected(n)} == expected(n), row
+
+
+def test_rows_arrive_while_versions_change(running: Running, readers: Readers) -> None:
+    """The rows that came while the columns were being added have the default too."""
+    running.deploy({"datasources/live_hits.datasource": HITS})
+    with Posting(running, "live_hits") as posting:
+        posting.wait_for(100)
+        staged = running.deploy({"datasources/live_hits.datasource": CHANGED}, promote=False)
+        posting.wait_for(100)
+
+        def before(n: int) -> Mapping[str, object]:
+            return {"path": f"/{n % 4}"}
+
+        assert_a_beginning(readers.pyiceberg("live.live_hits"), before)
+        assert_a_beginning(readers.in_spark("live.live_hits"), before)
+        assert set(readers.in_spark("staging.live_hits")[0]) == {"at", "url", "n", "country", "score", "seen"}
+        running.promote()
+        assert set(readers.pyiceberg("live.live_hits")[0]) == {"at", "url", "n", "country", "score", "seen"}
+        running.rollback()
+        assert_a_beginning(readers.in_spark("live.live_hits"), before)
+        running.promote(str(staged.id))
+    running.catch_up()
+    assert_all_agree(readers, "live.live_hits")
+    assert_all_agree(readers, "previous.live_hits")
+
+
+def test_a_reader_keeps_its_files(running: Running, readers: Readers) -> None:
+    """A table that was handed out stays although its version is retired."""
+    running.deploy({"datasources/kept.datasource": HITS})
+    running.post("kept", hits(0))
+    table = readers.catalog().load_table("live.kept")
+    running.deploy({"datasources/kept.datasource": None}, destructive=True)
+    running.pipeline.deployer.retire(None)
+    assert table.scan().to_arrow().num_rows == 20
