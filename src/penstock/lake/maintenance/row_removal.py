@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from penstock.crash_points import crash_point
-from penstock.lake.maintenance.rewrite import select_all_rows, sort_expressions, written_files
+from penstock.lake.maintenance.rewrite import FileLayout, select_all_rows, sort_expressions, written_files
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.java_table import JavaTable, RewriteConflict
@@ -59,7 +59,7 @@ def _remove_parts(lake: Lake, table: str, condition: str, begins: Callable[[], N
     if not counted:
         return
     begins()
-    order = sort_expressions(_sort_order(java))
+    layout = FileLayout(tuple(sort_expressions(_sort_order(java))))
 
     def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
         return f"{select_all_rows(view, columns)} WHERE NOT coalesce({condition}, false)"
@@ -69,7 +69,7 @@ def _remove_parts(lake: Lake, table: str, condition: str, begins: Callable[[], N
             new: list[JavaObject] = []
             for task in tasks:
                 if int(task.file().recordCount()) > counted[task.file().location()]:
-                    new += written.enter_context(written_files(lake, java, [task], stays, order))
+                    new += written.enter_context(written_files(lake, java, [task], stays, layout))
             java.commit(partial(_overwrite, java, snapshot, tasks, new))
         crash_point("rows.removed")
         yield sum(counted[task.file().location()] for task in tasks)
