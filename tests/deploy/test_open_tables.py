@@ -9,9 +9,14 @@ from dataclasses import dataclass
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import RESTError
 from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
+from deploy.test_copies import ONE, TYPES
+from penstock.deploy.runtime.file_layouts import file_layout
+from penstock.lake.maintenance.data_files import list_data_files
+from penstock.lake.maintenance.rewrite import compact_files
 from penstock.serve.http.pipeline_host import PipelineHost
 from unit.serve.web_server import web_server
 from waiting import wait_until
@@ -189,3 +194,85 @@ def test_a_reader_keeps_its_files(running: Running, readers: Readers) -> None:
     running.deploy({"datasources/kept.datasource": None}, destructive=True)
     running.pipeline.deployer.retire(None)
     assert table.scan().to_arrow().num_rows == 20
+
+
+def test_compacted_files_have_the_default(running: Running, readers: Readers) -> None:
+    running.deploy({"datasources/packed.datasource": HITS})
+    for n in range(3):
+        running.post("packed", hits(n * 20))
+    live = running.deploy({"datasources/packed.datasource": CHANGED})
+    running.post("packed", hits(60))
+    binding = live.manifest.binding("packed")
+    assert binding is not None
+    core, table = running.pipeline.core, binding.table
+    current = core.warehouse.registry.refresh(table).current
+    assert current is not None
+    cut = max(column.before.cut or 0 for column in binding.columns if column.before is not None)
+    found = [each for each in list_data_files(core.warehouse.lake, table, current.id) if each.high <= cut]
+    assert len(found) > 3
+    layout = file_layout((), core.store.deployments.get(live.id).manifest.bindings_of(table))
+    compact_files(core.warehouse.lake, table, current.id, found, layout)
+    core.warehouse.registry.refresh(table)
+    assert_all_agree(readers, "live.packed")
+    assert "penstock.left-out-columns" not in readers.catalog().load_table("live.packed").properties
+
+
+def test_rows_that_a_version_rejects_are_never_given_to_it(running: Running, readers: Readers) -> None:
+    narrow = "SCHEMA >\n    n Int8 `json:$.n`\n"
+    running.deploy({"datasources/narrow.datasource": narrow})
+    running.post("narrow", [{"n": 1}])
+    staged = running.deploy({"datasources/narrow.datasource": narrow.replace("Int8", "Int32")}, promote=False)
+    running.post("narrow", [{"n": 2}])
+    assert_all_agree(readers, "live.narrow")
+    running.post("narrow", [{"n": 1000}])
+    with pytest.raises(RESTError, match="another version"):
+        readers.pyiceberg("live.narrow")
+    assert_all_agree(readers, "staging.narrow")
+    running.pipeline.deployer.discard(str(staged.id))
+
+
+def test_computed_columns_are_left_out_until_they_are_stored(running: Running, readers: Readers) -> None:
+    first = "SCHEMA >\n    n Int32 `json:$.n`,\n    t String `json:$.t`\n"
+    running.deploy({"datasources/computed.datasource": first})
+    running.post("computed", [{"n": n, "t": f"t{n}"} for n in range(5)])
+    longer = first.replace("t String `json:$.t`", "t String `json:$.t`,\n    u String `json:$.u`")
+    query = longer + "FORWARD_QUERY >\n    SELECT n, t, upper(t) AS u\n"
+    staged = running.deploy({"datasources/computed.datasource": query}, promote=False)
+    running.post("computed", [{"n": 5, "t": "t5", "u": "own"}])
+    table = readers.catalog().load_table("staging.computed")
+    assert table.properties["penstock.left-out-columns"].startswith("u: ")
+    assert set(table.scan().to_arrow().column_names) == {"n", "t"}
+    running.promote(str(staged.id))
+    wait_until(lambda: "penstock.left-out-columns" not in readers.catalog().load_table("live.computed").properties, 120)
+    assert_all_agree(readers, "live.computed")
+
+
+def test_what_properties_say(running: Running, readers: Readers) -> None:
+    columns = "SCHEMA >\n    at DateTime `json:$.at`,\n    n Int32 `json:$.n`\n"
+    running.deploy(
+        {
+            "datasources/nothing.datasource": columns + "ENGINE Null\n",
+            "datasources/latest.datasource": columns + "ENGINE ReplacingMergeTree\nENGINE_SORTING_KEY n\n",
+            "datasources/young.datasource": columns + "ENGINE MergeTree\nENGINE_TTL at + INTERVAL 1 DAY\n",
+        }
+    )
+    for name in ("nothing", "latest", "young"):
+        running.post(name, [{"at": "2040-01-01 00:00:00", "n": 1}] * 2)
+    found = {name: readers.catalog().load_table(f"live.{name}") for name in ("nothing", "latest", "young")}
+    assert found["nothing"].scan().to_arrow().num_rows == 0
+    assert "engine is Null" in found["nothing"].properties["penstock.rows"]
+    assert "without FINAL" in found["latest"].properties["penstock.unmerged"]
+    assert "penstock.expired-rows" in found["young"].properties
+    assert_all_agree(readers, "live.latest")
+    assert_all_agree(readers, "live.young")
+    assert readers.in_spark("live.nothing") == []
+
+
+def test_values_of_every_type(running: Running, readers: Readers) -> None:
+    columns = ",\n".join(f"    {name} {of} `json:$.{name}`" for name, of in TYPES.items())
+    running.deploy({"datasources/kinds.datasource": f"SCHEMA >\n{columns}\n"})
+    running.post("kinds", [ONE])
+    found, expected = readers.in_spark("live.kinds"), readers.by_sql("live.kinds")
+    assert len(expected) == 1
+    assert repr(found) == repr(expected)
+    assert readers.catalog().load_table("live.kinds").scan().to_arrow().column_names == list(TYPES)

@@ -42,6 +42,7 @@ from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.own_actions import record_own_action
 from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.reader_lease_record import ReaderLeaseRecord
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
@@ -260,7 +261,8 @@ class Pipeline:
         )
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()
-        readers = ActiveReaders(self._clean_up_unread)
+        leases = ReaderLeaseRecord(home / "reader_leases", float(settings.maintenance.reader_seconds))
+        readers = ActiveReaders(self._clean_up_unread, leases)
         board, suspects = DeploymentBoard(store, flows, projects, readers), SuspectQueries(QueryCrashes(self.database))
         return Core(settings, warehouse, store, flows, board, projects, suspects)
 

@@ -26,7 +26,10 @@ log = logging.getLogger("penstock.deploy")
 
 
 def drop_unused_tables(core: Core) -> None:
-    """Drop tables and columns of retired and discarded deployments that no query reads any more."""
+    """Drop tables and columns of retired and discarded deployments that no query reads any more; none while it is not
+    known whether an earlier server leased them to other readers."""
+    if not core.board.readers.knows_leases:
+        return
     everything = core.store.deployments.unswept()
     # Looked up after the deployments: a query that begins later looks its deployment up again before it reads.
     read = core.board.readers.read

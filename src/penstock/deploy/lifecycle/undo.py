@@ -95,7 +95,8 @@ def _other_deployments(store: StateStore, deployment: Deployment) -> list[Deploy
 
 def _drop_tables(core: Core, deployment: Deployment, names: Collection[str]) -> None:
     shared = {table.id for each in _other_deployments(core.store, deployment) for table in each.manifest.tables}
-    for name in sorted(set(names) - shared):
+    # Those that other readers may use are dropped later, as those of retired deployments are.
+    for name in sorted(each for each in set(names) - shared if not core.board.readers.may_lease(each)):
         with core.flows.exclusive([name]):
             if core.warehouse.recorded.is_own(name):
                 physical_tables.drop_table(core.warehouse.lake, name)

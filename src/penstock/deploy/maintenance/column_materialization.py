@@ -82,7 +82,7 @@ def materialize_next(core: Core, most: SliceLimits, may: Callable[[str], bool] =
     live = core.board.live()
     if live is None:
         return False
-    found = next((each for each in bridged_columns(live.manifest) if may(each.table)), None)
+    found = next((each for each in bridged_columns(live.manifest, core.board.readers.leases) if may(each.table)), None)
     if found is None:
         return False
     core.warehouse.recorded.verify([found.table])
@@ -124,11 +124,17 @@ def _materialize_slice(
     return upto
 
 
-def bridged_columns(manifest: Manifest) -> Iterator[BridgedColumns]:
-    """The columns that are still computed when they are read, by table and range of `_seq`."""
+def _never(table: str) -> bool:
+    return False
+
+
+def bridged_columns(manifest: Manifest, leases: Callable[[str], bool] = _never) -> Iterator[BridgedColumns]:
+    """The columns that are still computed when they are read, by table and range of `_seq`. Of a table that other
+    Iceberg readers read (`leases`), also those that are only another column: they cannot be given them before."""
     for binding in manifest.bindings:
         by_place: dict[tuple[int, int], list[BoundColumn]] = {}
-        for column, before in _computed_columns(binding):
+        computed = _varying_columns if leases(binding.table) else _computed_columns
+        for column, before in computed(binding):
             if before.cut is not None and not before.is_settled:
                 by_place.setdefault((before.settled, before.cut), []).append(column)
         for (after, upto), columns in sorted(by_place.items()):
@@ -149,6 +155,13 @@ def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
     rewriting files."""
     for column in binding.columns:
         if column.before is not None and not expression_facts(column.before.expression).is_cheap:
+            yield column, column.before
+
+
+def _varying_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
+    """The columns that have not the same value in all older rows."""
+    for column in binding.columns:
+        if column.before is not None and not expression_facts(column.before.expression).is_constant:
             yield column, column.before
 
 

@@ -147,7 +147,7 @@ class SnapshotExpiry:
         """Delete files that nobody can read any more, some at a time while no step runs and nobody clones the table."""
         core, table = self._core, on.table.id
         waits = max(self.safe, float(core.settings.maintenance.snapshot_seconds))
-        if core.board.readers.leases(table):
+        if core.board.readers.may_lease(table):
             waits = max(waits, float(core.settings.maintenance.reader_seconds))
         if time.monotonic() < known.deleted + min(waits, DELETE_SECONDS):
             return False

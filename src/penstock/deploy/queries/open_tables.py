@@ -18,7 +18,7 @@ from pyiceberg.types import IcebergType, PrimitiveType
 from penstock.deploy.queries.default_filling import fill_defaults
 from penstock.deploy.queries.open_namespaces import ClosedTable, OpenNamespaces, find_table
 from penstock.deploy.runtime.core import Core
-from penstock.errors import Failed, NotFound
+from penstock.errors import Failed, NotFound, StorageFull
 from penstock.lake.open_tables.constant_values import NESTED, ConstantValues
 from penstock.lake.open_tables.file_columns import FileColumnsReader
 from penstock.lake.open_tables.shown_columns import (
@@ -76,7 +76,10 @@ class OpenTables:
         readers, seconds = self._core.board.readers, self._core.settings.maintenance.reader_seconds
         with self._core.board.reading(namespace) as deployment:
             binding = find_table(deployment, name)
-            readers.lease(deployment.id, binding.table, float(seconds))
+            try:
+                readers.lease(deployment.id, binding.table, float(seconds))
+            except OSError as error:
+                raise StorageFull(f"the lease of the table's files cannot be recorded: {error}") from error
             found = self._physical_table(binding)
             columns = self._columns(binding, found, misread)
             if fill_defaults(self._core, deployment.manifest, binding, _omitted(columns)):

@@ -13,13 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from penstock.deploy.runtime.reader_lease_record import ReaderLeaseRecord
+
 
 class ActiveReaders:
     """Counts the queries that read each deployment. Thread-safe. `idle` is called with a deployment's id when its last
     query ends."""
 
-    def __init__(self, idle: Callable[[int], None]):
+    def __init__(self, idle: Callable[[int], None], record: ReaderLeaseRecord | None = None):
         self._idle = idle
+        self._record = record
         self._counts: Counter[int] = Counter()
         self._began: dict[object, float] = {}
         self._leases: dict[tuple[int, str], float] = {}
@@ -34,23 +37,35 @@ class ActiveReaders:
             return frozenset(id for id, count in self._counts.items() if count) | {id for id, _ in self._leases}
 
     @property
+    def knows_leases(self) -> bool:
+        """Whether every lease that may still hold is known here: none of an earlier server's is left."""
+        return self._record is None or self._record.earlier <= time.monotonic()
+
+    @property
     def oldest(self) -> float | None:
         """When the query that has run for longest began, by the monotonic clock; None if none runs."""
         with self._guard:
             return min(self._began.values(), default=None)
 
     def lease(self, deployment: int, table: str, seconds: float) -> None:
-        """Count a reader of a deployment's table from before it gets the table's files until `seconds` from now."""
+        """Count a reader of a deployment's table from before it gets the table's files until `seconds` from now. Raises
+        OSError if that cannot be recorded for the next server."""
         until = time.monotonic() + seconds
+        if self._record is not None:
+            self._record.note(until)
         with self._guard:
             self._forget_ended()
             self._leases[deployment, table] = max(until, self._leases.get((deployment, table), until))
 
     def leases(self, table: str) -> bool:
-        """Whether some lease of the table has not ended."""
+        """Whether some lease of the table has not ended, as far as this server knows."""
         with self._guard:
             self._forget_ended()
             return any(leased == table for _, leased in self._leases)
+
+    def may_lease(self, table: str) -> bool:
+        """Whether some lease of the table may not have ended."""
+        return not self.knows_leases or self.leases(table)
 
     def _forget_ended(self) -> None:
         now = time.monotonic()

@@ -59,7 +59,7 @@ def _remove_parts(lake: Lake, table: str, condition: str, begins: Callable[[], N
     if not counted:
         return
     begins()
-    layout = FileLayout(tuple(sort_expressions(_sort_order(java))))
+    layout = FileLayout(sort_expressions(_sort_order(java)))
 
     def stays(view: str, columns: Sequence[tuple[str, str]]) -> str:
         return f"{select_all_rows(view, columns)} WHERE NOT coalesce({condition}, false)"
