@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from deploy.conftest import Running
 from deploy.test_copies import ONE, TYPES
+from duckdb_reader import duckdb_connection
 from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.lake.maintenance.data_files import list_data_files
 from penstock.lake.maintenance.rewrite import compact_files
@@ -60,6 +61,10 @@ class Readers:
     def in_spark(self, table: str) -> list[dict[str, object]]:
         return [row.asDict() for row in self.spark.sql(f"SELECT * FROM p.{table}").collect()]
 
+    def in_duckdb(self, table: str) -> list[dict[str, object]]:
+        with duckdb_connection(self.uri, self.token) as connection:
+            return connection.execute(f"SELECT * FROM p.{table}").to_arrow_table().to_pylist()
+
     def by_sql(self, table: str) -> list[dict[str, object]]:
         namespace, _, name = table.partition(".")
         result = self.running.pipeline.reader.sql(f"SELECT * FROM {name}", namespace.strip("`"))
@@ -90,6 +95,7 @@ def assert_all_agree(readers: Readers, table: str) -> None:
     expected = in_order(readers.by_sql(table))
     assert in_order(readers.pyiceberg(table)) == expected, f"PyIceberg, {table}"
     assert in_order(readers.in_spark(table)) == expected, f"Spark, {table}"
+    assert in_order(readers.in_duckdb(table)) == expected, f"DuckDB, {table}"
 
 
 def hits(first: int, count: int = 20) -> list[Mapping[str, object]]:
@@ -175,6 +181,7 @@ def test_rows_arrive_while_versions_change(running: Running, readers: Readers) -
 
         assert_a_beginning(readers.pyiceberg("live.live_hits"), before)
         assert_a_beginning(readers.in_spark("live.live_hits"), before)
+        assert_a_beginning(readers.in_duckdb("live.live_hits"), before)
         assert set(readers.in_spark("staging.live_hits")[0]) == {"at", "url", "n", "country", "score", "seen"}
         running.promote()
         assert set(readers.pyiceberg("live.live_hits")[0]) == {"at", "url", "n", "country", "score", "seen"}

@@ -6,14 +6,12 @@ reads in `tests/deploy/test_open_tables.py`.
 
 from __future__ import annotations
 
-import importlib
 import uuid
 from collections.abc import Collection, Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import orjson
 import pyarrow as pa
 import pytest
@@ -23,6 +21,7 @@ from pyiceberg.exceptions import ForbiddenError, NoSuchNamespaceError, NoSuchTab
 from pyiceberg.expressions import EqualTo, IsNull
 from starlette.testclient import TestClient
 
+from duckdb_reader import duckdb_connection
 from penstock.lake.open_tables.file_columns import FileColumnsReader
 from penstock.lake.open_tables.shown_columns import Constant, ShownColumn, open_columns
 from penstock.lake.open_tables.version_metadata import OpenTable, VersionMetadata, physical_fields, version_metadata
@@ -163,22 +162,10 @@ def test_pyiceberg_still_finds_none_by_a_date(served: tuple[str, ApiTokens, Test
     assert table.scan(EqualTo(name, DEFAULTS[name][1])).to_arrow().num_rows == NEW - 1
 
 
-def duckdb_connection(served: tuple[str, ApiTokens, TestClient]) -> duckdb.DuckDBPyConnection:
-    uri, tokens, _ = served
-    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    for name in ("httpfs", "avro", "iceberg"):
-        package = importlib.import_module(f"duckdb_extension_{name}")
-        (file,) = Path(str(package.__file__)).parent.rglob("*.duckdb_extension")
-        connection.execute(f"LOAD '{file}'")
-    token = tokens.create(f"duckdb-{uuid.uuid4()}", ("read",))
-    connection.execute(f"CREATE SECRET (TYPE iceberg, TOKEN '{token}')")
-    connection.execute(f"ATTACH 'live' AS p (TYPE iceberg, ENDPOINT '{uri}')")
-    return connection
-
-
 def test_duckdb_reads_them(served: tuple[str, ApiTokens, TestClient]) -> None:
-    with duckdb_connection(served) as connection:
-        rows = connection.execute("SET TimeZone = 'UTC'; SELECT * FROM p.live.hits").to_arrow_table().to_pylist()
+    uri, tokens, _ = served
+    with duckdb_connection(uri, tokens.create(f"duckdb-{uuid.uuid4()}", ("read",))) as connection:
+        rows = connection.execute("SELECT * FROM p.live.hits").to_arrow_table().to_pylist()
         found = connection.execute(
             "SELECT count(*) FROM p.live.hits WHERE country = 'none' AND seen < '2021-01-01' AND day = '1999-12-31'"
         ).fetchone()
