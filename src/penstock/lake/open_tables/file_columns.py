@@ -28,8 +28,8 @@ from penstock.lake.open_tables.shown_columns import FileColumns
 from penstock.model.manifest import SEQ
 
 COUNTED_COLUMNS = 100
-MOST_MANIFESTS = 2_000
-"""The most manifests whose files are remembered."""
+MOST_FILES = 200_000
+"""The most files that are remembered."""
 _FIELD_ID = b"PARQUET:field_id"
 
 
@@ -52,6 +52,7 @@ class FileColumnsReader:
 
     def __init__(self) -> None:
         self._known: OrderedDict[_Key, tuple[FileColumns, ...]] = OrderedDict()
+        self._files = 0
         self._guard = threading.Lock()
 
     def read(self, table: Table, snapshot: Snapshot, fields: frozenset[int]) -> tuple[FileColumns, ...]:
@@ -72,9 +73,11 @@ class FileColumnsReader:
 
     def _remember(self, key: _Key, files: tuple[FileColumns, ...]) -> None:
         with self._guard:
+            self._files += len(files) - len(self._known.pop(key, ()))
             self._known[key] = files
-            while len(self._known) > MOST_MANIFESTS:
-                self._known.popitem(last=False)
+            while self._files > MOST_FILES:
+                _, forgotten = self._known.popitem(last=False)
+                self._files -= len(forgotten)
 
 
 def _read_manifest(io: FileIO, manifest: ManifestFile, asked: ColumnSelection) -> Iterator[FileColumns]:
