@@ -30,8 +30,7 @@ log = logging.getLogger("penstock.deploy")
 
 SEEN_SECONDS = 3_600.0
 """Seconds between the first look that finds an orphan file and the one that deletes it, by the monotonic clock: longer
-than any step or rewrite takes to commit the files that it wrote. Files that another reader was given stay longer, if
-`reader_seconds` says so: after a restart it is not known who was given which."""
+than any step or rewrite takes to commit the files that it wrote."""
 
 
 class OrphanCleanup:
@@ -49,7 +48,7 @@ class OrphanCleanup:
     def run(self) -> int:
         """Look once. Returns how many files were deleted."""
         found, now = find_orphans(self._core), time.monotonic()
-        wait = max(SEEN_SECONDS, float(self._core.settings.maintenance.reader_seconds))
+        wait = self._seen_seconds()
         self._seen = {file.path: self._seen.get(file.path, now) for file in found}
         sure = [file for file in found if now - self._seen[file.path] >= wait]
         if not sure or self._core.warehouse.recorded.is_unsound():
@@ -58,6 +57,12 @@ class OrphanCleanup:
         for file in sure:
             del self._seen[file.path]
         return len(sure)
+
+    def _seen_seconds(self) -> float:
+        """While another reader may use files that it was given, as long as it may; a file does not say whose it is."""
+        if not self._core.board.readers.may_lease_any:
+            return SEEN_SECONDS
+        return max(SEEN_SECONDS, float(self._core.settings.maintenance.reader_seconds))
 
 
 def find_orphans(core: Core) -> list[StoredFile]:

@@ -67,6 +67,13 @@ class ActiveReaders:
         """Whether some lease of the table may not have ended."""
         return not self.knows_leases or self.leases(table)
 
+    @property
+    def may_lease_any(self) -> bool:
+        """Whether some lease of some table may not have ended."""
+        with self._guard:
+            self._forget_ended()
+            return bool(self._leases) or not self.knows_leases
+
     def _forget_ended(self) -> None:
         now = time.monotonic()
         self._leases = {key: until for key, until in self._leases.items() if until > now}

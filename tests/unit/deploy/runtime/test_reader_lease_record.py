@@ -14,12 +14,13 @@ def test_a_lease_keeps_its_deployment_and_its_table(tmp_path: Path) -> None:
     readers = ActiveReaders(ignore, ReaderLeaseRecord(tmp_path / "leases", 60))
     readers.lease(1, "hits__d1", 60)
     assert (readers.read, readers.leases("hits__d1"), readers.leases("other")) == ({1}, True, False)
+    assert readers.may_lease_any
 
 
 def test_a_lease_ends_by_itself() -> None:
     readers = ActiveReaders(ignore)
     readers.lease(1, "hits__d1", 0)
-    assert (readers.read, readers.leases("hits__d1")) == (frozenset(), False)
+    assert (readers.read, readers.leases("hits__d1"), readers.may_lease_any) == (frozenset(), False, False)
 
 
 def test_a_later_lease_does_not_shorten_an_earlier_one() -> None:
@@ -34,7 +35,7 @@ def test_the_next_server_knows_that_there_were_leases(tmp_path: Path) -> None:
     assert ActiveReaders(ignore, ReaderLeaseRecord(path, 60)).knows_leases
     ActiveReaders(ignore, ReaderLeaseRecord(path, 60)).lease(1, "hits__d1", 60)
     restarted = ActiveReaders(ignore, ReaderLeaseRecord(path, 60))
-    assert (restarted.knows_leases, restarted.may_lease("hits__d1")) == (False, True)
+    assert (restarted.knows_leases, restarted.may_lease("hits__d1"), restarted.may_lease_any) == (False, True, True)
 
 
 def test_leases_that_ended_and_damaged_records_hold_nothing(tmp_path: Path) -> None:
