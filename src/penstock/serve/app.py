@@ -42,7 +42,7 @@ from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import describe_action, record_refusal, run_audited
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
-from penstock.serve.http.iceberg_error import ADDRESS, READS, ReadOnly, iceberg_error_response
+from penstock.serve.http.iceberg_error import READS, ReadOnly, iceberg_error_response, is_iceberg
 from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
 from penstock.serve.http.request_body import receiving_body
 from penstock.serve.http.request_ids import CALL, RequestObserver
@@ -226,7 +226,7 @@ async def _respond_to(host: PipelineHost, request: Request, fault: Exception) ->
 
 def _error_answer(request: Request, fault: Exception) -> Response:
     path = request.scope["path"]
-    if path.startswith(ADDRESS):
+    if is_iceberg(path):
         return iceberg_error_response(_shown_error(request, fault), path)
     return error_response(_shown_error(request, fault), path)
 
@@ -235,7 +235,7 @@ def _shown_error(request: Request, fault: Exception) -> PenstockError:
     """What the caller is told of an exception."""
     path = request.scope["path"]
     if isinstance(fault, HTTPException):
-        if path.startswith(ADDRESS) and request.method not in READS:
+        if is_iceberg(path) and request.method not in READS:
             return ReadOnly()
         return from_http_exception(fault, path, [call.path for call in CALLS])
     if isinstance(fault, ClientDisconnect):

@@ -198,7 +198,8 @@ def test_what_is_not_there(served: tuple[str, ApiTokens, TestClient]) -> None:
     with pytest.raises(NoSuchTableError, match="did you mean `hits`"):
         catalog.load_table("live.hit")
     kinds = {
-        "namespaces/previous/tables/hits": "NoSuchNamespaceException",
+        "namespaces/previous/tables": "NoSuchNamespaceException",
+        "namespaces/previous/tables/hits": "NoSuchTableException",
         "namespaces/live/tables/hit": "NoSuchTableException",
         "nothing": "NoSuchTableException",
     }
@@ -242,4 +243,34 @@ def test_addresses_without_a_prefix_are_the_same(served: tuple[str, ApiTokens, T
         assert plain.is_success
         assert plain.json() == prefixed.json()
     assert client.get("/iceberg/v1/config?warehouse=nothing").status_code == 404
-    assert client.get("/iceberg/v1/namespaces/a%1Fb").status_code == 400
+
+
+def test_a_namespace_has_none_below_it(served: tuple[str, ApiTokens, TestClient]) -> None:
+    """Spark asks for `live.hits.files` first, and looks for the files of a table only if there is no such table."""
+    catalog = rest_catalog(served, "read")
+    assert not catalog.namespace_exists(("live", "hits"))
+    assert not catalog.table_exists(("live", "hits", "files"))
+    with pytest.raises(NoSuchNamespaceError, match=r"no namespace `live\.hits`"):
+        catalog.list_tables(("live", "hits"))
+    answer = served[2].get("/iceberg/v1/live/namespaces/live%1Fhits/tables/files")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NoSuchTableException")
+
+
+def test_everything_is_one_page(served: tuple[str, ApiTokens, TestClient]) -> None:
+    for path in ("namespaces", "namespaces/live/tables"):
+        plain, paged = (served[2].get(f"/iceberg/v1/{path}{asked}") for asked in ("", "?pageToken=&pageSize=1"))
+        assert paged.json() == plain.json()
+        assert "next-page-token" not in paged.json()
+
+
+@pytest.mark.parametrize("name", ["a.b", "LIVE", "%20live", "%D9%A1", "1_0", "01", "%00", "%FF", "%2e%2e", "a%2Fb"])
+def test_odd_names_are_not_there(served: tuple[str, ApiTokens, TestClient], name: str) -> None:
+    for path in (f"namespaces/{name}", f"namespaces/{name}/tables/hits", f"namespaces/live/tables/{name}", ""):
+        for method in ("GET", "HEAD"):
+            answer = served[2].request(method, f"/iceberg/v1/{path}")
+            assert answer.status_code == 404, path
+            assert method == "HEAD" or answer.json()["error"]["code"] == 404
+
+
+def test_the_address_alone_has_the_protocols_errors(served: tuple[str, ApiTokens, TestClient]) -> None:
+    assert "did you mean" in served[2].get("/iceberg").json()["error"]["message"]

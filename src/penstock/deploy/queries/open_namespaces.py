@@ -6,6 +6,8 @@ the data sources. Invariant: a name is there as long as queries can read it. No 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from penstock.errors import Conflict, NotFound, PenstockError, did_you_mean
@@ -45,8 +47,21 @@ class OpenNamespaces:
         try:
             return self._board.readable(name)
         except (NotFound, Conflict) as error:
-            hint = error.hint if name in REFERENCES else did_you_mean(name, self.names())
-            raise NoSuchNamespace(error.message, hint=hint) from error
+            raise self._no_such(name, error) from error
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[Deployment]:
+        """The deployment of a namespace; its tables are not dropped before the block ends. Raises NoSuchNamespace."""
+        with ExitStack() as block:
+            try:
+                deployment = block.enter_context(self._board.reading(name))
+            except (NotFound, Conflict) as error:
+                raise self._no_such(name, error) from error
+            yield deployment
+
+    def _no_such(self, name: str, error: NotFound | Conflict) -> NoSuchNamespace:
+        hint = error.hint if name in REFERENCES else did_you_mean(name, self.names())
+        return NoSuchNamespace(error.message, hint=hint)
 
     def _exists(self, name: str) -> bool:
         try:

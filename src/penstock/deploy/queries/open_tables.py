@@ -72,9 +72,8 @@ class OpenTables:
         """The metadata of a data source in the version that a namespace means now. Its files stay for `reader_seconds`.
         `misread` are the types of which the reader takes no defaults. Raises NoSuchNamespace, NotFound, ClosedTable,
         DamagedTable."""
-        self.namespaces.find(namespace)
         readers, seconds = self._core.board.readers, self._core.settings.maintenance.reader_seconds
-        with self._core.board.reading(namespace) as deployment:
+        with self.namespaces.reading(namespace) as deployment:
             binding = find_table(deployment, name)
             try:
                 readers.lease(deployment.id, binding.table, float(seconds))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.deploy.queries.open_namespaces import REFERENCES
+from penstock.deploy.queries.open_namespaces import REFERENCES, NoSuchNamespace
+from penstock.errors import NotFound
 from penstock.model.deployment import Deployment
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.request_parameters import invalid_request_parameter
 
 ENDPOINTS = tuple(
     f"{method} /v1/{{prefix}}/{path}"
@@ -44,7 +44,8 @@ def show_config(host: PipelineHost, request: Request) -> Response:
 
 
 def list_namespaces(host: PipelineHost, request: Request) -> Response:
-    """`GET /iceberg/v1/namespaces`. Namespaces have no others below them."""
+    """`GET /iceberg/v1/namespaces`. Namespaces have no others below them. All are one page, which the protocol allows
+    whatever `pageSize` says."""
     found, parent = host.pipeline.open_tables.namespaces, request.query_params.get("parent", "")
     if parent:
         found.find(_namespace_name(parent))
@@ -69,7 +70,15 @@ def list_tables(host: PipelineHost, request: Request) -> Response:
 
 
 def load_table(host: PipelineHost, request: Request) -> Response:
-    """`GET /iceberg/v1/namespaces/NAMESPACE/tables/TABLE`."""
+    """`GET /iceberg/v1/namespaces/NAMESPACE/tables/TABLE`. A table of a namespace that is not there is no table: Spark
+    asks for `live.hits.files`, and if that is no table, for `live.hits`, of which it shows the files."""
+    try:
+        return _load_table(host, request)
+    except NoSuchNamespace as error:
+        raise NotFound(error.message, error.problems, hint=error.hint) from error
+
+
+def _load_table(host: PipelineHost, request: Request) -> Response:
     namespace, name = _namespace_name(request.path_params["ref"]), request.path_params["name"]
     if request.method == "HEAD":
         host.pipeline.open_tables.namespaces.table(namespace, name)
@@ -92,5 +101,6 @@ def _namespace_properties(found: Deployment) -> dict[str, str]:
 
 def _namespace_name(text: str) -> str:
     if LEVELS in text:
-        raise invalid_request_parameter("namespace", "a namespace is one name", hint="such as `live`")
+        shown = text.replace(LEVELS, ".")
+        raise NoSuchNamespace(f"there is no namespace `{shown}`", hint="a namespace is one name, such as `live`")
     return text

@@ -16,7 +16,7 @@ from penstock.deploy.queries.open_namespaces import NoSuchNamespace
 from penstock.errors import PenstockError
 from penstock.serve.http.error_response import error_response
 
-ADDRESS = "/iceberg/"
+ADDRESS = "/iceberg"
 READS = ("GET", "HEAD")
 TYPES: Mapping[int, str] = {
     400: "BadRequestException",
@@ -41,6 +41,11 @@ class ReadOnly(PenstockError):
             "Penstock's tables are read only for other readers",
             hint="rows come by /v0/events, changes by `penstock deploy`, tokens by `penstock token create`",
         )
+
+
+def is_iceberg(path: str) -> bool:
+    """Whether an address is one of the protocol."""
+    return path == ADDRESS or path.startswith(f"{ADDRESS}/")
 
 
 def iceberg_error_response(error: PenstockError, path: str) -> Response:
