@@ -114,21 +114,11 @@ def hits(first: int, count: int = 20) -> list[Mapping[str, object]]:
 def test_a_version_with_new_and_renamed_columns(running: Running, readers: Readers) -> None:
     running.deploy({"datasources/hits.datasource": HITS})
     running.post("hits", hits(0))
-    assert_all_agree(readers, "live.hits")
     staged = running.deploy({"datasources/hits.datasource": CHANGED}, promote=False)
     running.post("hits", hits(20))
     assert staged.state == "ready"
     assert_all_agree(readers, "live.hits")
     assert_all_agree(readers, "staging.hits")
-    print(
-        readers.catalog().load_table("staging.hits").schema(), readers.catalog().load_table("staging.hits").properties
-    )
-    running.promote()
-    running.post("hits", hits(40))
-    assert_all_agree(readers, "live.hits")
-    assert_all_agree(readers, "previous.hits")
-    running.rollback()
-    assert_all_agree(readers, "live.hits")
 
 
 class Posting:
