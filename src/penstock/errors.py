@@ -219,8 +219,9 @@ def _plausible_names(name: str, known: Collection[str]) -> Collection[str]:
 
 
 def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
-    """A hint with the nearest known name, else a list of at most ten known names; None if there are none."""
-    names = sorted(set(known))
+    """A hint with the nearest known name, else a list of at most ten known names; None if there are none. The name
+    itself is no hint, even if it is known in another place."""
+    names = sorted({*known} - {name})
     close = nearest_name(name, names)
     if close is not None:
         return f"did you mean `{close}`?"

@@ -38,3 +38,8 @@ def test_nothing_is_near() -> None:
     assert nearest_name("zzz", MANY) is None
     assert did_you_mean("zzz", MANY) == f"available: {', '.join(sorted(MANY)[:10])}, …"
     assert did_you_mean("zzz", ()) is None
+
+
+def test_the_name_itself_is_no_hint() -> None:
+    assert did_you_mean("amount", ["amount", "amounts"]) == "did you mean `amounts`?"
+    assert "amount" not in (did_you_mean("amount", ["amount", "day"]) or "")
