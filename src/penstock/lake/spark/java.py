@@ -1,6 +1,6 @@
 """Find a Java that Spark 4.1 runs on.
 
-In: the environment. Out: JAVA_HOME of a Java 17 or later. Raises `JavaMissing`, which says what to install.
+In: the environment. Out: JAVA_HOME of a Java 17 to 23. Raises `JavaMissing`, which says what to install.
 Invariant: nothing is installed or changed.
 """
 
@@ -16,29 +16,31 @@ from pathlib import Path
 from penstock.errors import PenstockError
 
 MIN_VERSION = 17
+MAX_VERSION = 23
+"""Hadoop, by which Spark reads and writes files, asks Java for what Java 24 has no more (`Subject.getSubject`)."""
 FOLDERS = ("/usr/lib/jvm", "/opt/java", "/opt/homebrew/opt", "/usr/local/opt", "/Library/Java/JavaVirtualMachines")
 
 
 class JavaMissing(PenstockError):
-    """No Java 17 or later on this machine."""
+    """No Java 17 to 23 on this machine."""
 
     status, code = 503, "java-missing"
 
 
 def find_java_home() -> Path:
-    """The home folder of the first Java ≥ 17: JAVA_HOME, PATH, then the usual folders.
+    """The home folder of the first Java 17 to 23: JAVA_HOME, PATH, then the usual folders.
 
     Raises JavaMissing with what was found and what to install.
     """
     seen: list[str] = []
     for home in _candidates():
         version = _java_version(home)
-        if version is not None and version >= MIN_VERSION:
+        if version is not None and MIN_VERSION <= version <= MAX_VERSION:
             return home
         seen.append(f"{home} (Java {version})" if version else f"{home} (does not run)")
     found = f"found only {', '.join(seen)}" if seen else "found none"
     raise JavaMissing(
-        f"Spark needs Java {MIN_VERSION} or later; {found}",
+        f"Spark needs Java {MIN_VERSION} to {MAX_VERSION}; {found}",
         hint="Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17; or set JAVA_HOME",
     )
 

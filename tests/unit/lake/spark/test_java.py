@@ -36,15 +36,22 @@ def make_java(home: Path, version: str) -> None:
 
 def test_without_java_the_error_says_what_to_install(only_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME")
-    with pytest.raises(JavaMissing, match="Spark needs Java 17 or later; found none") as raised:
+    with pytest.raises(JavaMissing, match="Spark needs Java 17 to 23; found none") as raised:
         find_java_home()
     assert "apt-get install openjdk-17" in str(raised.value.hint)
 
 
-def test_an_old_java_is_named(only_java: Path) -> None:
-    make_java(only_java, "11.0.2")
-    with pytest.raises(JavaMissing, match=r"found only .*jdk \(Java 11\)"):
+@pytest.mark.parametrize("version", [11, 24, 25])
+def test_a_java_that_is_too_old_or_too_new_is_named(only_java: Path, version: int) -> None:
+    make_java(only_java, f"{version}.0.2")
+    with pytest.raises(JavaMissing, match=rf"found only .*jdk \(Java {version}\)"):
         find_java_home()
+
+
+@pytest.mark.parametrize("version", ["17.0.1", "21", "23-ea"])
+def test_the_java_of_java_home_is_taken(only_java: Path, version: str) -> None:
+    make_java(only_java, version)
+    assert find_java_home() == only_java
 
 
 def test_a_java_that_ends_at_once_is_quoted(only_java: Path, tmp_path: Path) -> None:
