@@ -28,6 +28,7 @@ PROPERTIES = {"type": "object", "additionalProperties": {"anyOf": [TEXTS, {"$ref
 SCHEMAS: Mapping[SettingCheck, dict[str, Any]] = {
     reader.check_text: {"type": "string", "minLength": 1},
     reader.check_memory: {"type": "string", "pattern": f"^{MEMORY}$"},
+    reader.check_flag: {"type": "boolean"},
     reader.check_dialect: {"enum": list(get_args(Dialect))},
     reader.check_texts: {"type": "array", "items": TEXTS},
     reader.check_properties: {"$ref": "#/definitions/properties"},

@@ -46,6 +46,8 @@ class SparkSettings:
     """Replaces the packages that Spark loads."""
     conf: Mapping[str, str] = field(default_factory=dict)
     """Passed on to Spark unchanged."""
+    class_archive: bool = True
+    """Whether Spark's classes are archived once on this machine, so that servers start sooner."""
 
 
 @dataclass(frozen=True, slots=True)

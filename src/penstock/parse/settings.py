@@ -121,6 +121,12 @@ def check_memory(value: Any) -> str:
     return value
 
 
+def check_flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongValue("true or false")
+    return value
+
+
 def check_dialect(value: Any) -> str:
     if value not in get_args(Dialect):
         raise _WrongValue('"clickhouse" or "spark"')
@@ -198,6 +204,7 @@ SETTINGS: SettingChecks = {
         "driver_memory": check_memory,
         "packages": check_texts,
         "conf": check_properties,
+        "class_archive": check_flag,
     },
     "catalog": check_properties,
     "state": {"url": check_text},

@@ -6,7 +6,7 @@ the time, or a third while the heap fills and a query runs that may be why.
 
 Spark bounds what sorts, joins and hash tables hold (uniqExact is one), and spills the rest to disk. What it does not
 count are the objects of aggregates (groupArray), single large values, and the rows of an answer. A JVM in which a
-thread gets no memory ends (`session.JAVA_OPTIONS`), with all flows and queries in it, so it must not come to that.
+thread gets no memory ends (`session.JAVA_DEFAULTS`), with all flows and queries in it, so it must not come to that.
 """
 
 from __future__ import annotations

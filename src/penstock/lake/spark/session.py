@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from penstock.lake.spark.catalog import (
     open_pyiceberg_catalog,
     spark_catalog_properties,
 )
+from penstock.lake.spark.class_archive import CLASS_PATH, JAVA_OPTIONS, archive_options, class_archive
 from penstock.lake.spark.java import find_java_home
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.spark.packages import LOCAL_FILES, package_configuration
@@ -62,7 +63,7 @@ SPARK_CONF = {
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Java goes on after a thread had no memory, whichever it was. Tests have seen, each of them for good: no new connection
 # from Python is accepted, Spark's context is stopped, a class is unusable. So the process ends, and is started again.
-JAVA_OPTIONS = "-XX:+UseG1GC -XX:+ExitOnOutOfMemoryError"
+JAVA_DEFAULTS = "-XX:+UseG1GC -XX:+ExitOnOutOfMemoryError"
 # A small step takes less time than compiling the code for it.
 SMALL_CONF = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # Iceberg puts this into the summary of each INSERT and UPDATE of a session; a snapshot without it was made from
@@ -133,13 +134,28 @@ def open_lake(settings: Settings, home: Path) -> Lake:
 
 
 def _start_spark(settings: Settings, home: Path) -> SparkSession:
-    builder = SparkSession.builder.master(settings.spark.master)
+    """Start Spark's Java with the archive of classes if there is one, and without where it does not start with it."""
+    conf = _configuration(settings, home)
+    archive = class_archive(settings.spark, Path(os.environ["JAVA_HOME"]), conf.get(CLASS_PATH, ""))
+    options = archive_options(archive) if archive is not None else ()
+    if archive is None or not options:
+        return _start_java(settings.spark.master, conf, home)
+    quoted = " ".join(f'"{each}"' for each in (*archive.heap_options, *options))
+    try:
+        return _start_java(settings.spark.master, conf | {JAVA_OPTIONS: f"{conf[JAVA_OPTIONS]} {quoted}"}, home)
+    except SparkStartFailure:
+        started = _start_java(settings.spark.master, conf, home)
+        archive.file.unlink(missing_ok=True)  # it was the archive
+        return started
+
+
+def _configuration(settings: Settings, home: Path) -> dict[str, str]:
     conf = SPARK_CONF | {
         "spark.driver.memory": settings.spark.driver_memory,
         "spark.driver.maxResultSize": _quarter(settings.spark.driver_memory),
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
-        "spark.driver.extraJavaOptions": f'-Dderby.system.home="{home / "tmp"}" {JAVA_OPTIONS}',
+        JAVA_OPTIONS: f'-Dderby.system.home="{home / "tmp"}" {JAVA_DEFAULTS}',
         f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
     }
     if settings.spark.master.startswith("local"):
@@ -150,7 +166,13 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
         f"spark.sql.catalog.{CATALOG}.{key}": value for key, value in spark_catalog_properties(settings, home).items()
     }
     packages = package_configuration(settings.spark, settings.catalog.get("uri", ""))
-    for key, value in (conf | dict(settings.spark.conf) | packages).items():
+    return conf | dict(settings.spark.conf) | packages
+
+
+def _start_java(master: str, conf: Mapping[str, str], home: Path) -> SparkSession:
+    """Raises SparkStartFailure."""
+    builder = SparkSession.builder.master(master)
+    for key, value in conf.items():
         builder = builder.config(key, value)
     written = _size_of(home / SPARK_LOG)
     try:

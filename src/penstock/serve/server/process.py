@@ -21,6 +21,7 @@ import uvicorn
 from penstock.deploy.ownership.folder_lock import FolderLock
 from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
+from penstock.deploy.worker.class_trainer import ClassTrainer
 from penstock.errors import Failed, PenstockError, Unavailable
 from penstock.model.server_identity import ServerIdentity
 from penstock.model.settings import Settings
@@ -87,6 +88,7 @@ class ServerProcess:
         )
         self._host.log_file = home / LOG_FILE
         self._web = WebServer(self._host, settings.server.max_connections)
+        self._trainer = ClassTrainer(settings, home)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
 
@@ -110,6 +112,7 @@ class ServerProcess:
         opening.start()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
+        self._trainer.stop()
         if self._pipeline is not None:
             self._pipeline.close()
         lease_keeper.end()
@@ -127,6 +130,7 @@ class ServerProcess:
             call_when_ended(self._pipeline.jvm, self._spark_ended)
             ensure_admin_token(self._home, self._pipeline.tokens)
             self._host.opened(self._pipeline)
+            self._trainer.start(self._pipeline.jvm)
             log.info("the server is ready at %s after %.1f s", url, self._host.seconds)
         except _Stopping as error:
             log.info("%s", error.message)
