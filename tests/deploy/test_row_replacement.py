@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from deploy.conftest import Running
-from penstock.errors import Conflict, InvalidQuery, InvalidRequest
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest
 from penstock.state.batch_keys import ReusedKey
 
 HITS = "SCHEMA >\n    `id` UInt32,\n    `page` String\nENGINE MergeTree\n"
@@ -145,3 +146,61 @@ def test_a_condition_that_cannot_be_used_says_why(running: Running) -> None:
         running.pipeline.deletion.count("rr_hits", "idd = 1")
     with pytest.raises(InvalidQuery, match="depends on when"):
         running.pipeline.deletion.delete("rr_hits", "id > toUnixTimestamp(now())", "k")
+
+
+REBUILT = {
+    "datasources/rb_hits.datasource": HITS,
+    "datasources/rb_pages.datasource": "SCHEMA >\n    `page` String,\n    `id` UInt64\nENGINE MergeTree\n",
+    "datasources/rb_totals.datasource": "SCHEMA >\n    `page` String,\n    `hits` AggregateFunction(count)\n"
+    "ENGINE AggregatingMergeTree\nENGINE_SORTING_KEY page\n",
+    "pipes/rb_page.pipe": "NODE n\nSQL SELECT page, toUInt64(id) AS id FROM rb_hits\nTYPE materialized\n"
+    "DATASOURCE rb_pages\n",
+    "pipes/rb_total.pipe": "NODE n\nSQL SELECT page, countState() AS hits FROM rb_pages GROUP BY page\n"
+    "TYPE materialized\nDATASOURCE rb_totals\n",
+}
+
+
+def total(running: Running) -> int:
+    [(found,)] = running.ask("SELECT countMerge(hits) FROM rb_totals")
+    return int(str(found))
+
+
+def test_what_views_computed_of_deleted_rows_is_rebuilt_while_rows_arrive(running: Running) -> None:
+    assert running.deploy(REBUILT).state == "live"
+    post(running, 1, 2, 1, 3, to="rb_hits")
+    post(running, 4, to="rb_pages")  # rows of its own are landed again
+    deployer, stop, posted = running.pipeline.deployer, threading.Event(), []
+    planned = deployer.rebuild("rb_hits", DeployOptions(check=True))
+    assert planned is not None
+    assert {each for each in running.strategies(planned).items() if each[1] != "none"} == {
+        ("rb_pages", "recompute"),
+        ("rb_totals", "recompute"),
+    }
+
+    def keep_posting() -> None:
+        while not stop.is_set():
+            number = 100 + len(posted)
+            running.pipeline.ingestion.append("rb_hits", json.dumps({"id": number, "page": "b"}).encode(), None)
+            posted.append(number)
+
+    poster = threading.Thread(target=keep_posting)
+    poster.start()
+    try:
+        running.pipeline.ingestion.wait(running.pipeline.deletion.delete("rb_hits", "id = 1", "k"), 60)
+        made = deployer.rebuild("rb_hits", DeployOptions(allow_destructive=True))
+        assert made is not None
+        for _ in deployer.events(made.id):
+            pass
+    finally:
+        stop.set()
+        poster.join()
+    running.catch_up()
+    assert running.pipeline.store.find("live").id == made.id
+    assert rows(running, "rb_hits") == [2, 3, *posted]
+    assert rows(running, "rb_pages") == [2, 3, 4, *posted]
+    assert total(running) == 3 + len(posted)
+    assert rows(running, "rb_pages", "previous") == [1, 1, 2, 3, 4, *posted], "it is kept for a rollback"
+    with pytest.raises(InvalidProject, match="cannot be rebuilt") as refused:
+        deployer.rebuild("rb_hits", DeployOptions(check=True))
+    assert "rows were removed before" in refused.value.problems[0].message
+    assert deployer.rebuild("rb_totals", DeployOptions()) is None, "nothing derives from it"

@@ -275,6 +275,20 @@ class Manifest:
         return Graph.of(reads)
 
     @cached_property
+    def read_graph(self) -> Graph:
+        """Each table with the tables that the views into it read: those that trigger them and those that they join."""
+        reads: dict[str, set[str]] = {}
+        for view in self.views:
+            reads.setdefault(view.table, set()).update(each.binding.table for each in (view.trigger, *view.others))
+        return Graph.of(reads)
+
+    def derived_names(self, name: str) -> tuple[str, ...]:
+        """The data sources that views compute from a data source, directly or through others, sorted."""
+        bound = self.binding(name)
+        tables = self.read_graph.downstream(bound.table) if bound is not None else ()
+        return tuple(sorted({each.name for table in tables for each in self.bindings_of(table)} - {name}))
+
+    @cached_property
     def landings(self) -> tuple[Landing, ...]:
         return tuple(flow for flow in self.flows if isinstance(flow, Landing))
 

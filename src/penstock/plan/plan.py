@@ -77,6 +77,8 @@ class PlanOptions:
     """Streams that have batches in the batch log. A new data source does not take over the batches of a deleted one."""
     strategies: Mapping[str, str] = field(default_factory=dict)
     """The strategies that the user requests, by data source."""
+    rebuilt: frozenset[str] = frozenset()
+    """Targets of views that are computed anew, although nothing that they are made by has changed."""
 
 
 @dataclass(frozen=True, slots=True)

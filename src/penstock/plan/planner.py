@@ -43,9 +43,12 @@ def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan
     and no manifest."""
     before = live or Live(Project(), Manifest(), {})
     changes = diff_projects(before.project, project)
-    reach = full_impact(project) if live is None else find_impact(before.project, project, changes, options.strategies)
+    wanted = (options.strategies, options.rebuilt)
+    reach = full_impact(project) if live is None else find_impact(before.project, project, changes, *wanted)
     made = _plan_reached(before, project, options, changes, reach)
-    return _unless_unchanged(made, live, changes) if made is not None else plan_everything(live, project, options)
+    if made is None:
+        return plan_everything(live, project, options)
+    return _unless_unchanged(made, live, changes, options)
 
 
 def plan_everything(live: Live | None, project: Project, options: PlanOptions) -> Plan:
@@ -55,11 +58,11 @@ def plan_everything(live: Live | None, project: Project, options: PlanOptions) -
     changes = diff_projects(before.project, project)
     made = _plan_reached(before, project, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
-    return _unless_unchanged(made, live, changes)
+    return _unless_unchanged(made, live, changes, options)
 
 
-def _unless_unchanged(made: Plan, live: Live | None, changes: tuple[Change, ...]) -> Plan:
-    if live is not None and not changes and not made.errors:
+def _unless_unchanged(made: Plan, live: Live | None, changes: tuple[Change, ...], options: PlanOptions) -> Plan:
+    if live is not None and not changes and not options.rebuilt and not made.errors:
         return replace(made, steps=(), manifest=live.manifest)
     return made
 

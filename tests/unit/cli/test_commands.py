@@ -279,3 +279,17 @@ def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: Memory
     assert len(pipeline.rows["flights"]) == 2
     assert "1 row of flights removed" in penstock("datasource", "delete", "flights", "--where", "2", "--yes")[1]
     assert pipeline.rows["flights"] == [b'{"a": 1}']
+
+
+def test_delete_with_rebuild_makes_live_what_is_computed_anew(penstock: Run, pipeline: MemoryPipeline) -> None:
+    pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}', b"kept"]
+    delete = ("datasource", "delete", "flights", "--where", "2", "--rebuild", "--yes")
+    code, _, said = penstock(*delete)
+    assert (code, "`daily` would lose rows" in said) == (1, True)
+    assert len(pipeline.rows["flights"]) == 3
+    code, out, _ = penstock(*delete, "--allow-destructive-operations")
+    assert code == 0
+    assert "is rebuilt: daily (2 rows)" in out
+    assert "stays: shots, which the copy `snap` fills" in out
+    assert "deployment 1 is live, with daily rebuilt" in out
+    assert pipeline.pointer.read().live == 1

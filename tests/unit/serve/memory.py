@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
-from penstock.deploy.ingest.row_traces import DerivedRows, RowTraces
+from penstock.deploy.ingest.row_traces import CopiedRows, DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.queries.open_namespaces import OpenNamespaces
 from penstock.deploy.runtime.background_reading import Reading
@@ -28,6 +28,7 @@ from penstock.errors import (
     InvalidQuery,
     InvalidRequest,
     NotFound,
+    Problem,
     Timeout,
     did_you_mean,
 )
@@ -160,7 +161,20 @@ class MemoryPipeline:
         if name not in self.rows:
             raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, self.rows))
         rows = len(self.rows[name])
-        return RowTraces(rows, (DerivedRows("daily", 2),), 1, rows, datetime.now(timezone.utc), 600, (1,))
+        derived, copied = (DerivedRows("daily", 2),), (CopiedRows("shots", "snap", "append"),)
+        return RowTraces(rows, derived, copied, 1, rows, datetime.now(timezone.utc), 600, (1,))
+
+    def rebuild(self, name: str, options: DeployOptions) -> Deployment | None:
+        if name == "alone":
+            return None
+        if b"kept" in self.rows[name] and not options.allow_destructive:
+            problem = Problem("rebuild-differs", "`daily` would lose rows")
+            raise InvalidProject(f"`daily` cannot be rebuilt from `{name}` as it is", [problem])
+        found = self.deploy({}, options)
+        resources = [{"name": "daily", "strategy": "recompute"}, {"name": name, "strategy": "none"}]
+        made = replace(found, plan={**found.plan, "resources": resources})
+        self._deployments = [made if each.id == made.id else each for each in self._deployments]
+        return made
 
     def describe(self, name: str, ref: str, rows: int) -> QuarantineReport:
         if name not in self.rows:

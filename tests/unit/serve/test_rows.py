@@ -58,6 +58,31 @@ def test_a_quarantine_is_shown_replayed_and_cleared(client: TestClient, pipeline
     assert client.get("/v0/datasources/flihts/quarantine").status_code == 404
 
 
+def test_a_rebuild_is_planned_before_rows_go_and_begun_afterwards(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.rows |= {"flights": [b'{"a": 1}', b'{"a": 2}', b"kept"], "alone": [b'{"a": 2}']}
+    path, asked = "/v0/datasources/flights/delete", {"where": "2", "rebuild": "true"}
+    refused = client.post(path, params=asked)
+    assert (refused.status_code, refused.json()["problems"][0]["code"]) == (400, "rebuild-differs")
+    allowed = {**asked, "allow_destructive_operations": "true"}
+    shown = client.post(path, params={**allowed, "check": "true"}).json()
+    assert (shown["rebuild"]["resources"][0]["name"], shown["deleted"], "deployment" in shown) == (
+        "daily",
+        False,
+        False,
+    )
+    assert client.post(path, params={**allowed, "wait": "false"}).status_code == 400
+    assert len(pipeline.rows["flights"]) == 3
+    pipeline.patience = False
+    late = client.post(path, params=allowed)
+    assert (late.status_code, "nothing is rebuilt yet" in late.text) == (408, True)
+    assert pipeline.list_deployments() == ()
+    pipeline.patience = True
+    done = client.post(path, params={**allowed, "auto_promote": "false"}).json()
+    assert (done["deleted"], done["deployment"]["state"]) == (True, "ready")
+    alone = client.post("/v0/datasources/alone/delete", params=asked).json()
+    assert (alone["deleted"], alone["rebuild"], alone["deployment"]) == (True, None, None)
+
+
 def test_a_deletion_is_counted_and_carried_out(client: TestClient, pipeline: MemoryPipeline) -> None:
     pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}', b'{"a": 21}']
     path = "/v0/datasources/flights/delete"

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.commands.deploy import wait_for_deployment
 from penstock.cli.commands.job import wait_for_job
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files import open_row_file
@@ -99,30 +100,61 @@ def delete(
     session: Session,
     name: DataSourceArgument,
     where: Annotated[str, typer.Option("--where", help="A condition in SQL: the rows for which it is true go.")],
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Then compute anew what views compute from them, and make that live.")
+    ] = False,
+    allow_destructive_operations: Annotated[
+        bool, typer.Option("--allow-destructive-operations", help="Rebuild also what then loses or gains other rows.")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Only count them, and show what would stay where.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove the rows for which a condition is true, in every running version."""
     client, path = session.client(), f"/v0/datasources/{name}/delete"
-    found = client.post(path, {"check": "true", "where": where})
+    asked = {"where": where}
+    if rebuild:
+        asked |= query_parameters(rebuild=True, allow_destructive_operations=allow_destructive_operations)
+    found = client.post(path, {**asked, "check": "true"})
     if not session.as_json:
-        _print_traces(name, found["traces"])
+        _print_traces(name, found["traces"], found.get("rebuild"))
     rows = format_number(found["rows"], "row", "rows")
     if not check:
         if not yes and not session.as_json:
             typer.confirm(f"Remove {rows} of {name}?", abort=True)
-        found = client.post(path, {"where": where})
-    _output(session, found, f"{rows} of {name} {'removed' if found['deleted'] else 'would be removed'}")
+        found = client.post(path, {**asked, "auto_promote": "false"} if rebuild else asked)
+    text = f"{rows} of {name} {'removed' if found['deleted'] else 'would be removed'}"
+    _output(session, *_once_rebuilt(session, client, found, text))
 
 
-def _print_traces(name: str, traces: Json) -> None:
-    """Say what removing the rows of a data source does not reach."""
-    page = console()
+def _once_rebuilt(session: Session, client: ServerClient, found: Json, text: str) -> tuple[Json, str]:
+    """What a deletion answered, and how to say it, once the deployment that it may have begun is live."""
+    if not found.get("deployment"):
+        return found, text
+    if not session.as_json:
+        console().print(text, markup=False)
+    made = wait_for_deployment(session, client, found["deployment"], promote=True)
+    names = ", ".join(_rebuilt(made["plan"]))
+    said = f"deployment {made['id']} is {made['state']}, with {names} rebuilt; deployment {made['base']}"
+    return {**found, "deployment": made}, f"{said} keeps what it had computed until `penstock deployment retire`"
+
+
+def _rebuilt(plan: Json | None) -> list[str]:
+    """The data sources that a plan computes anew."""
+    return [each["name"] for each in (plan or {}).get("resources", ()) if each["strategy"] == "recompute"]
+
+
+def _print_traces(name: str, traces: Json, rebuild: Json | None = None) -> None:
+    """Say what removing the rows of a data source does not reach, and what the plan of a rebuild does."""
+    page, rebuilt = console(), _rebuilt(rebuild)
     versions = ", ".join(map(str, traces["versions"]))
     page.print(f"{format_number(traces['rows'], 'row', 'rows')} of {name}, in deployment {versions}", markup=False)
     for each in traces["derived"]:
         rows = format_number(each["rows"], "row", "rows")
-        page.print(f"  stays: {each['name']} ({rows}), computed from them", markup=False)
+        what = "is rebuilt" if each["name"] in rebuilt else "stays"
+        page.print(f"  {what}: {each['name']} ({rows}), computed from them", markup=False)
+    for each in traces["copied"]:
+        so = " and fills anew when it runs" if each["mode"] == "replace" else ""
+        page.print(f"  stays: {each['name']}, which the copy `{each['pipe']}` fills from them{so}", markup=False)
     if traces["quarantined_rows"]:
         rows = format_number(traces["quarantined_rows"], "row", "rows")
         page.print(f"  stays: {name}_quarantine ({rows}); `quarantine {name} --clear` removes them", markup=False)

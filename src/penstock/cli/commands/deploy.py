@@ -62,7 +62,7 @@ def deploy(
     if not session.as_json:
         print_plan(made["plan"])
     if made["id"] and wait:
-        made = _wait_for_deployment(session, client, made, promote=promote)
+        made = wait_for_deployment(session, client, made, promote=promote)
     if session.as_json:
         print_json(made)
     else:
@@ -82,7 +82,7 @@ def _send_project(client: ServerClient, files: Mapping[str, str], parameters: Ma
         ) from None
 
 
-def _wait_for_deployment(session: Session, client: ServerClient, made: Json, *, promote: bool) -> Json:
+def wait_for_deployment(session: Session, client: ServerClient, made: Json, *, promote: bool) -> Json:
     """The deployment once it is ready, or live if it is to be promoted.
 
     Raises ServerRefusal with its error if it failed or could not be promoted, NoServer if the server did not come back,

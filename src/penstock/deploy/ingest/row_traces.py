@@ -13,6 +13,9 @@ from penstock.deploy.runtime.core import Core
 from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
+from penstock.model.pipe import Copied, CopyMode, Materialized, Pipe
+from penstock.model.project import Project
+from penstock.plan.diff.change_impact import with_upstream
 from penstock.state.batches import BatchLog
 
 
@@ -25,12 +28,24 @@ class DerivedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedRows:
+    """A data source that a copy fills."""
+
+    name: str
+    pipe: str
+    mode: CopyMode
+
+
+@dataclass(frozen=True, slots=True)
 class RowTraces:
     """What there is of a data source."""
 
     rows: int
     derived: tuple[DerivedRows, ...]
-    """The data sources that materialized views fed with its rows, directly or through others; they keep theirs."""
+    """The data sources that materialized views compute from its rows, directly, through others or by a join; they keep
+    theirs."""
+    copied: tuple[CopiedRows, ...]
+    """The data sources that copies may have put its rows into, or rows that were computed from them."""
     quarantined_rows: int
     """Rows in its quarantine, of all versions."""
     raw_rows: int
@@ -56,7 +71,8 @@ def find_row_traces(core: Core, batches: BatchLog, name: str) -> RowTraces:
     kept = timedelta(seconds=core.settings.maintenance.inbox_seconds)
     return RowTraces(
         rows(landing.table).rows,
-        tuple(DerivedRows(each, rows(table).rows) for each, table in _derived(live.manifest, landing.table)),
+        tuple(DerivedRows(each, rows(_table(live.manifest, each)).rows) for each in live.manifest.derived_names(name)),
+        find_copied_rows(core.projects.load(live).project, name),
         rows(f"{stream}__quarantine").rows,
         batches.rows_between(stream, first - 1, head),
         received + kept if received is not None else None,
@@ -65,9 +81,32 @@ def find_row_traces(core: Core, batches: BatchLog, name: str) -> RowTraces:
     )
 
 
-def _derived(manifest: Manifest, table: str) -> list[tuple[str, str]]:
-    """The data sources below a table, each with its own."""
-    return sorted((manifest.name_of(each), each) for each in manifest.table_graph.downstream(table) if each != table)
+def find_copied_rows(project: Project, name: str) -> tuple[CopiedRows, ...]:
+    """What copies fill from a data source, also through views and other copies; where it is only named, that counts."""
+    reached, found = {name}, set[CopiedRows]()
+    while True:
+        before = len(reached)
+        for pipe in project.pipes:
+            target = _target(pipe)
+            if target is None or not reached & with_upstream(project, [pipe.name]):
+                continue
+            reached.add(target)
+            if pipe.copies is not None and target != name:
+                found.add(CopiedRows(target, pipe.name, pipe.copies.mode))
+        if len(reached) == before:
+            return tuple(sorted(found, key=lambda each: (each.name, each.pipe)))
+
+
+def _target(pipe: Pipe) -> str | None:
+    """The data source that a pipe writes into."""
+    kinds = (node.kind for node in pipe.nodes if isinstance(node.kind, (Copied, Materialized)))
+    return next((kind.datasource for kind in kinds), None)
+
+
+def _table(manifest: Manifest, name: str) -> str:
+    bound = manifest.binding(name)
+    assert bound is not None, "it is a data source of the manifest"
+    return bound.table
 
 
 def _has_stream(deployment: Deployment, stream: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -26,13 +26,14 @@ from penstock.deploy.lifecycle.states import NOT_OVER, OVER, PAUSABLE, UNFINISHE
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
-from penstock.errors import InvalidProject, PenstockError, Problem, Unavailable
+from penstock.errors import Conflict, InvalidProject, PenstockError, Problem, Unavailable
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.lake.maintenance.shared_files import tables_with_deleted_rows
 from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import Deployment
 from penstock.parse.project_loader import load_files
+from penstock.plan.diff.changes import join_words
 from penstock.plan.explain import plan_to_json
 from penstock.plan.plan import Candidate
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
@@ -57,6 +58,8 @@ class DeployOptions:
     check_rows: bool = False
     """Look, before anything begins, whether forward queries can convert the rows of live, as `check` does. Calls by
     HTTP do so unless they say otherwise."""
+    rebuilt: frozenset[str] = frozenset()
+    """Targets of views that are computed anew, although nothing has changed."""
 
 
 class Deployer:
@@ -77,15 +80,31 @@ class Deployer:
         saved, and the answer has the id 0. Raises InvalidProject with all problems."""
         with self._planning:
             plan = self._make_plan(files, f"d{self._core.store.deployments.newest() + 1}", options)
+            if options.rebuilt and plan.changes:
+                raise Conflict("another version went live meanwhile: nothing is rebuilt", hint="try again")
             shown = {**plan_to_json(plan), "auto_promote": options.promote}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             problems += tuple(find_rescued_rows(self._core.warehouse, self._core.board.live(), plan))
             shown |= {"problems": [problem.as_json() for problem in problems]}
-            if options.check or not plan.changes:
+            if options.check or not (plan.changes or options.rebuilt):
                 return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, shown)
             made = self._save(files, options, plan, shown)
         self._start_thread(made.id)
         return made
+
+    def rebuild(self, name: str, options: DeployOptions) -> Deployment | None:
+        """A deployment of live's own files, in which everything that materialized views compute from a data source is
+        computed anew from the rows that are there when it begins; None if there is nothing. Raises NotFound, Conflict,
+        and InvalidProject where more than that would change."""
+        live = self._core.board.readable("live")
+        names = live.manifest.derived_names(name)
+        if not names:
+            return None
+        try:
+            return self.deploy(live.files, replace(options, rebuilt=frozenset(names)))
+        except InvalidProject as error:
+            what = join_words(f"`{each}`" for each in names)
+            raise InvalidProject(f"{what} cannot be rebuilt from `{name}` as it is", error.problems) from error
 
     def resume_unfinished(self) -> None:
         """After a start: continue the deployments that were being carried out or undone, and drop unused tables."""
@@ -193,8 +212,9 @@ class Deployer:
         if loaded.errors:
             _raise_errors(check_loaded(loaded).problems)
         streams = frozenset(self._core.flows.arrivals.heads)
-        wanted = PlanOptions(suffix, options.allow_destructive, streams, loaded.settings.deploy.strategy)
-        plan = make_plan(self._read_live(), loaded.project, wanted)
+        strategies = loaded.settings.deploy.strategy
+        wanted = PlanOptions(suffix, options.allow_destructive, streams, strategies, options.rebuilt)
+        plan = make_plan(self._read_live(options.rebuilt), loaded.project, wanted)
         plan = replace(plan, problems=(*loaded.problems, *plan.problems))
         _raise_errors(plan.problems)
         return plan
@@ -220,7 +240,7 @@ class Deployer:
         _raise_errors([*plan.problems, *found])
         return found
 
-    def _read_live(self) -> Live | None:
+    def _read_live(self, rebuilt: Collection[str]) -> Live | None:
         live = self._core.board.live()
         if live is None:
             return None
@@ -229,7 +249,8 @@ class Deployer:
             snapshots = self._core.warehouse.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = self._core.projects.load(live).project
-        read = sorted({view.trigger.binding.table for view in live.manifest.views})
+        read = {view.trigger.binding.table for view in live.manifest.views}
+        read |= {bound.table for bound in live.manifest.bindings if bound.name in rebuilt}
         return Live(
             project,
             live.manifest,
@@ -237,7 +258,7 @@ class Deployer:
             self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
             candidates=self._find_candidates(live.id),
-            shortened=tables_with_deleted_rows(self._core.warehouse.lake, read),
+            shortened=tables_with_deleted_rows(self._core.warehouse.lake, sorted(read)),
         )
 
     def _find_candidates(self, base: int) -> tuple[Candidate, ...]:

@@ -74,9 +74,13 @@ class _SqlText:
 
 
 def find_impact(
-    before: Project, after: Project, changes: Iterable[Change], strategies: Collection[str]
+    before: Project,
+    after: Project,
+    changes: Iterable[Change],
+    strategies: Collection[str],
+    rebuilt: Collection[str] = (),
 ) -> ChangeImpact:
-    """The resources that the changes between two projects can reach."""
+    """The resources that the changes between two projects, and the data sources that are `rebuilt`, can reach."""
     texts = {pipe.name: _read_text(pipe) for pipe in after.pipes}
     names = frozenset(after.names)
     known = names | frozenset(before.names)
@@ -85,6 +89,7 @@ def find_impact(
     narrow = _find_narrow_changes(before, after, changes, strategies)
     changed = {change.resource for change in changes}
     starts = changed | set(_vanished_names(before, after, changes)) | (set(strategies) if changed else set())
+    starts |= set(rebuilt)
     reached = frozenset(walk(starts, lambda name: _affected_readers(graph, name, narrow, texts)))
     return ChangeImpact(frozenset(_with_feeders(after, reached & names)), graph)
 

@@ -45,6 +45,8 @@ class StrategyInputs:
     """Whether `_seq` tells existing rows from later ones."""
     requested: str | None
     """The strategy that the user requests."""
+    rebuilt: bool = False
+    """Whether it is to be computed anew, whatever has changed."""
 
     @property
     def has_views(self) -> bool:
@@ -143,6 +145,8 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     """The strategies of the target of materialized views."""
     fits = not inputs.placement.blocked and not inputs.placement.bridged
     recompute = StrategyChoice("recompute", inputs.cause or "requested", "new", inputs.recompute_cost)
+    if inputs.rebuilt:
+        return [replace(recompute, reason="to be rebuilt from the rows that its sources have now")], []
     if inputs.feeding.unchanged and fits:
         return [_choice_to_stay(inputs), recompute], []
     in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)

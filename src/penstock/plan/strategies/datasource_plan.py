@@ -32,6 +32,7 @@ from penstock.plan.strategies.costs import ViewsFromBeginning
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
+from penstock.plan.strategies.rebuild_problems import rebuild_problems
 from penstock.plan.strategies.strategy_results import (
     build_views_into,
     clone_live_table,
@@ -101,6 +102,7 @@ def _collect_inputs(context: PlanningContext, transition: DataSourceTransition) 
         moved_sources=() if unclear else context.moved_sources(name),
         ordered_by_seq=is_ordered_by_seq(context.live, transition.running) and not can_ingest(transition.new),
         requested=context.options.strategies.get(name),
+        rebuilt=name in context.options.rebuilt,
     )
 
 
@@ -220,7 +222,9 @@ def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: Strat
     if context.options.allow_destructive:
         return
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
-    if choice.strategy == "recompute" and inputs.size != NOTHING:
+    if inputs.rebuilt:
+        yield from rebuild_problems(context, inputs)
+    elif choice.strategy == "recompute" and inputs.size != NOTHING:
         yield from _lost_history(context, inputs)
     for column in inputs.placement.match.dropped:
         message = f"column `{column.name}` of `{name}` is dropped: {rows} would lose its value"
@@ -258,6 +262,8 @@ def _shorter_sources(context: PlanningContext, inputs: StrategyInputs, choice: S
     """Warnings where history is computed again from a source whose TTL may have removed a part of it."""
     if choice.strategy != "recompute" or inputs.size == NOTHING or context.options.allow_destructive:
         return
+    if inputs.rebuilt:
+        return  # there it is an error
     name = inputs.transition.new.name
     for source in context.sources_with_ttl(name):
         message = f"`{name}` would be recomputed from `{source}`: what the TTL of that has removed would be missing"

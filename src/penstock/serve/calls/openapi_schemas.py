@@ -66,6 +66,7 @@ JOB = object_schema(id=COUNT, kind=TEXT, pipe=TEXT, datasource=TEXT, status=TEXT
 TRACES = object_schema(
     rows=COUNT,
     derived=array_schema(object_schema(name=TEXT, rows=COUNT)),
+    copied=array_schema(object_schema(name=TEXT, pipe=TEXT, mode=TEXT)),
     quarantined_rows=COUNT,
     raw_rows=COUNT,
     raw_until={"type": ["string", "null"]},
@@ -73,7 +74,10 @@ TRACES = object_schema(
     versions=array_schema(COUNT),
 )
 REMOVED = object_schema(datasource=TEXT, truncated={"type": "boolean"}, traces=TRACES)
-DELETED = object_schema(datasource=TEXT, where=TEXT, rows=COUNT, deleted={"type": "boolean"}, traces=TRACES)
+DELETED = object_schema_with_optional(
+    {"datasource": TEXT, "where": TEXT, "rows": COUNT, "deleted": {"type": "boolean"}, "traces": TRACES},
+    {"rebuild": OBJECT, "deployment": OBJECT},
+)
 QUARANTINE = object_schema(
     rows=COUNT,
     reasons=array_schema(object_schema(column={"type": ["string", "null"]}, reason=TEXT, rows=COUNT)),
@@ -175,8 +179,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         "Remove the rows of a data source for which a condition is true",
         (
             parameter_schema("where"),
-            parameter_schema("wait", schema=FLAG),
-            parameter_schema("check", schema=FLAG),
+            *(
+                parameter_schema(flag, schema=FLAG)
+                for flag in ("wait", "check", "rebuild", "auto_promote", "allow_destructive_operations")
+            ),
         ),
         PARAMETERS,
         {"202": {JSON: DELETED}, "200": {JSON: DELETED}},
