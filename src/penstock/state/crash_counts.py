@@ -22,8 +22,6 @@ FlowKey: TypeAlias = tuple[str, str]
 """A table and a flow into it."""
 CALM_SECONDS = 3_600.0
 """A count that goes down step by step is one less after so long without a crash."""
-
-
 QUERIES_KEPT_FOR = timedelta(days=1)
 """After so long without a crash, those of a query are forgotten."""
 
@@ -107,8 +105,9 @@ class QueryCrashes:
         self._found = {row.digest: (row.crashes, row.last_at) for row in rows}
 
     def count(self, digest: str) -> int:
-        """The crashes of a query."""
-        return self._found.get(digest, (0, None))[0]
+        """The crashes of a query; 0 after QUERIES_KEPT_FOR."""
+        crashes, last = self._found.get(digest, (0, None))
+        return crashes if last is not None and _is_kept(last, datetime.now(timezone.utc)) else 0
 
     def last(self, digest: str) -> datetime | None:
         """When a query's last crash was; None if it had none."""
@@ -117,11 +116,14 @@ class QueryCrashes:
     def record(self, digests: Iterable[str]) -> None:
         """Count one more crash for each; forget what is older than QUERIES_KEPT_FOR."""
         now = datetime.now(timezone.utc)
-        kept = {digest: found for digest, found in self._found.items() if now - found[1] < QUERIES_KEPT_FOR}
+        # Of a copy: queries that end now are cleared by other threads.
+        kept = {digest: found for digest, found in dict(self._found).items() if _is_kept(found[1], now)}
         new = {digest: (kept.get(digest, (0, now))[0] + 1, now) for digest in digests}
         with self._database.write() as connection:
             take_named_lock(connection, query_crashes.name)
-            connection.execute(sa.delete(query_crashes).where(query_crashes.c.last_at <= now - QUERIES_KEPT_FOR))
+            last_at = query_crashes.c.last_at
+            old = sa.or_(last_at <= now - QUERIES_KEPT_FOR, last_at >= now + QUERIES_KEPT_FOR)
+            connection.execute(sa.delete(query_crashes).where(old))
             connection.execute(sa.delete(query_crashes).where(query_crashes.c.digest.in_(list(new))))
             if new:
                 rows = [{"digest": digest, "crashes": crashes, "last_at": at} for digest, (crashes, at) in new.items()]
@@ -134,3 +136,8 @@ class QueryCrashes:
             with self._database.write() as connection:
                 take_named_lock(connection, query_crashes.name)
                 connection.execute(sa.delete(query_crashes).where(query_crashes.c.digest == digest))
+
+
+def _is_kept(last: datetime, now: datetime) -> bool:
+    """Whether a crash counts still. One in a far future was written by a clock that was wrong."""
+    return abs(now - last) < QUERIES_KEPT_FOR

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,7 @@ from penstock.state.locks import take_named_lock
 from penstock.state.tokens import ApiTokens
 from postgres_server import Postgres, start_or_skip
 from unit.serve.memory import MemoryPipeline
+from waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +86,41 @@ def test_it_answers_at_once_serves_when_open_and_closes_in_order(
     visitor.join()
     assert seen == [503, 200, 200]
     assert not made[0].ready
+
+
+def test_it_restarts_when_spark_has_ended_whatever_fails_before_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark, restarted = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE), threading.Event()
+
+    class Uncountable(MemoryPipeline):
+        jvm = spark.pid
+
+        def spark_ended(self) -> None:
+            raise RuntimeError("dictionary changed size during iteration")
+
+    def restart(listener: socket.socket, running_calls: Callable[[], int]) -> None:
+        restarted.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def end_spark() -> None:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        wait_until(lambda: httpx.get(f"{url}/health").status_code == 200, 10)
+        spark.kill()
+        if not restarted.wait(10):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def open_pipeline(settings: Settings, home: Path, database: Database) -> MemoryPipeline:
+        return Uncountable(ApiTokens(database))
+
+    monkeypatch.setattr("penstock.serve.server.process.Pipeline", open_pipeline)
+    monkeypatch.setattr("penstock.serve.server.process.restart_server", restart)
+    listener = socket.create_server(("127.0.0.1", 0))
+    visitor = threading.Thread(target=end_spark)
+    visitor.start()
+    ServerProcess(Settings(), tmp_path, take_folder(tmp_path, None, int), listener, store(tmp_path)).run(no_preparation)
+    visitor.join()
+    assert restarted.is_set()
 
 
 @pytest.mark.parametrize("fault", [Failed("no disk"), ZeroDivisionError("x")])

@@ -71,7 +71,9 @@ def test_crashes_of_queries_outlive_the_server(database: Database) -> None:
 
 def test_crashes_of_queries_are_forgotten_a_day_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     QueryCrashes(database).record(["a"])
-    monkeypatch.setattr(crash_counts, "QUERIES_KEPT_FOR", timedelta(0))
-    crashes = QueryCrashes(database)
-    crashes.record(["b"])
+    with monkeypatch.context() as later:
+        later.setattr(crash_counts, "QUERIES_KEPT_FOR", timedelta(0))
+        crashes = QueryCrashes(database)
+        assert crashes.count("a") == 0
+        crashes.record(["b"])
     assert [QueryCrashes(database).count(each) for each in "ab"] == [crashes.count(each) for each in "ab"] == [0, 1]

@@ -7,12 +7,14 @@ values that callers send: so many calls are kept, and so many characters of comp
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penstock.model.pipe import Dialect
+from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.sql.query import Query
+from penstock.template.declared_parameters import names_in_templates
 from penstock.template.render_frame import Parameter
 
 MOST_CALLS = 512
@@ -59,3 +61,10 @@ class QueryableProject:
     calls: CompiledCalls = field(default_factory=CompiledCalls)
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
     """The names of the parameters, by endpoint."""
+
+    def parameters_read(self, pipe: Pipe, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        """Those of a call's parameters that can make a difference to an endpoint, in the order of their names."""
+        known = self.parameters.get(pipe.name)
+        if known is None:
+            known = self.parameters[pipe.name] = names_in_templates(self.project, pipe)
+        return {key: value for key, value in sorted(given.items()) if key in known}

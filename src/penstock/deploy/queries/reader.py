@@ -46,11 +46,12 @@ from penstock.sql.compiler.caller import Caller
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.sql.syntax.catalog_statements import CatalogStatement, DescribeTable, ShowTables, parse_catalog_statement
-from penstock.template.declared_parameters import names_in_templates
 from penstock.template.render_frame import Parameter, RenderInput
 
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 NO_TABLES: Mapping[str, str] = {}
+MOST_SUSPECTS_WAITING = 3
+"""Each holds one of the few threads for queries (`serve/http/pipeline_host`) while it waits for its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ class QueryReader:
                 return self._describe_catalog(deployment, statement, may, most)
             given = RenderInput("call", parameters, self._secrets)
             query = self._compile_sql(deployment, asked, given, Caller(partial(_check_name, may), most.check_time))
-            with self._suspects.running(QueryCall(deployment.id, text, parameters), most.check_time):
+            call = QueryCall(deployment.id, text, parameters)
+            with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
                 return self._run_query(query, deployment.manifest, most)
 
     def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
@@ -125,8 +127,12 @@ class QueryReader:
         most = self._start_limits()
         caller = Caller(check_time=most.check_time)
         with self._core.board.reading(ref) as deployment:
-            query = self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
-            with self._suspects.running(QueryCall(deployment.id, name, parameters), most.check_time):
+            compiled = self._compiled_project(deployment)
+            pipe = _find_endpoint(compiled.project, name)
+            own = compiled.parameters_read(pipe, parameters)
+            query = self._compile_endpoint(compiled, pipe, own, caller)
+            call = QueryCall(deployment.id, name, own)
+            with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
                 return self._run_query(query, deployment.manifest, most)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
@@ -164,14 +170,9 @@ class QueryReader:
         return QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
 
     def _compile_endpoint(
-        self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter], caller: Caller
+        self, compiled: QueryableProject, pipe: Pipe, own: Mapping[str, Parameter], caller: Caller
     ) -> Query:
-        pipe = _find_endpoint(compiled.project, name)
-        known = compiled.parameters.get(name)
-        if known is None:
-            known = compiled.parameters[name] = names_in_templates(compiled.project, pipe)
-        own = {key: value for key, value in sorted(parameters.items()) if key in known}
-        asked = (name, tuple(own.items()))
+        asked = (pipe.name, tuple(own.items()))
         found = compiled.calls.get(asked)
         if found is None:
             found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets), caller)

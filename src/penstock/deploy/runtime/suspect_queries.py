@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -16,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from penstock.errors import PenstockError, Timeout, TooLarge
+from penstock.errors import Overloaded, PenstockError, Timeout, TooLarge
 from penstock.lake.read.query_execution import OutOfMemory
-from penstock.lake.spark.errors import SparkEnded
+from penstock.lake.spark.errors import SparkEnded, spark_ended
 from penstock.redaction import redact_start
 from penstock.state.crash_counts import QueryCrashes
 
@@ -27,6 +28,9 @@ CRASHES_TO_REFUSE = 2
 LINGER_SECONDS = 30.0
 """What a cancelled query left running may end Spark so long after the query has ended: a task that does not stop is
 given 20 seconds (`lake/spark/cancellation`)."""
+TURN_SECONDS = 20.0
+"""A suspect that has run so long lets the next one begin beside it: most that end Spark do so sooner, and a copy may
+run for hours, in which no other suspect would be answered."""
 MOST_ENDED = 1_000
 WAIT_SECONDS = 0.25
 SHOWN_CHARACTERS = 200
@@ -59,6 +63,7 @@ class _Run:
     call: QueryCall
     began: float = field(default_factory=time.monotonic)
     ended: float = 0.0
+    suspected: bool = False
     harmless: bool = False
     """Whether nothing of it can be left in Spark."""
 
@@ -71,18 +76,21 @@ class SuspectQueries:
         self._guard = threading.Condition()
         self._running: set[_Run] = set()
         self._ended: deque[_Run] = deque(maxlen=MOST_ENDED)
+        self._waiting: set[_Run] = set()
         self._turn: _Run | None = None
         self._next_turn = 0.0
         self._spark_ended_at: float | None = None
+        self._restarts = False
 
     @contextmanager
-    def running(self, call: QueryCall, check: Callable[[], None]) -> Iterator[None]:
+    def running(self, call: QueryCall, check: Callable[[], None], most_waiting: float = math.inf) -> Iterator[None]:
         """The block runs the call. A suspected one waits until no other of them runs; `check` is called meanwhile, and
-        raises when the caller waits no longer. Raises RefusedQuery, and what `check` raises."""
+        raises when the caller waits no longer. Raises RefusedQuery, Overloaded if so many wait already, SparkEnded,
+        and what `check` raises."""
         run = _Run(call.digest, call)
-        suspected = self._crashes.count(run.digest) > 0
-        if suspected:
-            self._refuse_or_take_turn(run, check)
+        run.suspected = self._crashes.count(run.digest) > 0
+        if run.suspected:
+            self._wait_for_turn(run, check, most_waiting)
         with self._guard:
             self._running.add(run)
         try:
@@ -95,14 +103,16 @@ class SuspectQueries:
             raise
         finally:
             self._end(run)
-            if suspected and run.harmless:
-                self._crashes.clear(run.digest)
+            if run.suspected and run.harmless:
+                self._clear(run.digest)
 
     def record_crash(self) -> None:
         """Count a crash for each call that ran when Spark's process ended, or had been cancelled shortly before. Raises
         what the state store raises."""
         self._note_end_of_spark()
         with self._guard:
+            self._restarts = True
+            self._guard.notify_all()
             at = self._spark_ended_at or 0.0
             runs = [*self._running, *(each for each in self._ended if each.ended >= at - LINGER_SECONDS)]
             calls = {each.digest: each.call for each in runs if each.began <= at}
@@ -110,22 +120,48 @@ class SuspectQueries:
             log.warning("it ran when Spark ended: %s", redact_start(call.asked, SHOWN_CHARACTERS))
         self._crashes.record(calls)
 
-    def _refuse_or_take_turn(self, run: _Run, check: Callable[[], None]) -> None:
-        while self._crashes.count(run.digest):
-            self._refuse(run.digest)
-            with self._guard:
-                if self._turn is None and time.monotonic() >= self._next_turn:
-                    self._turn, run.began = run, time.monotonic()
+    def _wait_for_turn(self, run: _Run, check: Callable[[], None], most_waiting: float) -> None:
+        try:
+            while self._crashes.count(run.digest):
+                self._refuse(run.digest)
+                if self._take_turn(run, most_waiting):
                     return
-                self._guard.wait(WAIT_SECONDS)
-            check()
+                check()
+        finally:
+            with self._guard:
+                self._waiting.discard(run)
+
+    def _take_turn(self, run: _Run, most_waiting: float) -> bool:
+        """Whether it has its turn now; otherwise a moment has passed. Those that waited when Spark ended are told so:
+        the server restarts, and would cut them off."""
+        with self._guard:
+            if self._restarts:
+                raise spark_ended()
+            now = time.monotonic()
+            if (self._turn is None or now >= self._turn.began + TURN_SECONDS) and now >= self._next_turn:
+                self._turn, run.began = run, now
+                return True
+            if run not in self._waiting and len(self._waiting) >= most_waiting:
+                message = "this ran when Spark's process ended, and waits until others that ran then have run again"
+                raise Overloaded(f"{message}; too many wait already", hint="try again in some seconds")
+            self._waiting.add(run)
+            self._guard.wait(WAIT_SECONDS)
+            return False
+
+    def _clear(self, digest: str) -> None:
+        """It has run without harm. Its answer does not fail because the state store is away: then the call is only
+        suspected again after the next start."""
+        try:
+            self._crashes.clear(digest)
+        except PenstockError as error:
+            log.warning("that a query ran without harm is not stored: %s", error.message)
 
     def _refuse(self, digest: str) -> None:
         last = self._crashes.last(digest)
         if last is None or self._crashes.count(digest) < CRASHES_TO_REFUSE:
             return
         until = last + REFUSED_FOR
-        if datetime.now(until.tzinfo) < until:
+        if abs(datetime.now(until.tzinfo) - last) < REFUSED_FOR:  # a clock that was ahead refuses nothing for days
             message = f"Spark's process ended each time this ran, so it is refused until {until:%H:%M:%S} UTC"
             hint = "it needs more memory than Spark has, or cannot be cancelled: read less, or join by equal keys"
             raise RefusedQuery(message, hint=hint)
@@ -140,9 +176,12 @@ class SuspectQueries:
         with self._guard:
             run.ended = time.monotonic()
             self._running.discard(run)
+            while self._ended and self._ended[0].ended < run.ended - 2 * LINGER_SECONDS:
+                self._ended.popleft()
             if not run.harmless:
                 self._ended.append(run)
+                if run.suspected:
+                    self._next_turn = run.ended + LINGER_SECONDS
             if self._turn is run:
                 self._turn = None
-                self._next_turn = 0.0 if run.harmless else run.ended + LINGER_SECONDS
             self._guard.notify_all()

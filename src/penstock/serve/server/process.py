@@ -12,7 +12,6 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -153,8 +152,10 @@ class ServerProcess:
         if self._pipeline is not None and self._pipeline.ready and not self._web.should_exit:
             log.critical("Spark's process has ended (out of memory?); the server restarts")
             self._host.spark_ended()
-            with suppress(PenstockError):  # without the count a flow is only tried once more beside live
+            try:
                 self._pipeline.spark_ended()
+            except Exception as fault:  # without the count a flow is only tried once more beside live
+                log.warning("what ran when Spark ended was not counted", exc_info=fault)
             restart_server(self._listener, self._host.running_calls)
 
     def _fail(self, error: PenstockError) -> None:

@@ -7,7 +7,9 @@ from penstock.deploy.queries.queryable_project import (
     MOST_CHARACTERS,
     CompiledCalls,
     EndpointCall,
+    QueryableProject,
 )
+from penstock.parse.project_loader import load_files
 from penstock.sql.query import Query
 
 
@@ -37,3 +39,12 @@ def test_large_calls_are_few() -> None:
     calls.add(call(large * 5), query("SELECT 1"))
     assert calls._queries == {}
     assert calls._characters == 0
+
+
+def test_parameters_that_an_endpoint_does_not_read_make_no_other_call() -> None:
+    """A browser that adds a number to each address asks for the same again."""
+    pipe = "NODE top\nSQL >\n    %\n    SELECT {{Int32(b)}} + {{Int32(a)}} AS n\nTYPE endpoint\n"
+    loaded = load_files({"top.pipe": pipe})
+    project = QueryableProject(loaded.project, loaded.settings.dialect)
+    read = project.parameters_read(loaded.project.pipes[0], {"b": "1", "_": "1764000000", "a": "2"})
+    assert list(read.items()) == [("a", "2"), ("b", "1")]

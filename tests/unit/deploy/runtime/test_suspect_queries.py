@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from penstock.deploy.runtime import suspect_queries
 from penstock.deploy.runtime.suspect_queries import QueryCall, RefusedQuery, SuspectQueries
-from penstock.errors import InvalidQuery, PenstockError, Timeout
+from penstock.errors import InvalidQuery, Overloaded, PenstockError, Timeout
 from penstock.lake.read.query_execution import OutOfMemory
-from penstock.lake.spark.errors import spark_ended
+from penstock.lake.spark.errors import SparkEnded, spark_ended
 from penstock.state.crash_counts import QueryCrashes
 from penstock.state.database import Database, open_database
+from penstock.state.schema import query_crashes
 from waiting import wait_until
 
 BAD, GOOD = QueryCall(1, "SELECT everything", {}), QueryCall(1, "top", {"n": 1})
@@ -151,3 +153,82 @@ def test_after_a_suspect_was_cancelled_the_next_waits_until_its_task_has_ended(d
 
     with pytest.raises(Timeout), suspects.running(GOOD, give_up):
         pass
+
+
+def test_what_waits_when_spark_ends_is_told_so(database: Database) -> None:
+    """The server restarts some seconds later, and would cut it off."""
+    suspects, waiting, told = end_spark(database, BAD, GOOD), threading.Event(), list[SparkEnded]()
+
+    def wait_for_turn() -> None:
+        try:
+            with suspects.running(GOOD, waiting.set):
+                pass
+        except SparkEnded as error:
+            told.append(error)
+
+    with suspects.running(BAD, go_on):
+        waiter = threading.Thread(target=wait_for_turn, daemon=True)
+        waiter.start()
+        assert waiting.wait(10)
+        suspects.record_crash()
+        waiter.join(10)
+        assert len(told) == 1
+    assert QueryCrashes(database).count(GOOD.digest) == 1, "it did not run"
+
+
+def test_suspects_that_wait_hold_few_threads(database: Database) -> None:
+    suspects, waits = end_spark(database, BAD, GOOD), threading.Event()
+
+    def wait_for_turn() -> None:
+        with suspects.running(GOOD, waits.set, 1):
+            pass
+
+    with suspects.running(BAD, go_on, 1):
+        waiter = threading.Thread(target=wait_for_turn)
+        waiter.start()
+        assert waits.wait(10)
+        with pytest.raises(Overloaded), suspects.running(GOOD, go_on, 1):
+            pass
+    waiter.join(10)
+    with suspects.running(GOOD, go_on, 0):
+        pass
+
+
+def test_a_long_suspect_does_not_keep_the_others_waiting(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy may run for hours."""
+    suspects = end_spark(database, BAD, GOOD)
+    monkeypatch.setattr(suspect_queries, "TURN_SECONDS", 0.0)
+
+    def give_up() -> None:
+        raise Timeout("the query took too long")
+
+    with suspects.running(BAD, give_up):
+        with suspects.running(GOOD, give_up):
+            pass
+        assert QueryCrashes(database).count(GOOD.digest) == 0
+
+
+def test_an_answer_does_not_fail_because_the_store_is_away(database: Database) -> None:
+    suspects = end_spark(database, GOOD)
+    with database.write() as connection:
+        connection.execute(sa.DDL(f"ALTER TABLE {query_crashes.name} RENAME TO away"))
+    run(suspects, GOOD)
+    run(suspects, GOOD)
+
+
+def test_a_clock_that_was_ahead_refuses_nothing_for_days(database: Database) -> None:
+    ahead = datetime.now(timezone.utc) + timedelta(hours=10)
+    with database.write() as connection:
+        connection.execute(sa.insert(query_crashes).values(digest=BAD.digest, crashes=2, last_at=ahead))
+    suspects = end_spark(database, GOOD)
+    run(suspects, BAD)
+
+
+def test_calls_that_were_cancelled_long_ago_are_not_kept(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a text of up to a million characters."""
+    monkeypatch.setattr(suspect_queries, "LINGER_SECONDS", -1.0)
+    suspects = SuspectQueries(QueryCrashes(database))
+    for number in range(3):
+        with suppress(Timeout):
+            run(suspects, QueryCall(1, f"SELECT {number}", {}), Timeout("the query took too long"))
+    assert len(suspects._ended) == 1
