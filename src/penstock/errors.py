@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -229,3 +230,29 @@ def did_you_mean(name: str, known: Sequence[str] | Iterable[str]) -> str | None:
         return None
     shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
     return f"available: {shown}"
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_MOST_SIMILAR = 3
+
+
+def near_names_hint(name: str, known: Iterable[str]) -> str | None:
+    """A hint for a name among hundreds: the one of the same words in another order, the nearest one, or those of mostly
+    the same words; None if none is near. The name itself is no hint."""
+    names = sorted({*known} - {name})
+    words = _words(name)
+    shares = {each: _share_of_words(words, _words(each)) for each in names}
+    similar = sorted((each for each in names if shares[each] > 0.5), key=lambda each: -shares[each])
+    same = next((each for each in similar if shares[each] == 1 and each.casefold() != name.casefold()), None)
+    close = nearest_name(name, names) if same is None or len(words) == 1 else same
+    if close is not None:
+        return f"did you mean `{close}`?"
+    return f"similar ones: {', '.join(similar[:_MOST_SIMILAR])}" if similar else None
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(each.lower() for each in _WORD.findall(name))
+
+
+def _share_of_words(one: frozenset[str], other: frozenset[str]) -> float:
+    return 2 * len(one & other) / (len(one) + len(other) or 1)

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.errors import did_you_mean, nearest_name
+from penstock.errors import did_you_mean, near_names_hint, nearest_name
 
 WORDS = st.text("abcdeAB_1", min_size=1, max_size=8)
 MANY = [f"events_{place:05}_{kind}" for place in range(2_500) for kind in ("raw", "daily", "monthly", "top_pages")]
@@ -43,3 +43,14 @@ def test_nothing_is_near() -> None:
 def test_the_name_itself_is_no_hint() -> None:
     assert did_you_mean("amount", ["amount", "amounts"]) == "did you mean `amounts`?"
     assert "amount" not in (did_you_mean("amount", ["amount", "day"]) or "")
+
+
+def test_a_hint_for_hundreds_of_names_never_lists_them() -> None:
+    known = ["arrayMap", "arraySum", "formatReadableSize", "formatReadableQuantity", "DATE_FORMAT", "toStartOfDay"]
+    assert near_names_hint("arraySums", known) == "did you mean `arraySum`?"
+    assert near_names_hint("sizeReadableFormat", known) == "did you mean `formatReadableSize`?"
+    assert near_names_hint("quantitiesReadableFormat", known) == (
+        "similar ones: formatReadableQuantity, formatReadableSize"
+    )
+    assert near_names_hint("arrayFold", known) is None
+    assert near_names_hint("?", ()) is None

@@ -63,9 +63,13 @@ def _check_renames(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Pro
 def _check_targets(pipe: Pipe, datasources: Collection[str]) -> Iterator[Problem]:
     for node in pipe.nodes:
         if isinstance(node.kind, (Copied, Materialized)) and node.kind.datasource not in datasources:
-            target = node.kind
-            hint = did_you_mean(target.datasource, datasources)
-            yield Problem("unknown-datasource", f"there is no data source `{target.datasource}`", target.location, hint)
+            yield missing_target(node.kind, datasources)
+
+
+def missing_target(kind: Copied | Materialized, datasources: Collection[str]) -> Problem:
+    """The problem of a node whose target is none of the data sources."""
+    hint = did_you_mean(kind.datasource, datasources)
+    return Problem("unknown-datasource", f"there is no data source `{kind.datasource}`", kind.location, hint)
 
 
 def _check_replaced_targets(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:

@@ -6,7 +6,6 @@ read; one that does not compile is marked, and has the arrows that its text sugg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -21,15 +20,13 @@ from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project
 from penstock.plan.diff.changes import ResourceKind
 from penstock.plan.diff.project_diff import pipe_kind
+from penstock.sql.syntax.named_tables import find_named_tables
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_query
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
-
-_COMMENT = re.compile(r"--[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
-_TABLE_PLACE = re.compile(r"\b(?:FROM|JOIN|IN)\b[\s(]*[`\"]?(\w+)", re.IGNORECASE)
 
 ArrowKind: TypeAlias = Literal["reads", "feeds", "copies"]
 """A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs."""
@@ -125,7 +122,7 @@ def _named_as_tables(pipe: Pipe) -> frozenset[str]:
     found: set[str] = set()
     for sql in (node.sql for node in pipe.nodes):
         if is_template(sql.text):
-            found |= _tables_of_text(sql)
+            found |= find_named_tables(sql.text)
             try:
                 sql = Text(render(sql, DEPLOY).text, sql.location)
             except (Fault, TemplateAbort):
@@ -138,16 +135,12 @@ def _tables_of_query(sql: Text) -> frozenset[str]:
     try:
         tree = parse_query(sql)
     except Refused:
-        return _tables_of_text(sql)
+        return find_named_tables(sql.text)
     tables = {table.name for table in tree.find_all(exp.Table) if not table.db}
     lists = {
         each.args["field"].name for each in tree.find_all(exp.In) if isinstance(each.args.get("field"), exp.Column)
     }
     return frozenset((tables | lists) - {each.alias for each in tree.find_all(exp.CTE)})
-
-
-def _tables_of_text(sql: Text) -> frozenset[str]:
-    return frozenset(found[1] for found in _TABLE_PLACE.finditer(_COMMENT.sub(" ", sql.text)))
 
 
 def _order(names: Collection[str], arrows: Collection[Arrow]) -> tuple[str, ...]:

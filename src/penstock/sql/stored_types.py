@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from penstock.errors import did_you_mean
+from penstock.errors import near_names_hint
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, Types
@@ -24,7 +24,7 @@ class UnknownState(ValueError):
 
     def __init__(self, of: t.AggregateFunction):
         super().__init__(f"the state type {of} is not supported")
-        self.hint = did_you_mean(of.function, aggregate_names())
+        self.hint = near_names_hint(of.function, aggregate_names())
 
 
 @lru_cache(maxsize=4096)

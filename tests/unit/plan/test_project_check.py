@@ -105,6 +105,14 @@ def test_a_forward_query_that_cannot_be_read_is_a_warning() -> None:
     assert check(rows_datasource=SOURCE + "FORWARD_QUERY >\n    SELECT id, upper(name) AS name\n").problems == ()
 
 
+@pytest.mark.parametrize("end", ["TYPE copy\nTARGET_DATASOURCE rws\n", "TYPE materialized\nDATASOURCE rws\n"])
+def test_an_unknown_target_is_one_problem(end: str) -> None:
+    """The files are compared with each other, and the query with its target: both find it."""
+    found = check(other_pipe=f"NODE n\nSQL >\n    SELECT id, name FROM rows\n{end}")
+    assert [problem.message for problem in found.errors] == ["there is no data source `rws`"]
+    assert found.errors[0].hint == "did you mean `rows`?"
+
+
 def test_a_cycle_and_wrong_settings_are_problems() -> None:
     back = "NODE n\nSQL >\n    SELECT n AS id, name FROM counts\nTYPE materialized\nDATASOURCE rows\n"
     found = check(back_pipe=back)

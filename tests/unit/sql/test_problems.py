@@ -31,9 +31,11 @@ CASES = {
     ],
     "SELECT '{{ {% ' AS a -- {{ {%\n, carier FROM flights": ["2:3: unknown column `carier` (did you mean `carrier`?)"],
     "SELECT geoToH3(1, 2, 3)": [
-        "1:8: unknown function `geoToH3` (similar ones: geoDistance, geohashDecode, geohashEncode;"
-        " docs/sql-functions.md lists the functions that there are)"
+        "1:8: unknown function `geoToH3` (docs/sql-functions.md lists the functions that there are)"
     ],
+    "SELECT sizeReadableFormat(1)": ["1:8: unknown function `sizeReadableFormat` (did you mean `formatReadableSize`?)"],
+    "SELECT arrayReduce('xyzzyplugh', [1])": ["1:20: unknown aggregate function `xyzzyplugh`"],
+    "SELECT xyzzyplugh(1) OVER ()": ["1:8: `xyzzyplugh` is not a window function"],
     "SELECT xyzzyplugh(1)": [
         "1:8: unknown function `xyzzyplugh` (docs/sql-functions.md lists the functions that there are)"
     ],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
+from penstock.errors import near_names_hint
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types
@@ -80,7 +80,7 @@ def _find_aggregate(tr: Translator, node: exp.Expr, text: str) -> _NamedAggregat
     matched = _CALL.fullmatch(text.strip())
     call = parse_aggregate_name(matched[1]) if matched is not None else None
     if matched is None or call is None or call.form not in ("plain", "State"):
-        hint = did_you_mean(matched[1] if matched else text, names_for_hints())
+        hint = near_names_hint(matched[1] if matched else text, names_for_hints())
         raise tr.refusal(node, "unknown-function", f"unknown aggregate function `{text}`", hint)
     row = with_state_combinators(call)
     row = array_row(row) if row is not None else None

@@ -8,13 +8,12 @@ Invariant: a kind of node without a handler, and a function in none of the table
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.errors import nearest_name
+from penstock.errors import near_names_hint
 from penstock.model import types as t
 from penstock.sql.aggregates.name_parser import names_for_hints, parse_aggregate_name
 from penstock.sql.calls import subqueries, windows
@@ -99,24 +98,17 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
         return aggregate_call(tr, node, aggregate)
     if find_window_function(name) is not None:
         raise tr.refusal(node, "misplaced-window", f"`{name}` needs OVER (…)")
-    known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
-    hint = missing_function_hint(name) or _similar_functions_hint(name, known)
+    hint = missing_function_hint(name) or _near_functions_hint(name)
     raise tr.refusal(node, "unknown-function", f"unknown function `{name}`", hint)
 
 
-MOST_SIMILAR = 6
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+[0-9]*(?![a-z])|[0-9]+")
-
-
-def _similar_functions_hint(name: str, known: Collection[str]) -> str:
-    """The nearest name, else names that share their first word with it: there are too many to list them."""
-    close = nearest_name(name, known)
-    if close is not None:
-        return f"did you mean `{close}`?"
-    first = next(iter(_WORD.findall(name)), name).lower()
-    similar = sorted(each for each in set(known) if len(first) > 2 and each.lower().startswith(first))[:MOST_SIMILAR]
-    shown = f"similar ones: {', '.join(similar)}; " if similar else ""
-    return f"{shown}docs/sql-functions.md lists the functions that there are"
+def _near_functions_hint(name: str) -> str:
+    """Near names and where all are: there are too many to list them."""
+    known = (*function_names(), *SPECIAL_FORMS, *names_for_hints(), *WINDOW_FUNCTIONS)
+    near = near_names_hint(name, known)
+    if near is not None and near.endswith("?"):
+        return near
+    return f"{f'{near}; ' if near else ''}docs/sql-functions.md lists the functions that there are"
 
 
 _TYPED_BY_LITERAL = ("negate",)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
+from penstock.errors import near_names_hint
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
@@ -63,7 +63,7 @@ def _aggregate_over(tr: Translator, call: exp.Expr, over: OverClause) -> TypedSq
     aggregate = parse_aggregate_name(name)
     if aggregate is None or aggregate.form not in ("plain", "State", "Merge") or not isinstance(call, exp.Anonymous):
         known = list(WINDOW_FUNCTIONS)
-        raise tr.refusal(call, "unknown-function", f"`{name}` is not a window function", did_you_mean(name, known))
+        raise tr.refusal(call, "unknown-function", f"`{name}` is not a window function", near_names_hint(name, known))
     value = aggregate_call(tr, call, aggregate, over.sql)
     if over.sql not in value.sql or "(DISTINCT " in value.sql:
         raise tr.refusal(call, "unsupported-frame", f"`{name}` is not supported with OVER")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import Problem, did_you_mean
+from penstock.errors import did_you_mean
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Materialized, Node
+from penstock.parse.cross_checks import missing_target
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import row_translator, stored_column_value
@@ -56,9 +57,7 @@ def find_target(environment: Environment, kind: Materialized | Copied) -> DataSo
     target = environment.project.datasource(kind.datasource)
     if target is None:
         names = [source.name for source in environment.project.datasources]
-        message = f"unknown data source `{kind.datasource}`"
-        problem = Problem("unknown-datasource", message, kind.location, did_you_mean(kind.datasource, names))
-        environment.report.problems.append(problem)
+        environment.report.problems.append(missing_target(kind, names))
     return target
 
 

@@ -91,9 +91,7 @@ def test_problems(sql: str, target: str) -> None:
 
 def test_a_target_with_an_unknown_state() -> None:
     assert refused("SELECT day FROM flights", day="UInt8", s="AggregateFunction(histogram(3), UInt8)") == [
-        "the state type AggregateFunction(histogram(3), UInt8) is not supported (available: any, anyHeavy, anyLast, "
-        "anyLastRespectNulls, anyLast_respect_nulls, anyRespectNulls, anyValueRespectNulls, any_respect_nulls, "
-        "any_value, any_value_respect_nulls, …)"
+        "the state type AggregateFunction(histogram(3), UInt8) is not supported"
     ]
 
 
@@ -101,4 +99,4 @@ def test_an_unknown_target() -> None:
     pipe = view("v", "flihts", "SELECT day FROM flights")
     with pytest.raises(InvalidQuery) as caught:
         compile_view(Project.of([FLIGHTS], [pipe]), pipe, pipe.nodes[0])
-    assert str(caught.value.problems[0]) == ("v.pipe:9:1: unknown data source `flihts` (did you mean `flights`?)")
+    assert str(caught.value.problems[0]) == ("v.pipe:9:1: there is no data source `flihts` (did you mean `flights`?)")
