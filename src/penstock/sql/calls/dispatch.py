@@ -111,10 +111,6 @@ def _near_functions_hint(name: str) -> str:
     return f"{f'{near}; ' if near else ''}docs/sql-functions.md lists the functions that there are"
 
 
-_TYPED_BY_LITERAL = ("negate",)
-"""Functions whose type depends on the value of a literal, but not on that of another constant: negate(toInt64(-5))."""
-
-
 def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> TypedSql:
     """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
     arguments."""
@@ -126,9 +122,7 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         expected = str(low) if low == high else f"{low} to {high}"
         message = f"`{function.name}` takes {expected} arguments, {len(arguments)} are given"
         raise tr.refusal(node, "wrong-argument-count", message)
-    values = [tr.translate(each) for each in arguments]
-    if function.name not in _TYPED_BY_LITERAL:
-        values = [_with_known_constant(tr, each, value) for each, value in zip(arguments, values, strict=True)]
+    values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
     refuse_intervals(tr, node, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
@@ -162,7 +156,7 @@ def _with_known_constant(tr: Translator, node: exp.Expr, value: TypedSql) -> Typ
     if value.constant is not None or isinstance(value.bare, (t.Map, t.Tuple)):
         return value
     constant = known_constant(tr, node)
-    return value if constant is None else replace(value, constant=constant)
+    return value if constant is None else replace(value, computed=constant)
 
 
 def _call_with_filter(tr: Translator, node: exp.Expr) -> TypedSql:

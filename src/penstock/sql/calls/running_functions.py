@@ -8,7 +8,6 @@ block of rows, whose size is internal to it; here all rows are one block.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -174,7 +173,7 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> TypedSql:
         of, default = joint, as_spark(other, value_type(joint))
     here = as_spark(value, value_type(of))
     if distance == 0:
-        return replace(typed_sql(here, of), constant=None)
+        return typed_sql(here, of)
     function = "lead" if distance > 0 else "lag"
     return typed_sql(f"{function}({here}, {abs(distance)}, {default}) OVER {_ROW_ORDER}", of)
 

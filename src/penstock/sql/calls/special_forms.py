@@ -27,7 +27,7 @@ from penstock.sql.calls.tuples import TUPLE_FORMS
 from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
-from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
+from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.stored_types import column_default
@@ -167,7 +167,7 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> TypedSql:
     if tr.trace.aggregates == before:
         return name
     # Over an aggregate there is one row for each group, so the name is made an aggregate as well.
-    return replace(name, sql=f"coalesce(max({name.sql}), {name.sql})", constant=None)
+    return replace_sql(name, f"coalesce(max({name.sql}), {name.sql})")
 
 
 def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> TypedSql:

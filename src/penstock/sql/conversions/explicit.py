@@ -52,7 +52,7 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> Ty
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
     known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
     if known is not None and isinstance(unwrap_type(want), (t.Date, t.DateTime, t.DateTime64)):
-        return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, constant=None)
+        return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, literal=None)
     default = mode.default if mode.failure == "zero" and not is_nullable(want) else None
     formula = _guarded_formula(
         value, unwrap_type(want), ConversionMode("null", mode.overflow) if default is not None else mode

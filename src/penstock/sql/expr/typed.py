@@ -6,7 +6,7 @@ where Spark has no such type: a comparison is a BOOLEAN in Spark and a UInt8 in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
@@ -41,12 +41,19 @@ class TypedSql:
     sql: str
     type: Type
     spark: str
-    constant: Constant | None = None
-    """The value of a literal."""
+    literal: Constant | None = None
+    """The value of a literal, on which the type of a result may depend: `-5` is an Int8 because 5 fits."""
     unit: str | None = None
     """The unit of an interval, whose `sql` is its number."""
     whole: BigintForms | None = None
     """Other forms of a BIGINT, valid only while `whole.sql` is still this `sql`."""
+    computed: Constant | None = None
+    """The value of any other expression that is known when the SQL is compiled: `24 * 3600`, `toInt64(5)`."""
+
+    @property
+    def constant(self) -> Constant | None:
+        """The value, where it is known when the SQL is compiled."""
+        return self.computed if self.literal is None else self.literal
 
     @property
     def bare(self) -> Type:
@@ -60,6 +67,11 @@ class TypedSql:
 def typed_sql(sql: str, of: Type) -> TypedSql:
     """SQL whose Spark type is the one in which values of the ClickHouse type are stored."""
     return TypedSql(sql, of, value_type(of))
+
+
+def replace_sql(value: TypedSql, sql: str) -> TypedSql:
+    """Other SQL of the same types, whose value is not known."""
+    return replace(value, sql=sql, literal=None, computed=None)
 
 
 NULL = TypedSql("NULL", t.Nullable(NOTHING), "VOID")

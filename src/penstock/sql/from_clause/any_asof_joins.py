@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock
-from penstock.sql.expr.typed import TypedSql
+from penstock.sql.expr.typed import TypedSql, replace_sql
 from penstock.sql.from_clause.from_subquery import FromSubquery, columns_read, replace_from, subquery_of_from
 from penstock.sql.from_clause.join_condition import (
     LEFT,
@@ -59,7 +59,7 @@ def any_join(
     block = replace_from(block, rows)
     parts = split_condition(JoinCondition.over(block, right.relation), node, kind)
     columns = {
-        name: replace(value, sql=f"{quote_identifier(rows.alias)}.{quote_identifier(name)}", constant=None)
+        name: replace_sql(value, f"{quote_identifier(rows.alias)}.{quote_identifier(name)}")
         for name, value in rows.shown.items()
     }
     one = _select_one_row_per_key(block.source, columns, [key.left for key in parts.keys], parts.filters_on(LEFT))

@@ -17,7 +17,7 @@ from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, replace_sql, typed_sql
 from penstock.sql.stored_types import column_default, spark_type
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
@@ -171,7 +171,7 @@ def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
 def _default_value(value: TypedSql) -> TypedSql:
     """The default of a column whose side has no row."""
     default = "NULL" if value.nullable else column_default(value.type)
-    return replace(value, sql=f"CAST({default} AS {value.spark})", constant=None)
+    return replace_sql(value, f"CAST({default} AS {value.spark})")
 
 
 def _zero_if_missing(value: TypedSql) -> TypedSql:

@@ -92,7 +92,7 @@ def _has_negative_values(of: Type) -> bool:
 def negate(value: TypedSql) -> TypedSql | None:
     """The number with the other sign; the least number of its type stays as it is, as in ClickHouse. None if the
     value is no number."""
-    match value.constant, value.bare:
+    match value.literal, value.bare:
         case (bool(), _):
             pass
         case (int(number), _):

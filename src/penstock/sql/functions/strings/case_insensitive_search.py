@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, text
+from penstock.sql.expr.typed import TypedSql, replace_sql, text
 from penstock.sql.functions.arguments import literal_string, literal_strings
 from penstock.sql.functions.function import BadArguments, Function, Kind
 from penstock.sql.functions.strings import search, substrings
@@ -47,7 +47,7 @@ def _lower_needle_letters(value: TypedSql, needles: Iterable[str]) -> TypedSql:
         return f"if({v} RLIKE '[{signs}]', raise_error('the case of {signs} is not defined'), {folded})"
 
     plain = f"translate({value.sql}, {large}, {string_literal(''.join(letters))})"
-    return replace(value, sql=bind_if_long(value.sql, formula) if signs else plain, constant=None)
+    return replace_sql(value, bind_if_long(value.sql, formula) if signs else plain)
 
 
 def _lower_needle(needle: str) -> str:
