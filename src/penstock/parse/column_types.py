@@ -16,40 +16,43 @@ from penstock.model import types as t
 from penstock.parse.lexer import InvalidSyntax, Lexeme, LexemeTexts, Reader, lex, quote_hint, reader_of_words
 
 _WIDEST_INTEGER_HINT = "the widest integer is 64 bits: write Int64, UInt64 or Decimal(38, 0)"
+_CHARACTERS = ("char", "character", "nchar", "national char", "national character")
+_BINARIES = (*_CHARACTERS, "binary")
+_STRINGS = """
+text tinytext mediumtext longtext blob tinyblob mediumblob longblob clob bytea varbinary varchar varchar2 nvarchar
+"""
 _STRING_ALIASES = (
-    "text",
-    "varchar",
-    "char",
-    "character",
-    "nchar",
-    "nvarchar",
-    "clob",
-    "blob",
-    "tinytext",
-    "longtext",
-    "bytea",
+    *_STRINGS.split(),
+    *_CHARACTERS,
+    *(f"{name} {ending}" for name in _BINARIES for ending in ("varying", "large object")),
 )
-_ALIASES = {
-    "Float32": ("float", "real", "single"),
-    "Float64": ("double",),
-    "Int8": ("tinyint", "byte", "int1"),
-    "Int16": ("smallint",),
-    "Int32": ("int", "integer", "mediumint"),
-    "Int64": ("bigint", "signed"),
-    "UInt16": ("year",),
-    "UInt64": ("bit", "set", "unsigned"),
-    "Bool": ("boolean",),
-    "String": _STRING_ALIASES,
-    "FixedString": ("binary", "varbinary"),
-    "DateTime": ("timestamp", "datetime32"),
-    "Decimal": ("numeric", "dec", "fixed"),
-    "IPv4": ("inet4",),
-    "IPv6": ("inet6",),
+_INTEGER_BITS = {"tinyint": 8, "int1": 8, "smallint": 16, "mediumint": 32, "int": 32, "integer": 32, "bigint": 64}
+"""Names that UNSIGNED or SIGNED may follow."""
+_SIZED_ALIASES: Mapping[str, str] = {
+    **dict.fromkeys(_STRING_ALIASES, "String"),
+    **dict.fromkeys(("float", "real", "single"), "Float32"),
+    **dict.fromkeys(("double", "double precision"), "Float64"),
+    **{name: f"Int{bits}" for name, bits in _INTEGER_BITS.items()},
+    "byte": "Int8",
+    "signed": "Int64",
+    "year": "UInt16",
+    **dict.fromkeys(("bit", "set", "unsigned"), "UInt64"),
 }
+"""Names of other databases, in lower case. A size, as in VARCHAR(255), means nothing: the type holds any."""
+_ALIASES: Mapping[str, str] = {
+    **_SIZED_ALIASES,
+    "boolean": "Bool",
+    "timestamp": "DateTime",
+    "binary": "FixedString",
+    **dict.fromkeys(("numeric", "dec", "fixed"), "Decimal"),
+    "inet4": "IPv4",
+    "inet6": "IPv6",
+}
+_FIRST_WORDS = frozenset(name.partition(" ")[0] for name in _ALIASES)
+_MOST_WORDS = max(len(name.split()) for name in _ALIASES)
 
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("int128", "int256", "uint128", "uint256"), _WIDEST_INTEGER_HINT),
-    **{other: f"write `{name}`" for name, others in _ALIASES.items() for other in others},
     "decimal256": "the greatest precision is 38: write Decimal(38, s)",
     "nested": "write Array(Tuple(a String, b Int64)), whose elements have names",
     "object": "write `JSON`",
@@ -223,6 +226,14 @@ def read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
 
 
 def read_datetime(reader: Reader, head: Lexeme) -> t.Type:
+    """Nothing, `('zone')`, or what follows DateTime64: DateTime(3) is DateTime64(3), and DateTime(0) a DateTime."""
+    if reader.peek().says("(") and reader.peek(1).kind == "number":
+        fine = read_datetime64(reader, head)
+        return t.DateTime(fine.zone) if fine.precision == 0 else fine
+    return read_datetime32(reader, head)
+
+
+def read_datetime32(reader: Reader, head: Lexeme) -> t.DateTime:
     """Nothing, or `('zone')`."""
     if not reader.accept("(") or reader.accept(")"):
         return t.DateTime()
@@ -231,7 +242,7 @@ def read_datetime(reader: Reader, head: Lexeme) -> t.Type:
     return t.DateTime(zone)
 
 
-def read_datetime64(reader: Reader, head: Lexeme) -> t.Type:
+def read_datetime64(reader: Reader, head: Lexeme) -> t.DateTime64:
     """Nothing, or `(precision, 'zone')`."""
     if not reader.accept("("):
         return t.DateTime64()
@@ -333,7 +344,18 @@ _SIMPLE_TYPES: Mapping[str, t.Type] = {
     "IPv4": t.IPv4(),
     "IPv6": t.IPv6(),
 }
-_ANY_CASE = ("Bool", "Date", "Date32", "DateTime", "DateTime64", "Decimal", "Decimal32", "Decimal64", "Decimal128")
+_ANY_CASE = (
+    "Bool",
+    "Date",
+    "Date32",
+    "DateTime",
+    "DateTime32",
+    "DateTime64",
+    "Decimal",
+    "Decimal32",
+    "Decimal64",
+    "Decimal128",
+)
 _SPELLINGS = {name.lower(): name for name in (*_ANY_CASE, "Enum", "JSON")} | {"enum8": "Enum8", "enum16": "Enum16"}
 
 
@@ -350,7 +372,8 @@ def read_type(reader: Reader) -> t.Type:
     """Read the next type from a reader; the lexemes after it stay unread. Projects have few types and many columns, so
     a type with arguments is parsed once and cached."""
     words = reader.call()
-    known = _read_cached(words) if len(words) > 1 else None
+    alone = reader.peek().text.lower() not in _FIRST_WORDS  # INT(11) UNSIGNED: more may follow the brackets
+    known = _read_cached(words) if len(words) > 1 and alone else None
     if known is None:
         return _read_uncached(reader)
     reader.skip(len(words))
@@ -374,6 +397,8 @@ def _read_uncached(reader: Reader) -> t.Type:
     head = reader.peek()
     if head.kind != "word":
         raise InvalidType(f"expected a type, found {head}", head.start, quote_hint(head))
+    if head.text.lower() in _FIRST_WORDS and (alias := _find_alias(reader)) is not None:
+        return _read_alias(reader, alias)
     reader.take()
     name = _SPELLINGS.get(head.text.lower(), head.text)
     if name in _SIMPLE_TYPES:
@@ -381,6 +406,40 @@ def _read_uncached(reader: Reader) -> t.Type:
     if name in _READERS:
         return _READERS[name](reader, head)
     raise _unknown_type(head)
+
+
+def _find_alias(reader: Reader) -> str | None:
+    """The longest name of another database that comes next; None if none does."""
+    words = [reader.peek(ahead).text.lower() for ahead in range(_MOST_WORDS)]
+    names = (" ".join(words[:count]) for count in range(_MOST_WORDS, 0, -1))
+    return next((name for name in names if name in _ALIASES), None)
+
+
+def _read_alias(reader: Reader, alias: str) -> t.Type:
+    head = reader.peek()
+    reader.skip(len(alias.split()))
+    name = _ALIASES[alias]
+    if name in _READERS:
+        return _READERS[name](reader, head)
+    if alias not in _SIZED_ALIASES:
+        return _read_simple_type(reader, _SIMPLE_TYPES[name])
+    _skip_size(reader)
+    of = _SIMPLE_TYPES[name]
+    if alias in _INTEGER_BITS:
+        unsigned = reader.accept("UNSIGNED")
+        of = t.Int(_INTEGER_BITS[alias], signed=not unsigned)
+        if unsigned or reader.accept("SIGNED"):
+            _skip_size(reader)
+    return of
+
+
+def _skip_size(reader: Reader) -> None:
+    """`(255)`, `(5, 2)` or nothing."""
+    if reader.accept("(") and not reader.accept(")"):
+        _read_number(reader, 0, 999_999_999)
+        while reader.accept(","):
+            _read_number(reader, 0, 999_999_999)
+        reader.expect(")")
 
 
 def _unknown_type(head: Lexeme) -> InvalidType:
@@ -497,6 +556,7 @@ _READERS: Mapping[str, Callable[[Reader, Lexeme], t.Type]] = {
     "Tuple": _read_tuple,
     "FixedString": read_fixed_string,
     "DateTime": read_datetime,
+    "DateTime32": read_datetime32,
     "DateTime64": read_datetime64,
     "Decimal": read_decimal,
     "Decimal32": read_sized_decimal(9),

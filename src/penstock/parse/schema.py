@@ -15,7 +15,8 @@ from functools import lru_cache
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.model.manifest import REJECTS, SEQ
-from penstock.parse.column_types import read_type
+from penstock.model.types import Nullable, Type
+from penstock.parse.column_types import check_nullable, read_type
 from penstock.parse.lexer import (
     InvalidSyntax,
     Lexeme,
@@ -36,8 +37,6 @@ _REFUSED: Mapping[str, str] = {
     "ALIAS": "compute the column where it is read",
     "EPHEMERAL": "give the column a DEFAULT",
     "TTL": "ENGINE_TTL removes whole rows",
-    "NULL": "write Nullable(…) around the type",
-    "NOT": "a column holds no NULL unless its type is Nullable(…)",
     "COMMENT": "write a comment behind --",
     "PRIMARY": "write ENGINE_PRIMARY_KEY",
     "STATISTICS": "the tables have statistics of their own",
@@ -65,6 +64,8 @@ class _Modifiers:
     default: Text | None = None
     codec: str | None = None
     renamed_from: str | None = None
+    null: Lexeme | None = None
+    """The word NULL, which makes the type Nullable, or NOT of NOT NULL."""
     seen: set[str] = field(default_factory=set)
 
 
@@ -140,6 +141,7 @@ def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column
     try:
         check_name(head)
         _read_modifiers(reader, text, found)
+        of = _apply_null(of, found.null)
     except InvalidSyntax as error:
         problems.append(problem_at(error, text))
     where = location_at(text, head.start)
@@ -149,6 +151,7 @@ def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column
 def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
     while (head := reader.peek()).kind != "end":
         word = "json path" if _is_path(head) else head.text.upper()
+        word = "NULL" if word == "NOT" else word
         if word in into.seen:
             raise InvalidColumn(f"a second {word} in one column", head.start, "keep one of them")
         into.seen.add(word)
@@ -160,20 +163,40 @@ def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
             into.codec = _read_codec(reader, text)
         elif word == "RENAMED_FROM":
             into.renamed_from = _read_old_name(reader)
+        elif word == "NULL":
+            into.null = _read_null(reader)
         else:
             raise _unknown_modifier(head, text)
+
+
+def _read_null(reader: Reader) -> Lexeme:
+    """NULL or NOT NULL: the first word."""
+    head = reader.take()
+    if head.says("NOT"):
+        reader.expect("NULL")
+    return head
+
+
+def _apply_null(of: Type, null: Lexeme | None) -> Type:
+    """The type with a NULL or NOT NULL behind it; a column without either holds no NULL."""
+    if null is not None and isinstance(of, Nullable):
+        raise InvalidColumn("NULL and NOT NULL cannot follow a Nullable type", null.start, "remove it")
+    if null is None or null.says("NOT"):
+        return of
+    check_nullable(of, null)
+    return Nullable(of)
 
 
 def _unknown_modifier(head: Lexeme, text: Text) -> InvalidSyntax:
     word = head.text.upper()
     if head.kind == "word" and word in _REFUSED:
-        name = {"NOT": "NOT NULL", "PRIMARY": "PRIMARY KEY", "TTL": "a column's TTL"}.get(word, word)
+        name = {"PRIMARY": "PRIMARY KEY", "TTL": "a column's TTL"}.get(word, word)
         return UnsupportedColumn(f"{name} is not supported", head.start, _REFUSED[word])
     begins_line = not text.text[: head.start].rpartition("\n")[2].strip()
     hint = _comma_hint(head) or did_you_mean(head.text, _MODIFIERS)
     if begins_line and head.kind in ("word", "quoted"):
         hint = "is a comma missing before it?"
-    wanted = "a comma, a json path, DEFAULT, CODEC or RENAMED_FROM"
+    wanted = "a comma, a json path, DEFAULT, CODEC, NULL or RENAMED_FROM"
     return InvalidColumn(f"expected {wanted}, found {head}", head.start, hint)
 
 
@@ -199,7 +222,7 @@ def _read_default(reader: Reader, text: Text) -> Text:
     keyword = reader.take()
     last, opened = keyword, list[Lexeme]()
     while (head := reader.peek()).kind != "end":
-        if not opened and last is not keyword and _ends_default(reader):
+        if not opened and last is not keyword and (_ends_default(reader) or _is_null_modifier(last, reader)):
             break
         if quote_hint(head) or (depth_change(head) < 0 and not opened):
             raise InvalidColumn(f"expected an expression after DEFAULT, found {head}", head.start, quote_hint(head))
@@ -217,6 +240,16 @@ def _ends_default(reader: Reader) -> bool:
     if head.kind == "word" and following.kind not in ("symbol", "end"):
         return head.text.upper() in ("RENAMED_FROM", "TTL", "COMMENT", "MATERIALIZED", "ALIAS")
     return _is_path(head) or (head.says("CODEC") and following.says("("))
+
+
+_BEFORE_OPERANDS = frozenset("IS NOT AND OR XOR IN LIKE ILIKE BETWEEN DIV MOD CASE WHEN THEN ELSE INTERVAL".split())
+
+
+def _is_null_modifier(last: Lexeme, reader: Reader) -> bool:
+    """Whether NULL or NOT NULL comes next, behind a whole expression: not that of `x IS NOT NULL`."""
+    comes = reader.peek().says("NULL") or (reader.peek().says("NOT") and reader.peek(1).says("NULL"))
+    ends = last.kind != "symbol" or last.text in (")", "]")
+    return comes and ends and not (last.kind == "word" and last.text.upper() in _BEFORE_OPERANDS)
 
 
 def _read_codec(reader: Reader, text: Text) -> str:

@@ -67,6 +67,9 @@ def refusal(text: str) -> InvalidSyntax | None:
         ("SimpleAggregateFunction(max, DateTime)", t.SimpleAggregateFunction("max", t.DateTime())),
         ("SimpleAggregateFunction(any_value, String)", t.SimpleAggregateFunction("any", t.String())),
         ("Nullable(JSON)", t.Nullable(t.Json())),
+        ("DateTime(3)", t.DateTime64(3)),
+        ("DateTime(0, 'UTC')", t.DateTime("UTC")),
+        ("DateTime32('UTC')", t.DateTime("UTC")),
     ],
 )
 def test_reads(text: str, expected: t.Type) -> None:
@@ -79,8 +82,12 @@ def test_reads(text: str, expected: t.Type) -> None:
         ("", 0, "expected a type, found the end", None),
         ("Strin", 0, "unknown type `Strin`", "did you mean `String`?"),
         ("int8", 0, "unknown type `int8`", "did you mean `Int8`?"),
-        ("Boolean", 0, "the type `Boolean` is not supported", "write `Bool`"),
-        ("TEXT", 0, "the type `TEXT` is not supported", "write `String`"),
+        ("BOOLEAN(1)", 8, "`Bool` takes no arguments", "write `Bool`"),
+        ("VARCHAR('x')", 8, "expected a number from 0 to 999999999, found `'x'`", None),
+        ("VARCHAR(3", 9, "expected `)`, found the end", None),
+        ("BINARY", 6, "expected `(`, found the end", None),
+        ("INT UNSIGNED SIGNED", 13, "expected nothing more, found `SIGNED`", None),
+        ("DateTime32(3)", 11, "expected a time zone in quotes, found `3`", "such as 'UTC'"),
         (
             "Array(Int128)",
             6,

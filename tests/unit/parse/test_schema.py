@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,3 +59,39 @@ def test_one_text_in_two_files_has_two_places(written: list[str], line: int, col
         at = one.location
         moved = column - 1 if at.line == 1 else 0
         assert other.location == Location("b.datasource", at.line + line - 1, at.column + moved)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("a String NULL", ("Nullable(String)", None)),
+        ("a String NOT NULL", ("String", None)),
+        ("a Int8 null DEFAULT 3", ("Nullable(Int8)", "3")),
+        ("a Int8 DEFAULT 3 NOT NULL", ("Int8", "3")),
+        ("a Int8 DEFAULT (3) NULL CODEC(ZSTD)", ("Nullable(Int8)", "(3)")),
+        ("a Nullable(Int8) DEFAULT NULL", ("Nullable(Int8)", "NULL")),
+        ("a UInt8 DEFAULT b IS NOT NULL", ("UInt8", "b IS NOT NULL")),
+        ("a UInt8 DEFAULT b IS NULL NOT NULL", ("UInt8", "b IS NULL")),
+        ("a INT UNSIGNED NULL `json:$.a`", ("Nullable(UInt32)", None)),
+        ("a INT(11) UNSIGNED DEFAULT 3", ("UInt32", "3")),
+    ],
+)
+def test_null_and_not_null(written: str, expected: tuple[str, str | None]) -> None:
+    (column,), problems = read(written, Location("x.datasource"))
+    assert not problems
+    assert (str(column.type), column.default.text.strip() if column.default else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("a Nullable(Int8) NULL", "NULL and NOT NULL cannot follow a Nullable type (remove it)"),
+        ("a Nullable(Int8) NOT NULL", "NULL and NOT NULL cannot follow a Nullable type (remove it)"),
+        ("a LowCardinality(String) NULL", "`LowCardinality` cannot be inside Nullable"),
+        ("a Int8 NULL NOT NULL", "a second NULL in one column (keep one of them)"),
+        ("a Int8 NOT 3", "expected `NULL`, found `3`"),
+    ],
+)
+def test_null_where_it_cannot_be(written: str, message: str) -> None:
+    _, problems = read(written, Location("x.datasource"))
+    assert next(str(each) for each in problems).partition(": ")[2].startswith(message)
