@@ -242,14 +242,17 @@ def _ends_default(reader: Reader) -> bool:
     return _is_path(head) or (head.says("CODEC") and following.says("("))
 
 
-_BEFORE_OPERANDS = frozenset("IS NOT AND OR XOR IN LIKE ILIKE BETWEEN DIV MOD CASE WHEN THEN ELSE INTERVAL".split())
+_OPERATOR_WORDS = """
+is not and or xor in like ilike between div mod case when then else interval
+"""
+_BEFORE_OPERANDS = frozenset(_OPERATOR_WORDS.split())
 
 
 def _is_null_modifier(last: Lexeme, reader: Reader) -> bool:
     """Whether NULL or NOT NULL comes next, behind a whole expression: not that of `x IS NOT NULL`."""
     comes = reader.peek().says("NULL") or (reader.peek().says("NOT") and reader.peek(1).says("NULL"))
     ends = last.kind != "symbol" or last.text in (")", "]")
-    return comes and ends and not (last.kind == "word" and last.text.upper() in _BEFORE_OPERANDS)
+    return comes and ends and not (last.kind == "word" and last.text.lower() in _BEFORE_OPERANDS)
 
 
 def _read_codec(reader: Reader, text: Text) -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from unit.cli.conftest import Run
 
 PIPE = "NODE a\nSQL >\n    SELECT a, countState() AS n FROM t GROUP BY a\nTYPE materialized\nDATASOURCE m\nENGINE x\n"
@@ -46,3 +48,15 @@ def test_what_a_person_has_to_decide(penstock: Run, tmp_path: Path) -> None:
 def test_a_folder_without_datafiles(penstock: Run, tmp_path: Path) -> None:
     code, _, err = penstock("migrate", str(tmp_path))
     assert (code, "there are no datafiles" in err) == (1, True)
+
+
+def test_the_environment_says_which_file_is_included(
+    penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_classic(tmp_path)
+    (tmp_path / "prod.incl").write_text(PIPE.replace("ENGINE x\n", ""))
+    (tmp_path / "p.pipe").write_text('INCLUDE "${stage_of_test}.incl"\n')
+    code, _, err = penstock("migrate", str(tmp_path))
+    assert (code, "stage_of_test=… penstock migrate" in err) == (1, True)
+    monkeypatch.setenv("stage_of_test", "prod")
+    assert "+NODE a" in penstock("migrate", str(tmp_path))[1]

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Problem
 from penstock.parse.classic.conversion import convert_files
-from penstock.parse.classic.includes import expand_includes
+from penstock.parse.classic.includes import IncludeFiles, expand_includes
 
 WORDS = ("INCLUDE", "NODE", "SQL", "TYPE")
 
@@ -14,12 +14,16 @@ WORDS = ("INCLUDE", "NODE", "SQL", "TYPE")
 def expanded(**files: str) -> tuple[str, list[str]]:
     problems: list[Problem] = []
     texts = {path.replace("__", "/").replace("_", "."): text for path, text in files.items()}
-    return expand_includes("a/x.pipe", texts, WORDS, problems), [str(problem) for problem in problems]
+    files_found = IncludeFiles(texts, {"env": "b", "folder": "a"})
+    return expand_includes("a/x.pipe", files_found, WORDS, problems), [str(problem) for problem in problems]
 
 
-@pytest.mark.parametrize(
-    "name", ["b.incl", "./b.incl", '"b.incl"', "'b.incl'", "a/b.incl", "../a/b.incl", "elsewhere/b.incl"]
-)
+NAMES = """
+b.incl ./b.incl "b.incl" 'b.incl' a/b.incl ../a/b.incl elsewhere/b.incl ${env}.incl "../${folder}/$env.incl"
+"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
 def test_a_file_is_found_by_its_place_or_its_name(name: str) -> None:
     assert expanded(a__x_pipe=f"INCLUDE {name}\nTYPE t\n", a__b_incl="NODE b\n") == ("NODE b\nTYPE t\n", [])
 
@@ -41,7 +45,11 @@ def test_an_include_in_an_include() -> None:
     ("name", "said"),
     [
         ("c.incl", "a/x.pipe:2:9: there is no file `c.incl` to include (did you mean `a/b.incl`?)"),
-        ("${env}.incl", "a/x.pipe:2:9: which file `${env}.incl` is depends on the environment "),
+        (
+            "${stage}/$env/${zone}.incl",
+            "a/x.pipe:2:9: which file `${stage}/b/${zone}.incl` is depends on the environment "
+            "(run `stage=… zone=… penstock migrate`, or write the name of the file)",
+        ),
         ("b.incl", "a/b.incl:1:9: `a/b.incl` includes itself (remove the INCLUDE)"),
         ("'b.incl", "a/x.pipe:2:9: there is no file `` to include "),
     ],

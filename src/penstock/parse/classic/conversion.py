@@ -15,7 +15,7 @@ from posixpath import basename, dirname, splitext
 
 from penstock.errors import Problem
 from penstock.parse.classic.directives import IGNORED_ANYWHERE, KEY_DIRECTIVES, SETTINGS, SOURCES
-from penstock.parse.classic.includes import expand_includes
+from penstock.parse.classic.includes import IncludeFiles, expand_includes
 from penstock.parse.datafile import Entry, parse_datafile, split_directive, split_lines, split_words
 from penstock.parse.datasource import DATASOURCE_KEYWORDS, OTHER_DATASOURCE_KEYWORDS
 from penstock.parse.engine import ENGINE_KEYWORDS
@@ -64,15 +64,16 @@ class _NodeEngine:
     lines: list[str] = field(default_factory=list)
 
 
-def convert_files(texts: Mapping[str, str]) -> ConvertedFiles:
-    """Convert the datafiles among the texts."""
+def convert_files(texts: Mapping[str, str], variables: Mapping[str, str] | None = None) -> ConvertedFiles:
+    """Convert the datafiles among the texts. `variables` are those of the environment, for the names of includes."""
+    includes = IncludeFiles(texts, variables or {})
     problems: list[Problem] = []
     engines: list[_NodeEngine] = []
     names = {splitext(basename(path))[0] for path in texts if path.endswith((DATASOURCE, PIPE))}
     files: dict[str, str] = {}
     for path in sorted(texts):
         if path.endswith((DATASOURCE, PIPE)):
-            text = expand_includes(path, texts, _words_of(path), problems)
+            text = expand_includes(path, includes, _words_of(path), problems)
             editor = _FileEditor(path, text, problems)
             files[path] = editor.datasource() if path.endswith(DATASOURCE) else editor.pipe(engines, names)
     missing = tuple(_move_engines(files, engines, problems))

@@ -7,6 +7,7 @@ converted files. Invariant: nothing is written without `--write`, and no file is
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def migrate(
     problems: list[Problem] = []
     texts = read_texts(place, problems)
     settings = {path: text for path, text in texts.items() if path == SETTINGS_FILE}
-    conversion = write_missing_targets(convert_files(texts), settings)
+    conversion = write_missing_targets(convert_files(texts, os.environ), settings)
     changes = tuple(find_changes(texts, conversion))
     if write:
         for each in changes:
