@@ -12,6 +12,7 @@ from functools import cached_property
 
 from penstock.errors import Location
 from penstock.model.engine import Engine
+from penstock.model.json_path import path_of_key
 from penstock.model.types import Type
 
 SERVICE_PREFIX = "penstock__"
@@ -88,7 +89,7 @@ class DataSource:
     def path_of(self, column: Column) -> str | None:
         """The JSON path that fills the column from an ingested row: its own, or its name if no column of the schema has
         a path (reference: datafiles, Columns); None if nothing in the row does."""
-        return column.json_path if self._has_paths else f"$.{column.name}"
+        return column.json_path if self._has_paths else path_of_key(column.name)
 
     @cached_property
     def _by_name(self) -> Mapping[str, Column]:

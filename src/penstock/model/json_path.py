@@ -1,4 +1,4 @@
-"""JSON paths such as `$.a.b[:]`, which say where in a JSON row the value of a column is.
+"""JSON paths such as `$.a.b[:]` or `$['a.b']`, which say where in a JSON row the value of a column is.
 
 In: the path as text. Out: its keys. Invariant: rows are read (flow) and written (copies) by the same function,
 so a path means the same place for both.
@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(r"\.?\[:\]|\.?\[['\"]([^'\"]+)['\"]\]|\.([^.\[\]]+)")
+_PART = re.compile(r"""\.?\[:\]|\.?\['([^']+)'\]|\.?\["([^"]+)"\]|\.([^.\[\]\s]+)""")
+_PLAIN_KEY = re.compile(r"[^.\[\]\s]+")
+
+
+def path_of_key(key: str) -> str:
+    """The path of a field of the row. Its key has no quotes."""
+    return f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"
 
 
 def parse_json_path(path: str) -> tuple[str | None, ...]:
@@ -21,6 +27,6 @@ def parse_json_path(path: str) -> tuple[str | None, ...]:
         found = _PART.match(path, position)
         if found is None:
             raise ValueError(f"not a JSON path: {path}")
-        parts.append(found.group(1) or found.group(2))
+        parts.append(next((each for each in found.groups() if each is not None), None))
         position = found.end()
     return tuple(parts)

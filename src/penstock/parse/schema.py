@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
+from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import REJECTS, SEQ
 from penstock.model.types import Nullable, Type
 from penstock.parse.column_types import check_nullable, read_type
@@ -31,7 +32,6 @@ from penstock.parse.lexer import (
     text_slice,
 )
 
-_JSON_PATH = re.compile(r"\$(?:\.[^.\[\]\s]+(?:\[:\])*)*")
 _REFUSED: Mapping[str, str] = {
     "MATERIALIZED": "compute the column in a materialized view, or give it a DEFAULT",
     "ALIAS": "compute the column where it is read",
@@ -211,10 +211,18 @@ def _is_path(lexeme: Lexeme) -> bool:
 def _read_path(reader: Reader) -> str:
     head = reader.take()
     path = head.value.removeprefix("json:").strip()
-    if not _JSON_PATH.fullmatch(path):
-        hint = "such as `json:$.a`, `json:$.a.b`, `json:$.a[:].b` or `json:$` for the whole row"
+    if not _is_json_path(path):
+        hint = "such as `json:$.a`, `json:$.a[:].b`, `json:$['a key'].b` or `json:$` for the whole row"
         raise InvalidColumn(f"`{path}` is not a JSON path", head.start, hint)
     return path
+
+
+def _is_json_path(path: str) -> bool:
+    """Whether it is a path of a row, which is an object: `$[:]` is none."""
+    try:
+        return parse_json_path(path)[:1] != (None,)
+    except ValueError:
+        return False
 
 
 def _read_default(reader: Reader, text: Text) -> Text:

@@ -42,5 +42,7 @@ def test_the_first_column_of_a_name_is_found() -> None:
 def test_paths_are_the_names_where_no_column_has_one() -> None:
     plain, given_path = Column("a", Int(8)), Column("b", Int(8), json_path="$.x")
     assert DataSource("s", (plain,), Engine()).path_of(plain) == "$.a"
+    odd = Column("a[b]", Int(8))
+    assert DataSource("s", (odd,), Engine()).path_of(odd) == "$['a[b]']"
     source = DataSource("s", (plain, given_path), Engine())
     assert (source.path_of(plain), source.path_of(given_path)) == (None, "$.x")

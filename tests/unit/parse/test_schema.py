@@ -95,3 +95,15 @@ def test_null_and_not_null(written: str, expected: tuple[str, str | None]) -> No
 def test_null_where_it_cannot_be(written: str, message: str) -> None:
     _, problems = read(written, Location("x.datasource"))
     assert next(str(each) for each in problems).partition(": ")[2].startswith(message)
+
+
+@pytest.mark.parametrize("path", ["$", "$.a", "$.a[:].b", "$['a.b']", '$.a["b c"][:]', "$.['a b'].c", "$.a-b"])
+def test_a_json_path(path: str) -> None:
+    (column,), problems = read(f"a Int8 `json:{path}`", Location("x.datasource"))
+    assert (column.json_path, problems) == (path, [])
+
+
+@pytest.mark.parametrize("path", ["", "a", "$[:]", "$a", "$.a b", "$.a[0]", "$['a", "$[]", "$.a DEFAULT 1"])
+def test_no_json_path(path: str) -> None:
+    _, problems = read(f"a Int8 `json:{path}`", Location("x.datasource"))
+    assert [f"`{path}` is not a JSON path" in problem.message for problem in problems] == [True]

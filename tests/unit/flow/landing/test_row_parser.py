@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.flow.landing.row_parser import ParsedRow, RowParser
-from penstock.model.json_path import parse_json_path
+from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.parse.column_types import parse_type
 
@@ -22,6 +24,11 @@ V2 = landing("v2", ("id", "UInt32", "$.id", None), ("n", "UInt8", "$.n", "0"))
 
 def test_values_by_path() -> None:
     assert RowParser([V1]).parse(b'{"id": 1, "user": {"name": "x"}}') == ParsedRow({"id": 1, "name": "x"})
+
+
+@given(st.text(st.characters(exclude_characters="'"), min_size=1))
+def test_every_key_without_a_quote_has_a_path(key: str) -> None:
+    assert parse_json_path(path_of_key(key)) == (key,)
 
 
 def test_absent_and_null_are_null_where_the_type_allows() -> None:
@@ -76,13 +83,15 @@ def test_arrays_by_path() -> None:
         ("$.a[:]", ("a", None)),
         ("$.a[:].b", ("a", None, "b")),
         ("$['a b']", ("a b",)),
+        ("$.['a.b'].c", ("a.b", "c")),
+        ("$[\"it's\"]['[:]'][:]", ("it's", "[:]", None)),
     ],
 )
 def test_json_path(path: str, parts: tuple[str | None, ...]) -> None:
     assert parse_json_path(path) == parts
 
 
-@pytest.mark.parametrize("path", ["a", "$a", "$..a", "$.a[", "$.a[0]"])
+@pytest.mark.parametrize("path", ["a", "$a", "$..a", "$.a[", "$.a[0]", "$.a b", "$['']", "$['a\"]"])
 def test_a_bad_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="JSON path"):
         parse_json_path(path)

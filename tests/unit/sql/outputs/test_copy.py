@@ -44,6 +44,9 @@ def test_columns_stand_at_their_paths() -> None:
     )
     assert keys(sql) == '{"x":{"y":,"z":},"l":}'
     assert keys(rows("a Int8, b String", "SELECT 1 AS a, 'x' AS b")) == '{"a":,"b":}'
+    assert keys(rows("""a Int8 `json:$["x.y"]['a key']`, b Int8 `json:$.z`""", "SELECT 1 AS a, 2 AS b")) == (
+        '{"x.y":{"a key":},"z":}'
+    )
 
 
 def test_what_the_select_does_not_give_is_left_to_the_default_or_zero() -> None:
