@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from zoneinfo import available_timezones
 
-from penstock.errors import did_you_mean, nearest_name
+from penstock.errors import did_you_mean, near_names_hint, nearest_name
 from penstock.model import types as t
 from penstock.parse.lexer import InvalidSyntax, Lexeme, LexemeTexts, Reader, lex, quote_hint, reader_of_words
 
@@ -447,7 +447,8 @@ def _unknown_type(head: Lexeme) -> InvalidType:
     if hint is not None or head.text in UNSUPPORTED:
         return InvalidType(f"the type `{head.text}` is not supported", head.start, hint)
     names = (*_SIMPLE_TYPES, *_READERS)
-    return InvalidType(f"unknown type `{head.text}`", head.start, did_you_mean(head.text, names))
+    hint = near_names_hint(head.text, names) or "docs/datafiles.md lists the types"
+    return InvalidType(f"unknown type `{head.text}`", head.start, hint)
 
 
 def _read_simple_type(reader: Reader, plain: t.Type) -> t.Type:

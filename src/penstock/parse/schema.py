@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
-from penstock.model.json_path import parse_json_path
+from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import REJECTS, SEQ
 from penstock.model.types import Nullable, Type
 from penstock.parse.column_types import check_nullable, read_type
@@ -136,6 +136,7 @@ def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column
     if head.kind not in ("word", "quoted"):
         raise InvalidColumn(f"expected the name of a column, found {head}", head.start, _comma_hint(head))
     reader.take()
+    _refuse_absent_type(head, reader.peek())
     of = read_type(reader)
     found = _Modifiers()
     try:
@@ -146,6 +147,13 @@ def _parse_column(reader: Reader, text: Text, problems: list[Problem]) -> Column
         problems.append(problem_at(error, text))
     where = location_at(text, head.start)
     return Column(head.value, of, found.json_path, found.default, found.codec, found.renamed_from, where)
+
+
+def _refuse_absent_type(name: Lexeme, following: Lexeme) -> None:
+    """Raises InvalidColumn where a modifier stands in the place of the type; ClickHouse would take the DEFAULT's."""
+    if following.kind == "word" and following.text.upper() in _MODIFIERS:
+        message = f"the column `{name.value}` has no type"
+        raise InvalidColumn(message, following.start, f"write one before {following.text}: it is not inferred")
 
 
 def _read_modifiers(reader: Reader, text: Text, into: _Modifiers) -> None:
@@ -278,6 +286,7 @@ def _read_old_name(reader: Reader) -> str:
 
 
 _PLAIN = re.compile(r"[^\s\\`\"'.\x00-\x1f]+")
+_NO_WORD = re.compile(r"\W+")
 _PHYSICAL = re.compile(r".*__[0-9]+", re.DOTALL)
 
 
@@ -303,6 +312,9 @@ def check_name(head: Lexeme) -> None:
         raise ReservedColumn(f"a column cannot be called `{name}`", head.start, hint)
     if not _PLAIN.fullmatch(name):
         hint = "a name has no spaces, dots, quotes or backslashes"
+        if not set("'\\`\"") & set(name):
+            plain = _NO_WORD.sub("_", name)
+            hint += f"; for a key that has them, write {plain} with the path `json:{path_of_key(name)}`"
         raise InvalidColumnName(f"{name!r} cannot be the name of a column", head.start, hint)
 
 

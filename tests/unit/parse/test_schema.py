@@ -107,3 +107,25 @@ def test_a_json_path(path: str) -> None:
 def test_no_json_path(path: str) -> None:
     _, problems = read(f"a Int8 `json:{path}`", Location("x.datasource"))
     assert [f"`{path}` is not a JSON path" in problem.message for problem in problems] == [True]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("a DEFAULT 5", "1:3: the column `a` has no type (write one before DEFAULT: it is not inferred)"),
+        ("`a` codec(ZSTD)", "1:5: the column `a` has no type (write one before codec: it is not inferred)"),
+        (
+            "`user name` String",
+            "1:1: 'user name' cannot be the name of a column (a name has no spaces, dots, quotes or backslashes; "
+            "for a key that has them, write user_name with the path `json:$['user name']`)",
+        ),
+        (
+            "`it's` String",
+            '1:1: "it\'s" cannot be the name of a column (a name has no spaces, dots, quotes or backslashes)',
+        ),
+        ("a Fsdkjhf", "1:3: unknown type `Fsdkjhf` (docs/datafiles.md lists the types)"),
+    ],
+)
+def test_columns_that_clickhouse_takes_and_no_table_holds(written: str, said: str) -> None:
+    _, problems = read(written, Location("x"))
+    assert [str(each) for each in problems] == [f"x:{said}"]
