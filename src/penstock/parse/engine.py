@@ -88,7 +88,8 @@ def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
     known = next((each for each in ENGINES if each.lower() == name.lower()), None)
     if known is not None:
         return known
-    hint = did_you_mean(name.partition("(")[0], ENGINES)
+    bare = name.partition("(")[0].strip()
+    hint = f"did you mean `{bare}`?" if bare in ENGINES else did_you_mean(bare, ENGINES)
     problems.append(Problem("unknown-engine", f"unknown engine `{name}`", entry.value.location, hint))
     return "MergeTree"
 
