@@ -20,6 +20,7 @@ Json: TypeAlias = "dict[str, Any]"
 Parameters: TypeAlias = Mapping[str, str]
 SECONDS = 180.0
 SQL_HEADERS = {"Content-Type": "text/plain; charset=utf-8"}
+CALLS_HEADERS = {"Content-Type": "application/x-ndjson"}
 PLANNING_SECONDS = 900.0
 """Planning counts the existing rows that do not convert, up to 20 million of each table."""
 SILENT_SECONDS = 40.0
@@ -66,6 +67,15 @@ class ServerClient:
     def back_up(self, destination: str) -> Json:
         """Make a backup on the server's machine, however long it takes."""
         return self._call("POST", "/v0/backups", params={"destination": destination}, timeout=None)
+
+    def compare(self, parameters: Parameters, calls: bytes) -> Json:
+        """Compare two versions, however long it takes; `calls` are lines of JSON."""
+        return self._call("POST", "/v0/diff", params=parameters, content=calls, headers=CALLS_HEADERS, timeout=None)
+
+    def promote_if_same(self, deployment: str, parameters: Parameters, calls: bytes) -> Json:
+        """Make a deployment live if it is the same as the one that is, however long comparing them takes."""
+        path = f"/v1/deployments/{deployment}/set-live"
+        return self._call("POST", path, params=parameters, content=calls, headers=CALLS_HEADERS, timeout=None)
 
     def deploy(self, files: Mapping[str, str], parameters: Parameters) -> Json:
         """Send a project."""

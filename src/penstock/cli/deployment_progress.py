@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from penstock.cli.client import Json, ServerClient
 from penstock.cli.errors import ServerRefusal, exit_code
 from penstock.cli.output import console, format_bytes, format_count
+from penstock.cli.parity import ParityGate
 from penstock.errors import NoServer, PenstockError, Timeout
 from penstock.redaction import escape_controls
 
@@ -89,12 +90,15 @@ def _is_away(error: PenstockError) -> bool:
     return isinstance(error, Timeout) or exit_code(error) == exit_code(NoServer(""))
 
 
-def promote_when_caught_up(client: ServerClient, id: int) -> Json:
-    """The deployment, live. Rows that arrived while histories were filled are waited for. Raises ServerRefusal with the
-    reason for which it could not be promoted; it stays ready then."""
+def promote_when_caught_up(client: ServerClient, id: int, gate: ParityGate | None = None) -> Json:
+    """The deployment, live; with a gate, only if it is the same as the one that is. Rows that arrived while histories
+    were filled are waited for. Raises ServerRefusal with the reason for which it could not be promoted; it stays ready
+    then."""
     end = time.monotonic() + CATCH_UP_SECONDS
     while True:
         try:
+            if gate is not None:
+                return client.promote_if_same(str(id), gate.parameters, gate.calls)
             return client.post(f"/v1/deployments/{id}/set-live")
         except (NoServer, Timeout, ServerRefusal) as error:
             # The answer may be lost of a switch that was made.

@@ -64,6 +64,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("restore", "Make a project folder of a backup.", "server"),
     Command("plan", "Show the plan from one project folder to another; needs no server.", "project"),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
+    Command("diff", "Compare the rows and answers of two versions at the same batches."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
     Command("endpoint", "List endpoints and query them."),

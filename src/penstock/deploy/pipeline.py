@@ -36,6 +36,7 @@ from penstock.deploy.maintenance.column_materialization import ColumnMaterialize
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
 from penstock.deploy.ownership.storage_claim import claim_storage
+from penstock.deploy.parity.version_comparison import VersionComparison
 from penstock.deploy.queries.open_tables import OpenTables
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
@@ -193,6 +194,11 @@ class Pipeline:
         """The token of a secret; a `declared` token has the grants of the TOKEN lines of the live version."""
         found = self.tokens.find(secret)
         return found.with_grants(self.core.board.running.grants) if found is not None else None
+
+    @property
+    def comparison(self) -> VersionComparison:
+        """Compares two versions."""
+        return VersionComparison(self.core, self.reader, self.deployer)
 
     @property
     def step_times(self) -> StepTimes:

@@ -33,6 +33,7 @@ from penstock.serve.calls import (
     jobs,
     logs,
     openapi,
+    parity,
     quarantines,
     queries,
     rows,
@@ -116,6 +117,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),
     ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM),
+    ApiCall(("GET", "POST"), "/v0/diff", "deploy", parity.compare_versions, threads="queries", most_body=FORM),
     ApiCall(("GET",), "/v0/audit", "admin", audit.list_audit_log),
     ApiCall(("GET",), "/v0/logs", "admin", logs.list_lines, threads="status"),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),
@@ -141,7 +143,9 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("DELETE",), "/v1/deployments/{ref}", "deploy", deployments.discard, action="discard"),
     ApiCall(("GET",), "/v1/deployments/{ref}/events", "deploy", deployments.watch_events),
     ApiCall(("GET",), "/v1/deployments/{ref}/files", "deploy", deployments.show_files),
-    ApiCall(("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live, action="promote"),
+    ApiCall(
+        ("POST",), "/v1/deployments/{ref}/set-live", "deploy", deployments.set_live, most_body=FORM, action="promote"
+    ),
     ApiCall(("POST",), "/v1/deployments/{ref}/retire", "deploy", deployments.retire, action="retire"),
     ApiCall(("POST",), "/v1/deployments/{ref}/pause", "deploy", deployments.pause, action="pause"),
     ApiCall(("POST",), "/v1/deployments/{ref}/resume", "deploy", deployments.resume, action="resume"),

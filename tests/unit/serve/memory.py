@@ -18,6 +18,7 @@ from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
 from penstock.deploy.ingest.row_traces import CopiedRows, DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.parity.comparison_scope import ComparisonScope
 from penstock.deploy.queries.open_namespaces import OpenNamespaces
 from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.project_cache import ProjectCache
@@ -37,6 +38,7 @@ from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.project_loader import load_files
+from penstock.plan.parity.report import ParityReport
 from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.audit_log import AuditLog
 from penstock.state.jobs import Job
@@ -74,6 +76,26 @@ class Event:
     data: dict[str, object]
 
 
+class MemoryComparison:
+    """A comparison whose report a test gives, and which keeps what it was asked."""
+
+    def __init__(self, pipeline: MemoryPipeline):
+        self.asked: list[tuple[str, str, ComparisonScope]] = []
+        self.report: ParityReport | None = None
+        self._pipeline = pipeline
+
+    def compare(self, left: str, right: str, scope: ComparisonScope) -> ParityReport:
+        self.asked.append((left, right, scope))
+        if self.report is None:
+            raise Conflict("the versions were not compared: they did not reach the same batches")
+        return self.report
+
+    def promote(self, ref: str, scope: ComparisonScope) -> Deployment:
+        if differences := self.compare("live", ref, scope).differences:
+            raise Conflict(f"deployment {ref} was not made live: there is a difference", differences)
+        return self._pipeline.promote(ref)
+
+
 class MemoryPipeline:
     """One object that stands for every part of a pipeline."""
 
@@ -86,6 +108,7 @@ class MemoryPipeline:
         self.pointer = SimpleNamespace(
             read=lambda: SimpleNamespace(live=self._live[-1] if self._live else None, previous=None)
         )
+        self.comparison = MemoryComparison(self)
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         self.tokens = tokens
         self.monitor = self

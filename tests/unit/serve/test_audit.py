@@ -15,7 +15,7 @@ from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.audit_log import AuditEntry
 from unit.serve.memory import MemoryPipeline
 
-READS = {"/v0/sql", "/v0/pipes/{file}", "/v0/events"}
+READS = {"/v0/sql", "/v0/pipes/{file}", "/v0/events", "/v0/diff"}
 """Calls by POST that change no deployment, token or job; posted rows are in the operations log."""
 
 

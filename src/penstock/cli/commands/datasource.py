@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
-from penstock.cli.commands.deploy import wait_for_deployment
+from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files import open_row_file
@@ -132,7 +132,7 @@ def _once_rebuilt(session: Session, client: ServerClient, found: Json, text: str
         return found, text
     if not session.as_json:
         console().print(text, markup=False)
-    made = wait_for_deployment(session, client, found["deployment"], promote=True)
+    made = wait_for_deployment(session, client, found["deployment"], Promotion())
     names = ", ".join(_rebuilt(made["plan"]))
     said = f"deployment {made['id']} is {made['state']}, with {names} rebuilt; deployment {made['base']}"
     return {**found, "deployment": made}, f"{said} keeps what it had computed until `penstock deployment retire`"

@@ -9,6 +9,7 @@ nothing with `--output json`). Invariants: exit code 0 means that the deployment
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -16,9 +17,10 @@ import typer
 from penstock.cli.candidates import print_other_candidates
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.deployment_progress import WatchedDeployment, promote_when_caught_up, watch_deployment
-from penstock.cli.errors import Interrupted, ServerRefusal
+from penstock.cli.errors import Interrupted, ServerRefusal, WrongUsage
 from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.output import console, print_json
+from penstock.cli.parity import ExpectOption, ParamsOption, ParityGate, RequireParityOption, parity_gate
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, InvalidProject
@@ -42,8 +44,14 @@ def deploy(
         bool, typer.Option("--check-rows/--no-check-rows", help="First see whether all existing rows convert.")
     ] = True,
     name: Annotated[str | None, typer.Option("--name", help="A name for the deployment.")] = None,
+    require_parity: RequireParityOption = False,
+    params: ParamsOption = None,
+    expect: ExpectOption = None,
 ) -> None:
     """Plan a project against what is live, and carry the plan out."""
+    gate = parity_gate(params, expect, required=require_parity)
+    if gate is not None and not (promote and wait):
+        raise WrongUsage("--require-parity is for a deploy that waits and promotes", hint=PROMOTE_LATER)
     loaded = load_folder(session.project)
     if loaded.errors:
         found = check_loaded(loaded)
@@ -62,7 +70,7 @@ def deploy(
     if not session.as_json:
         print_plan(made["plan"])
     if made["id"] and wait:
-        made = wait_for_deployment(session, client, made, promote=promote)
+        made = wait_for_deployment(session, client, made, Promotion(gate) if promote else None)
     if session.as_json:
         print_json(made)
     else:
@@ -82,7 +90,17 @@ def _send_project(client: ServerClient, files: Mapping[str, str], parameters: Ma
         ) from None
 
 
-def wait_for_deployment(session: Session, client: ServerClient, made: Json, *, promote: bool) -> Json:
+PROMOTE_LATER = "`penstock deployment promote --require-parity` compares the versions later"
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """That a deployment is to go live, and what is asked of it before."""
+
+    gate: ParityGate | None = None
+
+
+def wait_for_deployment(session: Session, client: ServerClient, made: Json, promotion: Promotion | None) -> Json:
     """The deployment once it is ready, or live if it is to be promoted.
 
     Raises ServerRefusal with its error if it failed or could not be promoted, NoServer if the server did not come back,
@@ -92,12 +110,12 @@ def wait_for_deployment(session: Session, client: ServerClient, made: Json, *, p
         with interrupted_by_signals():
             watched = watch_deployment(client, made["id"], silent=session.as_json)
             _raise_failure(watched.deployment)
-            if not promote or watched.deployment["state"] != "ready":
+            if promotion is None or watched.deployment["state"] != "ready":
                 return watched.deployment
             _refuse_after_absence(watched)
-            promoted = promote_when_caught_up(client, made["id"])
+            promoted = promote_when_caught_up(client, made["id"], promotion.gate)
     except KeyboardInterrupt:
-        raise _interruption(made, promote=promote) from None
+        raise _interruption(made, promote=promotion is not None) from None
     if not session.as_json:
         console().print(f"  {promoted['state']}", markup=False)
     return promoted

@@ -13,6 +13,7 @@ import typer
 from penstock.cli.candidates import choose_candidate, is_asked
 from penstock.cli.client import Json
 from penstock.cli.output import console, format_count, print_json, print_table
+from penstock.cli.parity import ExpectOption, ParamsOption, RequireParityOption, parity_gate
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 
@@ -54,11 +55,21 @@ def show(session: Session, which: DeploymentArgument = "live") -> None:
 
 @group.command("promote")
 @command
-def promote(session: Session, which: CandidateArgument = None) -> None:
+def promote(
+    session: Session,
+    which: CandidateArgument = None,
+    require_parity: RequireParityOption = False,
+    params: ParamsOption = None,
+    expect: ExpectOption = None,
+) -> None:
     """Make a ready deployment live."""
+    gate = parity_gate(params, expect, required=require_parity)
     client = session.client()
     ref = which or choose_candidate(session, client, "promote")
-    _print_deployment(session, client.post(f"/v1/deployments/{ref}/set-live"))
+    if gate is not None:
+        _print_deployment(session, client.promote_if_same(ref, gate.parameters, gate.calls))
+    else:
+        _print_deployment(session, client.post(f"/v1/deployments/{ref}/set-live"))
 
 
 @group.command("rollback")

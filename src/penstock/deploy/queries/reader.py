@@ -33,6 +33,7 @@ from penstock.lake.read.query_execution import (
     write_lines,
 )
 from penstock.lake.spark.cancellation import raise_if_stopped
+from penstock.lake.spark.session import Lake
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
@@ -135,6 +136,11 @@ class QueryReader:
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
                 return self._run_query(query, deployment.manifest, most)
 
+    def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
+        """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""
+        caller = Caller(check_time=self._start_limits().check_time)
+        return self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
+
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
         InvalidRequest or InvalidQuery if it cannot be run with these parameters."""
@@ -185,11 +191,7 @@ class QueryReader:
     def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
         with ExitStack() as tables:
             rows, sql = self._fill_in_tables(query, manifest, self._service_tables(query, tables))
-            session = choose_session(self._core.warehouse.lake, rows)
-            if not query.with_totals:
-                return run_query(session, sql, query.columns, most)
-            # The totals are the last row, so all are read.
-            return cut_rows(split_totals(run_query(session, sql, query.columns, replace(most, shown=None))), most.shown)
+            return run_filled(self._core.warehouse.lake, rows, query, sql, most)
 
     def _service_tables(self, query: Query, tables: ExitStack) -> Mapping[str, str]:
         """The service data sources that a query reads, by placeholder, as tables that are there while the stack is."""
@@ -210,6 +212,15 @@ class QueryReader:
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.warehouse.registry.snapshots(table).rows for table in read)
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
+
+
+def run_filled(lake: Lake, rows: int, query: Query, sql: str, most: QueryLimits) -> QueryResult:
+    """The result of a query whose SQL, `with_totals` if it has that, was filled in with tables of so many rows."""
+    session = choose_session(lake, rows)
+    if not query.with_totals:
+        return run_query(session, sql, query.columns, most)
+    # The totals are the last row, so all are read.
+    return cut_rows(split_totals(run_query(session, sql, query.columns, replace(most, shown=None))), most.shown)
 
 
 def _check_name(may: Callable[[str], bool], name: str) -> None:

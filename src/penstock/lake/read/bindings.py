@@ -43,13 +43,22 @@ class AppendedRows:
     upto: int
 
 
-TablePart: TypeAlias = Union[CurrentRows, SnapshotSlice, AppendedRows]
+@dataclass(frozen=True, slots=True)
+class SnapshotRows:
+    """All rows of one snapshot; of a table that had none yet, no row."""
+
+    snapshot: int | None
+
+
+TablePart: TypeAlias = Union[CurrentRows, SnapshotRows, SnapshotSlice, AppendedRows]
+WholeTable: TypeAlias = Union[CurrentRows, SnapshotRows]
+CURRENT = CurrentRows()
 
 
 def first_snapshot(part: TablePart) -> int | None:
     """The oldest snapshot that reading a part of a table names; None if it names none."""
     match part:
-        case SnapshotSlice(snapshot):
+        case SnapshotRows(snapshot) | SnapshotSlice(snapshot):
             return snapshot
         case AppendedRows(after, _):
             return after
@@ -66,7 +75,8 @@ def binding_relation(binding: Binding, part: TablePart) -> str:
         or "1 AS `_`"
     )
     wheres = [*_slice_conditions(part), *accepted_conditions(binding.accepts)]
-    wheres += [unexpired_condition(binding)] if binding.keeps is not None and isinstance(part, CurrentRows) else []
+    if binding.keeps is not None and isinstance(part, (CurrentRows, SnapshotRows)):
+        wheres.append(unexpired_condition(binding))
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     return f"(SELECT {columns} FROM {_from_table(binding.table, part)}{where})"
 
@@ -76,12 +86,12 @@ def with_seq(binding: Binding) -> Binding:
     return replace(binding, columns=(*binding.columns, BoundColumn(SEQ, Int(64), SEQ)))
 
 
-def merged_relation(binding: Binding) -> str:
+def merged_relation(binding: Binding, part: WholeTable = CURRENT) -> str:
     """Like `binding_relation` for all rows, merged as FINAL merges them."""
     if binding.merge is None:
-        return binding_relation(binding, CurrentRows())
+        return binding_relation(binding, part)
     columns = [(column.name, column.type) for column in binding.columns]
-    return final_relation(binding.merge, columns, binding_relation(with_seq(binding), CurrentRows()))
+    return final_relation(binding.merge, columns, binding_relation(with_seq(binding), part))
 
 
 def unexpired_condition(binding: Binding) -> str:
@@ -119,7 +129,9 @@ def _from_table(table: str, part: TablePart) -> str:
     match part:
         case CurrentRows():
             return name
-        case SnapshotSlice(snapshot):
+        case SnapshotRows(None):
+            return name
+        case SnapshotRows(snapshot) | SnapshotSlice(snapshot):
             # Time travel shows the columns of that snapshot, so a new column needs a new snapshot.
             return f"{name} VERSION AS OF {snapshot}"
         case AppendedRows(after, upto):
@@ -131,6 +143,8 @@ def _from_table(table: str, part: TablePart) -> str:
 
 def _slice_conditions(part: TablePart) -> list[str]:
     match part:
+        case SnapshotRows(None):
+            return ["false"]
         case SnapshotSlice(_, after, upto):
             return [f"{SEQ} > {after}", f"{SEQ} <= {upto}"]
         case _:

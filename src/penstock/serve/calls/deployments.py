@@ -26,6 +26,7 @@ from penstock.model.deployment import CANDIDATES, Deployment, DeploymentRecord
 from penstock.model.settings import secret_values
 from penstock.parse.project_files import decode, normal_path
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
+from penstock.serve.calls.parity import requested_scope
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
@@ -83,8 +84,12 @@ def _holds_secrets(path: str, text: str) -> bool:
 
 
 def set_live(host: PipelineHost, request: Request) -> Response:
-    """`POST /v1/deployments/ID/set-live`."""
-    return _change_one(host, request, host.pipeline.deployer.promote)
+    """`POST /v1/deployments/ID/set-live`; with `require_parity`, only if it is the same as live (`parity`)."""
+    if not flag_parameter(dict(request.query_params), "require_parity"):
+        return _change_one(host, request, host.pipeline.deployer.promote)
+    host.require_spark()
+    scope = requested_scope(request)
+    return _change_one(host, request, lambda ref: host.pipeline.comparison.promote(ref, scope))
 
 
 def retire(host: PipelineHost, request: Request) -> Response:

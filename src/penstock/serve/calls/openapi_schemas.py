@@ -84,6 +84,20 @@ QUARANTINE = object_schema(
     newest=array_schema(object_schema(inserted_at=TEXT, raw=TEXT, problems=array_schema(TEXT))),
 )
 FORM = "application/x-www-form-urlencoded"
+NDJSON = "application/x-ndjson"
+CALLS_OF_ENDPOINTS: Json = {NDJSON: TEXT}
+"""One JSON object a line: `{"endpoint": "top", "parameters": {"country": "DE"}}`."""
+OUTCOME: Json = {"enum": ["same", "differs", "not_compared", "failed", "only_left", "only_right"]}
+COMPARED = object_schema(name=TEXT, outcome=OUTCOME, rows=OBJECT, notes=array_schema(TEXT))
+COMPARISON = object_schema(
+    left=OBJECT,
+    right=OBJECT,
+    cut=object_schema(at=TEXT, batches=OBJECT),
+    same={"type": "boolean"},
+    differences=array_schema(PROBLEM),
+    tables=array_schema(COMPARED),
+    endpoints=array_schema(COMPARED),
+)
 
 
 def parameter_schema(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
@@ -113,6 +127,7 @@ class CallSchema:
 
 
 WHICH = (parameter_schema("deployment"),)
+SIDES = tuple(parameter_schema(name) for name in ("left", "right", "expect", "rows"))
 HEALTH = object_schema(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
 READINESS = object_schema(status=TEXT, phase=TEXT, reasons=array_schema(TEXT), checks=array_schema(OBJECT))
 KEPT = object_schema(successful_rows=COUNT, quarantined_rows=COUNT)
@@ -241,6 +256,13 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("POST", "/v0/tokens/{name}/rotate"): CallSchema("Give a token a new secret"),
     ("DELETE", "/v0/tokens/{name}"): CallSchema("Remove a token"),
+    ("GET", "/v0/diff"): CallSchema("Compare two versions at one cut", SIDES, answers={"200": {JSON: COMPARISON}}),
+    ("POST", "/v0/diff"): CallSchema(
+        "Compare two versions at one cut, with these calls of endpoints",
+        SIDES,
+        CALLS_OF_ENDPOINTS,
+        {"200": {JSON: COMPARISON}},
+    ),
     ("POST", "/v0/backups"): CallSchema(
         "Make a backup in a new folder of the server's machine",
         (parameter_schema("destination", needed="yes"),),
@@ -266,7 +288,12 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
             "200": {JSON: object_schema(id=COUNT, name=TEXT, state=TEXT, files=OBJECT, withheld=array_schema(TEXT))}
         },
     ),
-    ("POST", "/v1/deployments/{ref}/set-live"): CallSchema("Make a deployment live", answers=ONE),
+    ("POST", "/v1/deployments/{ref}/set-live"): CallSchema(
+        "Make a deployment live",
+        (parameter_schema("require_parity", schema=FLAG), parameter_schema("expect")),
+        CALLS_OF_ENDPOINTS,
+        ONE,
+    ),
     ("POST", "/v1/deployments/{ref}/retire"): CallSchema("Retire the previous deployment", answers=ONE),
     ("POST", "/v1/deployments/{ref}/pause"): CallSchema("Pause the filling of a deployment", answers=ONE),
     ("POST", "/v1/deployments/{ref}/resume"): CallSchema("Resume the filling of a deployment", answers=ONE),

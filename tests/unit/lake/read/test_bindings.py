@@ -6,8 +6,17 @@ import pytest
 
 pytest.importorskip("penstock.sql.stored_types")
 
-from penstock.lake.read.bindings import AppendedRows, CurrentRows, SnapshotSlice, binding_relation, rejected_relation
+from penstock.lake.read.bindings import (
+    AppendedRows,
+    CurrentRows,
+    SnapshotRows,
+    SnapshotSlice,
+    binding_relation,
+    merged_relation,
+    rejected_relation,
+)
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn
+from penstock.model.merge_rule import Replacing
 from penstock.model.types import Int, String
 
 PLAIN = Binding("t", "t__d1", (BoundColumn("a", Int(32), "a"),))
@@ -23,6 +32,14 @@ def test_columns_under_their_logical_names() -> None:
 def test_a_slice_of_a_snapshot() -> None:
     text = binding_relation(PLAIN, SnapshotSlice(7, -1, 99))
     assert text.endswith("FROM lake.penstock.`t__d1` VERSION AS OF 7 WHERE _seq > -1 AND _seq <= 99)")
+
+
+def test_a_whole_snapshot_is_read_as_current_rows_are() -> None:
+    kept = Binding("t", "t__d1", PLAIN.columns, keeps="`a` > 1", merge=Replacing(("`a`",)))
+    now, then = binding_relation(kept, CurrentRows()), binding_relation(kept, SnapshotRows(7))
+    assert then == now.replace("`t__d1`", "`t__d1` VERSION AS OF 7")
+    assert binding_relation(PLAIN, SnapshotRows(None)).endswith("FROM lake.penstock.`t__d1` WHERE false)")
+    assert merged_relation(kept, SnapshotRows(7)) == merged_relation(kept).replace("`t__d1`", "`t__d1` VERSION AS OF 7")
 
 
 def test_what_was_appended() -> None:

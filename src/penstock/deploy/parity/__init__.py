@@ -1,0 +1,1 @@
+"""Compares two running versions at one cut."""

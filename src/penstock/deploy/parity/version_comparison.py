@@ -1,0 +1,86 @@
+"""Compare two running versions, and promote one only if it is the same as live.
+
+In: references to two deployments, and a scope. Out: `ParityReport`. Invariant: everything is read as of one cut, so a
+difference is never one of time; the comparison changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.deploy.lifecycle.deployer import Deployer
+from penstock.deploy.parity.comparison_scope import ComparisonScope
+from penstock.deploy.parity.endpoint_comparison import EndpointComparison
+from penstock.deploy.parity.table_comparison import TableComparison
+from penstock.deploy.parity.version_cut import Cut, CutVersion, cut_versions
+from penstock.deploy.queries.reader import QueryReader
+from penstock.deploy.runtime.core import Core
+from penstock.errors import Conflict
+from penstock.model.deployment import Deployment
+from penstock.model.project import Project
+from penstock.plan.parity.endpoint_calls import calls_of, parse_calls
+from penstock.plan.parity.report import EndpointReport, ParityReport, TableReport, VersionName
+from penstock.plan.parity.step_dependence import find_step_dependence
+from penstock.plan.parity.version_pairs import ComparedVersion, EndpointNames, pair_endpoints, pair_tables
+
+
+@dataclass(frozen=True, slots=True)
+class VersionComparison:
+    """Compares versions of a running pipeline."""
+
+    core: Core
+    reader: QueryReader
+    deployer: Deployer
+
+    def compare(self, left: str, right: str, scope: ComparisonScope) -> ParityReport:
+        """Compare every table and endpoint of two deployments. Raises NotFound, InvalidRequest, and Conflict if they
+        cannot be brought to one cut."""
+        projects = [self._project(ref) for ref in (left, right)]
+        known = {pipe.name for project in projects for pipe in project.pipes if pipe.endpoint is not None}
+        calls = parse_calls(scope.calls, known)
+        with cut_versions(self.core, left, right) as cut:
+            one, other = self._compared(cut.left), self._compared(cut.right)
+            pairs, endpoints = pair_tables(one, other), pair_endpoints(one.project, other.project)
+            scope.check_names({name for pair in pairs for name in pair.names} | known)
+            dependence = (find_step_dependence(one.manifest), find_step_dependence(other.manifest))
+            tables = TableComparison(self.core, cut, scope, dependence)
+            answers = EndpointComparison(self.core, self.reader, cut, scope, dependence)
+            reports = [answers.compare(call) for name in endpoints.both for call in calls_of(name, calls)]
+            return _report(cut, [tables.compare(pair) for pair in pairs], [*reports, *_alone(endpoints)])
+
+    def promote(self, ref: str, scope: ComparisonScope) -> Deployment:
+        """Promote a deployment if it is the same as live, except for what is declared. Without a live version there is
+        nothing to compare. Raises Conflict with each difference, and what promoting raises.
+
+        The rows of later batches are not compared: both versions process them by what was compared."""
+        found = self.core.store.find(ref)
+        if self.core.board.live() is not None and found.state == "ready":
+            self._require_parity(str(found.id), scope)
+        return self.deployer.promote(str(found.id))
+
+    def _require_parity(self, ref: str, scope: ComparisonScope) -> None:
+        differences = self.compare("live", ref, scope).differences
+        if differences:
+            count = f"{len(differences)} differences" if len(differences) > 1 else "a difference"
+            raise Conflict(
+                f"deployment {ref} was not made live: there is {count} from live that nobody declared", differences
+            )
+
+    def _project(self, ref: str) -> Project:
+        return self.core.projects.load(self.core.board.readable(ref)).project
+
+    def _compared(self, version: CutVersion) -> ComparedVersion:
+        deployment = version.deployment
+        return ComparedVersion(deployment.id, self.core.projects.load(deployment).project, deployment.manifest)
+
+
+def _report(cut: Cut, tables: list[TableReport], endpoints: list[EndpointReport]) -> ParityReport:
+    left, right = (
+        VersionName(each.deployment.id, each.deployment.name, each.deployment.state) for each in (cut.left, cut.right)
+    )
+    return ParityReport(left, right, cut.at, cut.batches, tuple(tables), tuple(endpoints))
+
+
+def _alone(endpoints: EndpointNames) -> list[EndpointReport]:
+    left = [EndpointReport(name, {}, "only_left") for name in endpoints.only_left]
+    return [*left, *(EndpointReport(name, {}, "only_right") for name in endpoints.only_right)]

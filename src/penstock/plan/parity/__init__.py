@@ -1,0 +1,1 @@
+"""What is compared of two versions, and what the comparison found."""

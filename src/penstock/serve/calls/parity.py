@@ -1,0 +1,61 @@
+"""The comparison of two versions over HTTP.
+
+In: two references to deployments, what may differ, and calls of endpoints as lines of JSON. Out: the report as JSON.
+Invariant: who may not read every data source gets counts and checksums, and no row.
+"""
+
+from __future__ import annotations
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.deploy.parity.comparison_scope import MOST_SAMPLE, SAMPLE, ComparisonScope
+from penstock.errors import InvalidRequest
+from penstock.serve.http.json_response import json_response
+from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.request_body import body_of
+from penstock.serve.http.request_parameters import count_parameter, invalid_request_parameter
+from penstock.state.tokens import ApiToken
+
+
+def compare_versions(host: PipelineHost, request: Request) -> Response:
+    """`GET/POST /v0/diff?left=live&right=staging`; the body has the calls of endpoints, one JSON object a line."""
+    host.require_spark()
+    parameters = request.query_params
+    left, right = parameters.get("left") or "live", parameters.get("right") or "staging"
+    report = host.pipeline.comparison.compare(left, right, requested_scope(request)).as_json()
+    return json_response(_with_rows_as_json(report))
+
+
+def requested_scope(request: Request) -> ComparisonScope:
+    """What a call asks to compare. Raises InvalidRequest."""
+    parameters = dict(request.query_params)
+    sample = count_parameter(parameters, "rows") or SAMPLE
+    if sample > MOST_SAMPLE:
+        raise invalid_request_parameter("rows", f"at most {MOST_SAMPLE:,} differing rows are shown")
+    token: ApiToken = request.state.token
+    declared = tuple(name.strip() for name in parameters.get("expect", "").split(",") if name.strip())
+    return ComparisonScope(_calls(request), declared, sample if token.allows("read") else 0)
+
+
+def _calls(request: Request) -> str:
+    if request.method != "POST":
+        return ""
+    try:
+        return body_of(request).content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"the calls of endpoints are not UTF-8: byte {error.start} is wrong") from error
+
+
+def _with_rows_as_json(value: object) -> object:
+    """The report, whose rows are texts of JSON, with the rows themselves."""
+    match value:
+        case {"side": side, "times": times, "row": str(row)}:
+            return {"side": side, "times": times, "row": orjson.Fragment(row)}
+        case dict():
+            return {name: _with_rows_as_json(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_with_rows_as_json(each) for each in value]
+        case _:
+            return value
