@@ -275,6 +275,11 @@ class Scheduler:
             with self._changed:
                 self._free(self._tables.release(reservation))
 
+    def has_step(self, tables: Collection[str]) -> bool:
+        """Whether a step into one of the tables runs now."""
+        with self._changed:
+            return self._tables.has_step(tables)
+
     def _free(self, tables: Collection[str]) -> None:
         """The caller holds the lock."""
         for table in tables:

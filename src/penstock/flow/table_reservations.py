@@ -31,6 +31,10 @@ class TableReservations:
         """Whether a step into the table may begin."""
         return table not in self._stepped and table not in self._queues and table not in self._excluded
 
+    def has_step(self, tables: Collection[str]) -> bool:
+        """Whether a step into one of the tables runs."""
+        return not self._stepped.isdisjoint(tables)
+
     def begin_step(self, table: str) -> None:
         """Mark a free table as written by a step."""
         assert self.is_free(table), f"{table} is in use"

@@ -80,3 +80,13 @@ class Reserving(RuleBasedStateMachine):
 
 TestReserving = Reserving.TestCase
 TestReserving.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_a_running_step_is_known_by_its_table() -> None:
+    tables = TableReservations()
+    tables.begin_step("a")
+    tables.reserve(["b"])
+    assert tables.has_step(["b", "a"])
+    assert not tables.has_step(["b"])
+    tables.end_step("a")
+    assert not tables.has_step(["a", "b"])

@@ -7,7 +7,7 @@ stream is held for longer than HOLD_SECONDS, and none while rows are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -19,6 +19,7 @@ from penstock.errors import Conflict, InvalidRequest
 from penstock.flow.lag import FlowLag, blocked_tables
 from penstock.lake.read.bindings import SnapshotRows
 from penstock.lake.tables.physical_tables import DamagedTable
+from penstock.lake.tables.snapshots import Progress, Snapshots
 from penstock.model.deployment import Deployment
 
 CATCH_UP_SECONDS = 60.0
@@ -96,18 +97,20 @@ def _hold_and_take(core: Core, left: str, right: str, kept: ExitStack) -> Cut | 
     flows, heads = core.flows, core.flows.arrivals.heads
     try:
         with flows.stepper.limit_batches(heads):
-            if not flows.scheduler.wait(partial(_is_aligned, core, (left, right), heads), HOLD_SECONDS):
+            if not flows.scheduler.wait(partial(_is_settled, core, (left, right), heads), HOLD_SECONDS):
                 return None
-            versions = [_at_cut(core, core.board.readable(ref)) for ref in (left, right)]
+            failing = flows.failing()
+            versions = [_at_cut(core.board.readable(ref), failing) for ref in (left, right)]
+            if any(flows.late(each.deployment.manifest, heads, failing) for each in versions):
+                return None  # it was given tables of its own meanwhile
             with ExitStack() as pinned:
-                snapshots = _pin_snapshots(core, versions, pinned)
-                # A version may have been given tables of its own since it was looked up.
-                if any(core.flows.late(each.deployment.manifest, heads, flows.failing()) for each in versions):
-                    return None
+                taken = _pin_snapshots(core, versions, pinned)
+                if any(has_passed(known.progress, heads) for known in taken.values()):
+                    return None  # a step had begun with later batches before landing was held
                 kept.enter_context(pinned.pop_all())
-            stored = {table: rows for table, (_, rows) in snapshots.items()}
-            pinned_rows = {table: SnapshotRows(snapshot) for table, (snapshot, _) in snapshots.items()}
-            return Cut(datetime.now(timezone.utc), dict(heads), versions[0], versions[1], pinned_rows, stored)
+            snapshots = {table: SnapshotRows(_current(known)) for table, known in taken.items()}
+            stored = {table: known.rows for table, known in taken.items()}
+            return Cut(datetime.now(timezone.utc), dict(heads), versions[0], versions[1], snapshots, stored)
     finally:
         flows.scheduler.wake()
 
@@ -119,23 +122,30 @@ def _refuse_paused(deployment: Deployment) -> None:
         )
 
 
-def _at_cut(core: Core, deployment: Deployment) -> CutVersion:
-    return CutVersion(deployment, blocked_tables(deployment.manifest, core.flows.failing()))
+def _at_cut(deployment: Deployment, failing: Collection[tuple[str, str]]) -> CutVersion:
+    return CutVersion(deployment, blocked_tables(deployment.manifest, failing))
 
 
-def _pin_snapshots(core: Core, versions: list[CutVersion], pinned: ExitStack) -> dict[str, tuple[int | None, int]]:
-    """By table, the current snapshot and how many rows it has; a damaged table is left out."""
+def _pin_snapshots(core: Core, versions: list[CutVersion], pinned: ExitStack) -> dict[str, Snapshots]:
+    """Each table as it is now, its current snapshot pinned; a damaged table is left out."""
     registry = core.warehouse.registry
-    found: dict[str, tuple[int | None, int]] = {}
+    found: dict[str, Snapshots] = {}
     for table in {table.id for each in versions for table in each.deployment.manifest.tables}:
         try:
-            known = registry.snapshots(table)
+            found[table] = registry.snapshots(table)
         except DamagedTable:
             continue
-        snapshot = known.current.id if known.current is not None else None
-        found[table] = (snapshot, known.rows)
-        pinned.enter_context(registry.pinned(table, snapshot))
+        pinned.enter_context(registry.pinned(table, _current(found[table])))
     return found
+
+
+def _current(known: Snapshots) -> int | None:
+    return known.current.id if known.current is not None else None
+
+
+def has_passed(progress: Mapping[str, Progress], heads: Mapping[str, int]) -> bool:
+    """Whether a table, by the progress of its flows, has rows of later batches than these (by stream)."""
+    return any(batch > heads.get(stream, 0) for each in progress.values() for stream, batch in each.watermarks.items())
 
 
 def _late(core: Core, refs: tuple[str, str], heads: Mapping[str, int]) -> list[FlowLag]:
@@ -146,6 +156,12 @@ def _late(core: Core, refs: tuple[str, str], heads: Mapping[str, int]) -> list[F
 
 def _is_aligned(core: Core, refs: tuple[str, str], heads: Mapping[str, int]) -> bool:
     return not _late(core, refs, heads)
+
+
+def _is_settled(core: Core, refs: tuple[str, str], heads: Mapping[str, int]) -> bool:
+    """Whether both are aligned, and no step runs whose quarantine may not be committed yet."""
+    landed = {landing.table for ref in refs for landing in core.board.readable(ref).manifest.landings}
+    return _is_aligned(core, refs, heads) and not core.flows.scheduler.has_step(landed)
 
 
 def _not_aligned(late: list[FlowLag]) -> Conflict:
