@@ -138,8 +138,9 @@ class QueryReader:
 
     def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
         """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""
-        caller = Caller(check_time=self._start_limits().check_time)
-        return self._compile_endpoint(self._compiled_project(deployment), name, parameters, caller)
+        compiled, caller = self._compiled_project(deployment), Caller(check_time=self._start_limits().check_time)
+        pipe = _find_endpoint(compiled.project, name)
+        return self._compile_endpoint(compiled, pipe, compiled.parameters_read(pipe, parameters), caller)
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
