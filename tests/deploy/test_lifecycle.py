@@ -425,3 +425,14 @@ def test_a_discard_that_failed_on_the_way_is_repeated(running: Running, monkeypa
     running.pipeline.deployment_cleanup.run_once()
     assert is_undone(running.pipeline.store, staged)
     assert not any(catalog.table_exists(("penstock", table)) for table in tables)
+
+
+def test_the_candidate_of_a_call_is_found_until_it_is_live(running: Running) -> None:
+    made = running.deploy(project("rd"), promote=False)
+    files, same, deployer = dict(made.files), DeployOptions(promote=False), running.pipeline.deployer
+    found = deployer.find_repeated(files, same)
+    assert (found is not None, found and found.id, found and found.state) == (True, made.id, "ready")
+    assert deployer.find_repeated(files, DeployOptions()) is None
+    assert deployer.find_repeated({**files, "pipes/rd_more.pipe": ""}, same) is None
+    running.promote(str(made.id))
+    assert deployer.find_repeated(files, same) is None

@@ -127,7 +127,27 @@ def test_without_waiting_the_server_promotes(penstock: Run, pipeline: MemoryPipe
 
 def test_candidates_that_are_left_over_are_named(penstock: Run, pipeline: MemoryPipeline) -> None:
     assert "fed beside it" not in penstock("deploy", "--no-promote")[1]
-    assert "fed beside it: 1, ready, stale, made " in penstock("deploy")[1]
+    assert "fed beside it: 1, ready, stale, made " in penstock("deploy", "--name", "second")[1]
+
+
+def test_a_repeated_deploy_goes_on_with_its_candidate(
+    penstock: Run, penstock_json: Json, pipeline: MemoryPipeline
+) -> None:
+    assert "it goes on" not in penstock("deploy", "--no-promote")[1]
+    out = penstock("deploy", "--no-promote")[1]
+    assert "deployment 1 has the same files, and was asked for in the same way: it goes on" in out
+    assert "deployment 1 is ready" in out
+    code, made = penstock_json("deploy")
+    assert (code, made["id"], made["state"]) == (0, 1, "live")
+    assert len(pipeline.list_deployments()) == 1
+    code, made = penstock_json("deploy", "--no-promote", "--no-check-rows")
+    assert (code, made["id"], "continued" in made) == (0, 2, False)
+
+
+def test_a_repeated_check_only_plans(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
+    penstock("deploy", "--no-promote")
+    code, made = penstock_json("deploy", "--check")
+    assert (code, made.get("id")) == (0, 0), made
 
 
 def test_several_candidates_are_named(penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +163,7 @@ def test_several_candidates_are_named(penstock: Run, pipeline: MemoryPipeline, m
 
 def test_a_stale_candidate_is_shown_as_such(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
     penstock("deploy", "--no-promote")
-    penstock("deploy")
+    penstock("deploy", "--name", "second")
     assert "ready, stale (planned against nothing)" in penstock("deployment", "ls")[1]
     assert "discard it and deploy again" in penstock("deployment", "show", "1")[1]
     assert [each["stale"] for each in penstock_json("deployment", "ls")[1]["deployments"]] == [False, True]

@@ -18,6 +18,7 @@ from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
 from penstock.deploy.ingest.row_traces import CopiedRows, DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.lifecycle.repeated_deployment import RepeatedCall, find_repeated
 from penstock.deploy.parity.comparison_scope import ComparisonScope
 from penstock.deploy.queries.open_namespaces import OpenNamespaces
 from penstock.deploy.runtime.background_reading import Reading
@@ -290,7 +291,7 @@ class MemoryPipeline:
         )
         now = datetime.now(timezone.utc)
         plan: dict[str, object] = {"changes": [], "resources": [], "rows_moved": 0, "bytes_moved": 0, "problems": []}
-        plan |= {"allowed": options.allow_destructive, "check_rows": options.check_rows}
+        plan |= {"allowed": options.allow_destructive, **options.asked}
         base = self._live[-1] if self._live else None
         unsaved = options.check or self.unchanged
         number = 0 if unsaved else len(self._deployments) + 1
@@ -302,6 +303,10 @@ class MemoryPipeline:
             if options.promote:
                 return self.promote(str(number))
         return made
+
+    def find_repeated(self, files: Mapping[str, str], options: DeployOptions) -> Deployment | None:
+        live = self._live[-1] if self._live else None
+        return find_repeated(self._deployments, RepeatedCall(files, options.name, live, options.asked))
 
     def list_deployments(self) -> tuple[Deployment, ...]:
         return tuple(reversed(self._deployments))

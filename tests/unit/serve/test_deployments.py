@@ -64,6 +64,15 @@ def test_the_moves(client: TestClient) -> None:
     assert client.post("/v1/deployments/9/set-live").status_code == 404
 
 
+def test_a_call_that_says_so_goes_on_with_the_candidate_of_the_same_call(client: TestClient) -> None:
+    first = deploy(client, auto_promote="false")
+    assert deploy(client, auto_promote="false")["id"] == 2
+    again = deploy(client, auto_promote="false", continue_candidate="true")
+    assert (again["id"], again["continued"]) == (2, True)
+    assert "continued" not in first
+    assert deploy(client, auto_promote="true", continue_candidate="true")["id"] == 3
+
+
 def test_events_are_a_stream_that_ends(client: TestClient) -> None:
     deploy(client)
     answer = client.get("/v1/deployments/live/events")

@@ -63,12 +63,14 @@ def deploy(
         auto_promote=promote and not wait,
         allow_destructive_operations=allow_destructive_operations,
         check_rows=check_rows,
+        continue_candidate=True,
         name=name,
     )
     client = session.client()
     made = _send_project(client, loaded.files, parameters)
     if not session.as_json:
         print_plan(made["plan"])
+        _print_continuation(made)
     if made["id"] and wait:
         made = wait_for_deployment(session, client, made, Promotion(gate) if promote else None)
     if session.as_json:
@@ -76,6 +78,13 @@ def deploy(
     else:
         console().print(_outcome_text(made, check=check), markup=False)
         print_other_candidates(client, made["id"])
+
+
+def _print_continuation(made: Json) -> None:
+    """Say so if the server goes on with a candidate, such as that of a job which was killed."""
+    if made.get("continued"):
+        text = f"deployment {made['id']} has the same files, and was asked for in the same way: it goes on"
+        console().print(text, markup=False)
 
 
 def _send_project(client: ServerClient, files: Mapping[str, str], parameters: Mapping[str, str]) -> Json:

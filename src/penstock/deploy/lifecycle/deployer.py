@@ -21,6 +21,7 @@ from penstock.deploy.lifecycle.drift_watch import drift_problems, find_drift
 from penstock.deploy.lifecycle.executor import ExecutionStopped, execute_steps, is_unfinished
 from penstock.deploy.lifecycle.forward_row_checks import count_hidden, count_rows
 from penstock.deploy.lifecycle.journal_steps import JournalStep, Promote, step_to_json
+from penstock.deploy.lifecycle.repeated_deployment import RepeatedCall, find_repeated
 from penstock.deploy.lifecycle.rescued_rows import find_rescued_rows
 from penstock.deploy.lifecycle.states import NOT_OVER, OVER, PAUSABLE, UNFINISHED
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
@@ -31,7 +32,7 @@ from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
 from penstock.lake.maintenance.shared_files import tables_with_deleted_rows
 from penstock.lake.read.history_slices import column_sizes
-from penstock.model.deployment import Deployment
+from penstock.model.deployment import CANDIDATES, Deployment
 from penstock.parse.project_loader import load_files
 from penstock.plan.diff.changes import join_words
 from penstock.plan.explain import plan_to_json
@@ -61,6 +62,16 @@ class DeployOptions:
     rebuilt: frozenset[str] = frozenset()
     """Targets of views that are computed anew, although nothing has changed."""
 
+    @property
+    def asked(self) -> dict[str, object]:
+        """What the plan of a deployment records of them."""
+        return {
+            "auto_promote": self.promote,
+            "allow_destructive_operations": self.allow_destructive,
+            "check_rows": self.check_rows,
+            "rebuilt": sorted(self.rebuilt),
+        }
+
 
 class Deployer:
     """Creates deployments and moves them from state to state. Thread-safe; only one switch runs at a time."""
@@ -82,7 +93,7 @@ class Deployer:
             plan = self._make_plan(files, f"d{self._core.store.deployments.newest() + 1}", options)
             if options.rebuilt and plan.changes:
                 raise Conflict("another version went live meanwhile: nothing is rebuilt", hint="try again")
-            shown = {**plan_to_json(plan), "auto_promote": options.promote}
+            shown = {**plan_to_json(plan), **options.asked}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             problems += tuple(find_rescued_rows(self._core.warehouse, self._core.board.live(), plan))
             shown |= {"problems": [problem.as_json() for problem in problems]}
@@ -91,6 +102,14 @@ class Deployer:
             made = self._save(files, options, plan, shown)
         self._start_thread(made.id)
         return made
+
+    def find_repeated(self, files: Mapping[str, str], options: DeployOptions) -> Deployment | None:
+        """The candidate that the same call made before, such as that of a job which was killed; None if there is none.
+        It is planned against what is live now, and can still become live."""
+        with self._planning:
+            live = self._core.store.pointer.read().live
+            call = RepeatedCall(files, options.name, live, options.asked)
+            return find_repeated(self._core.store.deployments.in_state(*CANDIDATES), call)
 
     def rebuild(self, name: str, options: DeployOptions) -> Deployment | None:
         """A deployment of live's own files, in which everything that materialized views compute from a data source is

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 
 def deploy(host: PipelineHost, request: Request) -> Response:
-    """`POST /v1/deploy`: answers as soon as the plan is made."""
+    """`POST /v1/deploy`: answers as soon as the plan is made. With `continue_candidate` it goes on with the candidate
+    that the same call made before, if there is one."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     options = DeployOptions(
         check=flag_parameter(parameters, "check"),
@@ -48,8 +49,13 @@ def deploy(host: PipelineHost, request: Request) -> Response:
         name=parameters.get("name") or None,
         check_rows=flag_parameter(parameters, "check_rows", "true"),
     )
-    made = pipeline.deployer.deploy(uploaded_files(request), options)
+    files = uploaded_files(request)
+    repeats = flag_parameter(parameters, "continue_candidate") and not options.check
+    found = pipeline.deployer.find_repeated(files, options) if repeats else None
+    made = found or pipeline.deployer.deploy(files, options)
     name_target(request, str(made.id))
+    if found is not None:
+        return json_response({**_shown(host, found), "continued": True})
     return json_response(_shown(host, made), 201 if made.id else 200)
 
 

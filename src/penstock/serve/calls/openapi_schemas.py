@@ -142,6 +142,7 @@ DEPLOY = (
     parameter_schema("auto_promote", schema=FLAG),
     parameter_schema("allow_destructive_operations", schema=FLAG),
     parameter_schema("check_rows", schema=FLAG),
+    parameter_schema("continue_candidate", schema=FLAG),
     parameter_schema("name"),
 )
 PROJECT: Json = {
