@@ -27,7 +27,7 @@ log = logging.getLogger("penstock.deploy")
 class DeploymentCleanup(PeriodicTask):
     """Looks at least every ten minutes. `discard` is called with the id of a deployment that failed and that nobody
     discarded in the time for which ended deployments are kept: until then its tables stay, to see what went wrong.
-    `undo` repeats discards that failed on the way."""
+    `undo` repeats discards that failed on the way, and drops tables that nobody reads any more."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class DeploymentCleanup(PeriodicTask):
 
     def run_once(self) -> int:
         """Discard old failures and forget old deployments. Returns how many were forgotten."""
-        self._undo()
+        self.try_each({"clean-up of ended deployments": self._undo})
         if not self._clock.is_settled():
             return 0
         now = self._clock.now()
