@@ -263,6 +263,7 @@ def test_what_properties_say(running: Running, readers: Readers) -> None:
     assert_all_agree(readers, "live.latest")
     assert_all_agree(readers, "live.young")
     assert readers.in_spark("live.nothing") == []
+    assert len(readers.in_spark("live.latest.files")) == 1
 
 
 def test_values_of_every_type(running: Running, readers: Readers) -> None:

@@ -29,6 +29,7 @@ from penstock.lake.open_tables.shown_columns import (
     OpenColumn,
     ShownColumn,
     constant_columns,
+    finer_columns,
     may_hide_rows,
     older_rows,
     open_columns,
@@ -87,7 +88,11 @@ class OpenTables:
             self._require_all_rows(deployment, binding, found)
             shown = tuple(each for each in columns if isinstance(each, ShownColumn))
             named = str(uuid.uuid5(_UUIDS, f"{namespace}/{name}"))
-            properties = _properties(deployment, binding, _omitted(columns), seconds)
+            properties = {
+                "penstock.deployment": str(deployment.id),
+                "penstock.files-stay-seconds": str(seconds),
+                **_properties(binding, found, _omitted(columns)),
+            }
             open_table = OpenTable(named, shown, properties, binding.keeps != KEEPS_NOTHING)
             return version_metadata(found.document, open_table)
 
@@ -147,16 +152,14 @@ def _omitted(columns: tuple[OpenColumn, ...]) -> tuple[OmittedColumn, ...]:
     return tuple(each for each in columns if isinstance(each, OmittedColumn))
 
 
-def _properties(
-    deployment: Deployment, binding: Binding, omitted: tuple[OmittedColumn, ...], seconds: int
-) -> Mapping[str, str]:
-    """What a reader should know of the table, for people to read. Nothing of it changes unless the table does."""
-    found = {
-        "penstock.deployment": str(deployment.id),
-        "penstock.files-stay-seconds": str(seconds),
-    }
+def _properties(binding: Binding, physical: PhysicalTable, omitted: tuple[OmittedColumn, ...]) -> Mapping[str, str]:
+    """What a reader should know of the rows, for people to read. Nothing of it changes unless the table does."""
+    found: dict[str, str] = {}
     if omitted:
         found["penstock.left-out-columns"] = "; ".join(f"{each.name}: {each.reason}" for each in omitted)
+    stored = {field.name: str(field.field_type) for field in physical.table.schema().fields}
+    if finer := finer_columns(binding, stored):
+        found["penstock.unrounded-columns"] = f"{', '.join(finer)}: stored as Float64 by a newer version; SQL rounds"
     if binding.merge is not None:
         keys = ", ".join(binding.merge.keys)
         found["penstock.unmerged"] = f"rows with equal {keys or 'keys'} are as they were inserted, as without FINAL"

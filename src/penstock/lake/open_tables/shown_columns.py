@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model.manifest import Before, Binding, BoundColumn
 from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.stored_types import spark_type
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -155,6 +156,17 @@ def _has_only_older(file: FileColumns, before: Before) -> bool:
     if file.low is None or file.high is None:
         return False
     return file.low > before.settled and file.high <= before.cut
+
+
+def finer_columns(binding: Binding, stored: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of Float32 that another version has widened: SQL rounds what is stored, another reader does not. By
+    physical column, `stored` has the types in the table's metadata. Lists, maps and tuples are compared as a whole."""
+    return tuple(
+        column.name
+        for column in binding.columns
+        if column.physical in stored
+        and spark_type(column.type).lower().count("float") > stored[column.physical].lower().count("float")
+    )
 
 
 def may_hide_rows(files: Sequence[FileColumns], rejects: int | None) -> bool:

@@ -16,11 +16,12 @@ from penstock.lake.open_tables.shown_columns import (
     OmittedColumn,
     ShownColumn,
     constant_columns,
+    finer_columns,
     may_hide_rows,
     open_columns,
 )
 from penstock.model.manifest import Before, Binding, BoundColumn
-from penstock.model.types import Array, Int, String
+from penstock.model.types import Array, Float, Int, Nullable, String
 
 FIELD, REJECTS = 7, 9
 KINDS: tuple[ConstantKind, ...] = get_args(ConstantKind)
@@ -163,3 +164,17 @@ def test_rows_that_some_version_rejects() -> None:
     assert not may_hide_rows([FileColumns("a", 3, 0, 1, {}), FileColumns("b", 3, 0, 1, {REJECTS: 3})], REJECTS)
     assert may_hide_rows([FileColumns("b", 3, 0, 1, {REJECTS: 2})], REJECTS)
     assert not may_hide_rows([FileColumns("b", 3, 0, 1, {REJECTS: 2})], None)
+
+
+def test_columns_that_sql_rounds_are_named() -> None:
+    types = {
+        "a": (Float(32), "double"),
+        "b": (Float(32), "float"),
+        "c": (Float(64), "double"),
+        "d": (Array(Nullable(Float(32))), "list<double>"),
+        "e": (Array(Float(32)), "list<float>"),
+        "n": (Int(32), "long"),
+    }
+    binding = Binding("t", "t__d1", tuple(BoundColumn(name, of, f"{name}__1") for name, (of, _) in types.items()))
+    assert finer_columns(binding, {f"{name}__1": stored for name, (_, stored) in types.items()}) == ("a", "d")
+    assert finer_columns(binding, {}) == ()
