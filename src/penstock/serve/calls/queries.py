@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.errors import Location, NotFound, PenstockError, TooLarge, did_you_mean
+from penstock.errors import Location, NotFound, PenstockError, TooLarge
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
@@ -38,8 +38,8 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
     pipeline = host.pipeline
     name, _, extension = request.path_params["file"].rpartition(".")
     if extension not in EXTENSIONS:
-        known = [f"{name or extension}.{each}" for each in EXTENSIONS]
-        raise NotFound(f"there is no `{request.path_params['file']}`", hint=did_you_mean(known[0], known))
+        hint = f"did you mean `{name or extension}.{next(iter(EXTENSIONS))}`?"
+        raise NotFound(f"there is no `{request.path_params['file']}`", hint=hint)
     parameters = template_parameters(request)
     given = {key: value for key, value in parameters.items() if key not in GENERAL_PARAMETERS}
     texts = parameter_texts(parameters)
