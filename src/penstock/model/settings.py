@@ -49,6 +49,15 @@ class SparkSettings:
     class_archive: bool = True
     """Whether Spark's classes are archived once on this machine, so that servers start sooner."""
 
+    @property
+    def driver_memory_bytes(self) -> int:
+        """The size of Spark's heap."""
+        return int(self.driver_memory[:-1]) << _UNITS[self.driver_memory[-1].lower()]
+
+
+_UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
+"""The power of two of each unit in which Java takes amounts of memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class StateSettings:

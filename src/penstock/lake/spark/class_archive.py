@@ -68,7 +68,7 @@ def class_archive(settings: SparkSettings, java_home: Path, class_path: str) -> 
     way, or the settings have options for Java, which may be any."""
     if not settings.class_archive or not class_path or JAVA_OPTIONS in settings.conf:
         return None
-    return ClassArchive(java_home, class_path, _size(settings.driver_memory) >= WIDE_HEAP)
+    return ClassArchive(java_home, class_path, settings.driver_memory_bytes >= WIDE_HEAP)
 
 
 def archive_folder() -> Path:
@@ -131,8 +131,3 @@ def _contents(archive: ClassArchive) -> Iterator[str]:
             found = jar.stat()
             # Java compares whole seconds too; a container image keeps no parts of a second.
             yield f"{jar} {found.st_size} {int(found.st_mtime)}"
-
-
-def _size(memory: str) -> int:
-    """The bytes of an amount such as `2g`."""
-    return int(memory[:-1]) << {"k": 10, "m": 20, "g": 30, "t": 40}[memory[-1].lower()]

@@ -152,7 +152,8 @@ def _start_spark(settings: Settings, home: Path) -> SparkSession:
 def _configuration(settings: Settings, home: Path) -> dict[str, str]:
     conf = SPARK_CONF | {
         "spark.driver.memory": settings.spark.driver_memory,
-        "spark.driver.maxResultSize": _quarter(settings.spark.driver_memory),
+        # The results of a query's tasks wait in the heap until they are fetched.
+        "spark.driver.maxResultSize": f"{settings.spark.driver_memory_bytes // 4}b",
         "spark.local.dir": str(home / "tmp"),
         "spark.sql.warehouse.dir": str(home / "spark-warehouse"),
         JAVA_OPTIONS: f'-Dderby.system.home="{home / "tmp"}" {JAVA_DEFAULTS}',
@@ -184,12 +185,6 @@ def _start_java(master: str, conf: Mapping[str, str], home: Path) -> SparkSessio
 
 def _size_of(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
-
-
-def _quarter(memory: str) -> str:
-    """A quarter of an amount such as `2g`: the results of a query's tasks wait in the heap until they are fetched."""
-    number, unit = int(memory[:-1]), memory[-1].lower()
-    return f"{number * 1024 // 4}{'bkmg'['kmgt'.index(unit)]}"
 
 
 @contextmanager
