@@ -39,8 +39,10 @@ SAMPLES = {
     "array": "a",
     "map": "m",
     "constant": "1",
+    "step": "1",
     "text": "s",
     "bytes": "s",
+    "json": "s",
 }
 COLUMNS = {
     "x": "Int64",

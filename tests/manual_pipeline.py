@@ -38,8 +38,8 @@ from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import BatchLog, RawFile
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.database import open_database
+from penstock.state.logs.operations import OperationsLog
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import OperationsLog
 
 LIMITS = StepLimits(rows=1_000_000, bytes=2**30, seconds_between=0.0)
 

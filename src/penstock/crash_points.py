@@ -40,6 +40,8 @@ POINTS = (
     "copy.appended",
     "copy.settled",
     "rows.removed",
+    "rebuild.deleted",
+    "rebuild.begun",
 )
 """The known points. `state.*` surround every write of the state store, `lake.*` every change of a table."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings, SparkSettings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
+from posting import Posting
 from waiting import wait_until
 
 
@@ -53,6 +54,10 @@ class Running:
         receipt = self.pipeline.ingestion.append(name, body, None)
         self.pipeline.ingestion.wait(receipt, 60)
         self.catch_up()
+
+    def posting(self, name: str, row: Callable[[int], Mapping[str, object]]) -> Posting:
+        """Posts rows as long as the block runs."""
+        return Posting(lambda body: self.pipeline.ingestion.append(name, body, None), row)
 
     def catch_up(self, seconds: float = 60.0) -> None:
         """Wait until every running version has every row."""

@@ -342,6 +342,9 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     (fails,) = [each for each in raised.value.problems if each.code == "rows-do-not-convert"]
     assert "3 rows" in fails.message
     assert "'words' (2), 'more' (1)" in fails.message
+    assert fails.location is not None
+    assert fails.location.file == f"datasources/{name}.datasource"
+    assert strict.splitlines()[fails.location.line - 1] == "    SELECT * REPLACE (toUInt16(code) AS code)"
     changed = {**files, f"datasources/{name}.datasource": lenient}
     told = running.pipeline.deployer.deploy(changed, check).plan["problems"]
     (default,) = [each for each in told if each["code"] == "rows-take-a-default"]  # type: ignore[attr-defined]

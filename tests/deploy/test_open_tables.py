@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -41,6 +39,9 @@ ENGINE MergeTree
 ENGINE_PARTITION_KEY toYYYYMM(at)
 ENGINE_SORTING_KEY url, at
 """
+
+SPARKS_OWN = ("files", "snapshots", "history", "partitions", "refs", "manifests", "metadata_log_entries")
+"""Spark's metadata tables."""
 
 
 @dataclass(frozen=True)
@@ -121,34 +122,6 @@ def test_a_version_with_new_and_renamed_columns(running: Running, readers: Reade
     assert_all_agree(readers, "staging.hits")
 
 
-class Posting:
-    """Posts numbered rows without a pause until it is told to stop."""
-
-    def __init__(self, running: Running, name: str):
-        self.posted = 0
-        self._running, self._name = running, name
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Posting:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            body = "\n".join(map(json.dumps, hits(self.posted))).encode()
-            self._running.pipeline.ingestion.append(self._name, body, None)
-            self.posted += 20
-
-    def wait_for(self, more: int) -> None:
-        then = self.posted
-        wait_until(lambda: self.posted >= then + more)
-
-
 def assert_a_beginning(rows: list[dict[str, object]], expected: Callable[[int], Mapping[str, object]]) -> None:
     """The rows are the first of those that were posted, each once, with the values that they have in the version."""
     found = sorted(rows, key=lambda row: int(str(row["n"])))
@@ -161,7 +134,7 @@ def assert_a_beginning(rows: list[dict[str, object]], expected: Callable[[int], 
 def test_rows_arrive_while_versions_change(running: Running, readers: Readers) -> None:
     """The rows that came while the columns were being added have the default too."""
     running.deploy({"datasources/live_hits.datasource": HITS})
-    with Posting(running, "live_hits") as posting:
+    with running.posting("live_hits", lambda n: hits(n, 1)[0]) as posting:
         posting.wait_for(100)
         staged = running.deploy({"datasources/live_hits.datasource": CHANGED}, promote=False)
         posting.wait_for(100)
@@ -263,7 +236,9 @@ def test_what_properties_say(running: Running, readers: Readers) -> None:
     assert_all_agree(readers, "live.latest")
     assert_all_agree(readers, "live.young")
     assert readers.in_spark("live.nothing") == []
-    assert len(readers.in_spark("live.latest.files")) == 1
+    for name in SPARKS_OWN:
+        assert len(readers.in_spark(f"live.latest.{name}")) == 1, name
+    assert len(readers.catalog().load_table("live.latest").inspect.history()) == 1
 
 
 def test_values_of_every_type(running: Running, readers: Readers) -> None:

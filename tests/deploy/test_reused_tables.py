@@ -4,16 +4,12 @@ and go on from them, each row once, while rows keep arriving.
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import date
 
 import pytest
 
 from deploy.conftest import Running
-from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -78,48 +74,6 @@ def row(id: int) -> dict[str, object]:
     return {"id": id, "user": f"u{id % 7}", "size": str(id % 50), "at": f"2024-01-{1 + id % 9:02} 10:00:00"}
 
 
-class Posting:
-    """Posts numbered rows, one after the other, until told to stop."""
-
-    def __init__(self, running: Running, name: str):
-        self.posted = 0
-        self._running, self._name = running, name
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        while not self._stop.wait(0.05):
-            self.some(20)
-
-    def more(self) -> None:
-        """Wait until some more rows were posted."""
-        posted = self.posted
-        wait_until(lambda: self.posted >= posted + 100)
-
-    def some(self, count: int) -> None:
-        body = "\n".join(json.dumps(row(self.posted + each)) for each in range(count)).encode()
-        self._running.pipeline.ingestion.append(self._name, body, None)
-        self.posted += count
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-
-@contextmanager
-def posting(running: Running, name: str) -> Iterator[Posting]:
-    made = Posting(running, name)
-    made.some(300)
-    made.start()
-    try:
-        yield made
-    finally:
-        made.stop()
-
-
 def tables(running: Running, name: str, version: str) -> Mapping[str, object]:
     """What each table of the chain says, finalized."""
     return {
@@ -155,7 +109,8 @@ CHANGES = {
 def test_tables_below_a_retyped_landing_table_are_reused(running: Running, strategy: str) -> None:
     name = f"reland_{strategy}"
     running.deploy(project(name))
-    with posting(running, name) as posts:
+    with running.posting(name, row) as posts:
+        posts.wait_for(300)
         text = EVENTS.replace("`size` String", "`size` UInt16")
         text += "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(size) AS size)\n"
         wish = f'[deploy.strategy]\n{name} = "{strategy}"\n'
@@ -163,13 +118,13 @@ def test_tables_below_a_retyped_landing_table_are_reused(running: Running, strat
         assert staged.state == "ready", staged.error
         found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
         assert found == {"": strategy, "_sessions": "reuse", "_daily": "reuse", "_total": "reuse"}
-        posts.more()
+        posts.wait_for()
         running.promote()
-        posts.more()
+        posts.wait_for()
         running.rollback()
         running.promote()
         running.pipeline.deployer.retire(None)
-        posts.more()
+        posts.wait_for()
     running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)
     assert running.ask(f"SELECT sum(size) FROM {name}") == [(sum(id % 50 for id in range(posts.posted)),)]
@@ -179,19 +134,19 @@ def test_tables_below_a_retyped_landing_table_are_reused(running: Running, strat
 def test_tables_below_a_view_with_another_column_are_reused(running: Running, change: str) -> None:
     name = f"again_{change}"
     running.deploy(project(name))
-    with posting(running, name) as posts:
-        posts.more()
+    with running.posting(name, row) as posts:
+        posts.wait_for(300)
         staged = running.deploy(project(name, *CHANGES[change]), promote=False)
         assert staged.state == "ready", staged.error
         found = {each: running.strategies(staged)[f"{name}{each}"] for each in ("", "_sessions", "_daily", "_total")}
         assert found == {"": "none", "_sessions": "recompute", "_daily": "reuse", "_total": "reuse"}
-        posts.more()
+        posts.wait_for()
         running.promote()
-        posts.more()
+        posts.wait_for()
         running.rollback()
-        posts.more()
+        posts.wait_for()
         running.promote()
         running.pipeline.deployer.retire(None)
-        posts.more()
+        posts.wait_for()
     running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)

@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -23,6 +24,7 @@ from penstock.lake.read.row_comparison import (
 from penstock.model.types import Float, Int, Nullable, String
 from penstock.plan.parity.answer_comparison import compare_answers
 from penstock.plan.parity.report import EndpointReport, ParityReport, TableReport
+from penstock.state.logs.call_log import CallRecord
 
 SALES = "SCHEMA >\n    `id` UInt32,\n    `country` String,\n    `amount` Float64\nENGINE MergeTree\n"
 TOTALS = (
@@ -154,6 +156,23 @@ def test_rows_that_arrive_make_no_difference(staged: Running) -> None:
     assert (luck.outcome, luck.reason) == ("not_compared", "it reads a clock or random numbers")
     assert {problem.code for problem in report.differences} == {"versions-differ"}
     assert len(report.differences) == 2
+
+
+def test_recorded_calls_are_compared(staged: Running) -> None:
+    calls, now = staged.pipeline.store.calls, datetime.now(timezone.utc)
+    for number, most in enumerate(("6", "7", "6")):
+        given = {"most": most, "unread": str(number)}
+        calls.add(CallRecord(now, "vp_one", "live", 0.1, 1, 1, 1, 200, None, None, "", "", "GET", "", given))
+    try:
+        asked = [each for each in compare(staged).endpoints if each.name == "vp_one"]
+        assert [(dict(each.parameters), each.outcome) for each in asked] == [
+            ({"most": "6"}, "same"),
+            ({"most": "7"}, "differs"),
+        ]
+        given = [each for each in compare(staged, ComparisonScope(recorded=0)).endpoints if each.name == "vp_one"]
+        assert [(each.parameters, each.outcome) for each in given] == [({}, "not_compared")]
+    finally:
+        calls.trim(now + timedelta(days=1))
 
 
 def test_what_differs_is_not_promoted_unless_it_is_declared(staged: Running) -> None:

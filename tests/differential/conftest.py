@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
+from penstock.lake.spark.json_functions import register_json_functions
 from penstock.lake.spark.session import SPARK_CONF
 
 OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
@@ -21,12 +24,15 @@ def clickhouse() -> ClickHouse:
 
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
+    # The functions on JSON documents run in Python workers, which need the Python that has Penstock.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]")
     ours = {key: value for key, value in SPARK_CONF.items() if key not in OF_ICEBERG}
     conf = ours | {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "3g", "spark.log.level": "OFF"}
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    register_json_functions(session)
     yield session
     session.stop()
 
@@ -40,6 +46,7 @@ def spark(spark_session: SparkSession) -> Spark:
 def quick(spark: Spark) -> Spark:
     """A session that compiles no code for queries over six rows, as the one for small steps."""
     session = spark.session.newSession()
+    register_json_functions(session)
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     return Spark(session)

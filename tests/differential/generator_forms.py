@@ -121,10 +121,37 @@ def member(random: Random) -> str:
             "(splitByString(', ', 'a, x, 3'))",
             "(array('a', ''))",
             "arrayMap(x -> concat(x, ''), ['a', '2'])",
+            "arrayConcat(['a'], ['2', 'x'])",
+            "arrayDistinct(splitByChar(',', 'a,x,a', 2))",
+            "CAST(['b', '1'] AS Array(String))",
             "(SELECT arrayJoin(['a', 'x'] || ['b']))",
         )
     )
     return f"SELECT id, {key} {random.choice(('IN', 'NOT IN'))} {given} AS c0 FROM t"
+
+
+def beside_text(random: Random) -> str:
+    """A text as a time, moved by an interval."""
+    text = random.choice(("'2024-02-29 12:34:56'", "'2024-01-31'", "toString(d)", "'2024-03-10T01:02:03.5'"))
+    amount = random.choice((constant(random, random.randint(0, 40)), "id"))
+    moved = f"{text} {random.choice('+-')} INTERVAL {amount} {random.choice(UNITS)}"
+    value = random.choice((moved, f"t {random.choice(('<', '>='))} {moved}", f"toDate({moved})"))
+    return f"SELECT id, {value} AS c0 FROM t WHERE toYear(d) > 1990"
+
+
+def computed_key(random: Random) -> str:
+    """JSON at a key or a position that is computed."""
+    json = random.choice(("""{"a":1,"b":{"c":[1,2]},"c":"x"}""", '[[1],{"c":2},3]', '{"a":[5,6],"b":null}'))
+    step = random.choice(("k", "lower(k)", "p", "'b', k", "p, p"))
+    call = random.choice(("JSONExtractString", "JSONExtractInt", "JSONHas", "JSONType", "JSONLength", "JSONExtractRaw"))
+    rows = "SELECT arrayJoin(['a', 'B', 'c', 'zz']) AS k, toInt8(length(k)) * 3 - 4 AS p"
+    return f"SELECT k, {call}('{json}', {step}) AS c0 FROM ({rows})"
+
+
+def spread(random: Random) -> str:
+    call = random.choice(("stddevPop", "varSamp", "stddevSamp", "varPop", "covarPop"))
+    of = random.choice(("f32", "dec", "u8", "toFloat32(id)")) if call != "covarPop" else "toFloat32(id), toFloat32(u8)"
+    return f"SELECT toTypeName({call}({of})) AS c0, round({call}({of}), 1) AS c1 FROM t WHERE abs(f32) < 100"
 
 
 def fine_time(random: Random) -> str:
@@ -175,4 +202,7 @@ FORMS: tuple[Callable[[Random], str], ...] = (
     several_joins,
     member,
     fine_time,
+    beside_text,
+    computed_key,
+    spread,
 )

@@ -57,15 +57,17 @@ LEAVES: Mapping[Kind, Sequence[str]] = {
     "number": _NUMBERS,
     "string": _STRINGS,
     "text": _STRINGS,
+    "json": _STRINGS,
     "time": _TIMES,
     "array": _ARRAYS,
     "map": ("@m", "map('a', 1, 'b', 2)", "map(1, 'x')"),
     "constant": ("1", "2", "0", "-1", "'a'", "','", "'UTC'", "'Europe/Berlin'", "3"),
+    "step": ("'a'", "'b'", "1", "-1", "0", "@s", "@u8", "concat('', 'e')"),
     "any": (*_NUMBERS, *_STRINGS, *_TIMES, *_ARRAYS, "@m", "(1, 'a')"),
 }
 
 _ZONES = ("'UTC'", "'America/New_York'", "'Europe/Berlin'", "'Asia/Kolkata'")
-_JSON = tuple(("@js", key) for key in ("'a'", "'b'", "'c'", "'e'", "'f'", "'zz'", "1"))
+_JSON = tuple(("@js", key) for key in ("'a'", "'b'", "'c'", "'e'", "'f'", "'zz'", "1", "lower('B')", "@id"))
 _PATTERNS = ("'l+'", "'[a-z]'", "'^H'", "'(o)(.)'", "'W.r'", "'\\\\d+'", "'é'")
 ARGUMENTS: Mapping[str, Sequence[Sequence[str]]] = {
     **dict.fromkeys(

@@ -32,9 +32,18 @@ NULLABLE = {
     "map": "m",
     "text": "ns",
     "bytes": "ns",
+    "json": "ns",
 }
-PLAIN = NULLABLE | {"number": "i32", "integer": "i32", "float": "f", "string": "s", "text": "s", "time": "t"}
-MORE = {"constant": ("1", "'UTC'", "'day'"), "any": ("ns", "nt", "nf")}
+PLAIN = NULLABLE | {
+    "json": "js",
+    "number": "i32",
+    "integer": "i32",
+    "float": "f",
+    "string": "s",
+    "text": "s",
+    "time": "t",
+}
+MORE = {"constant": ("1", "'UTC'", "'day'"), "step": ("1", "ns"), "any": ("ns", "nt", "nf")}
 OTHER_DIGITS = ("tanh",)
 MOST = 24
 AT_ONCE = 12

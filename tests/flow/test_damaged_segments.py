@@ -27,7 +27,7 @@ from penstock.flow.landing.landing import (
 from penstock.flow.work_items import collect_work
 from penstock.lake.spark.names import qualified_table
 from penstock.model.cursor import BatchCursor as BatchCursor
-from penstock.state.operations import OperationsLog
+from penstock.state.logs.operations import OperationsLog
 
 SCHEMA = """SCHEMA >
     `id` UInt32 `json:$.id`

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import penstock
+from penstock.model.json_documents.path_rules import skip_pattern
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
 from properties.pattern_texts import slow_texts
@@ -28,6 +29,7 @@ MADE: dict[str, list[tuple[str, str]]] = {
     "sql/expr/bind_once.py": [(r"`__b([0-9]+)`", "search")],
     "parse/classic/conversion.py": [(re.escape("ENGINE_PARTITION_KEY"), "sub")],  # a keyword, letter by letter
     "sql/syntax/catalog_statements.py": [(fnmatch.translate("*a*b?c*"), "fullmatch")],
+    "model/json_documents/path_rules.py": [(skip_pattern(r"^a.*b[0-9]+\.c|d$").pattern, "search")],
     "sql/analysis/may_raise.py": [],  # one that a user wrote: compiled to see whether it can be, and never matched
 }
 """Patterns that are made at run time: examples of them by module, and how they are matched."""

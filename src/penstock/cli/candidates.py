@@ -6,7 +6,6 @@ the user says which: at a terminal by answering, elsewhere by naming it on the c
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import typer
@@ -27,18 +26,13 @@ FITTING_STATES = {
 """By command, the states of the deployments that it can be for."""
 
 
-def is_asked(session: Session) -> bool:
-    """Whether somebody is there who can answer a question."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not session.as_json
-
-
 def choose_candidate(session: Session, client: ServerClient, verb: str) -> str:
     """The deployment to promote, discard, pause or resume. Raises WrongUsage that names the candidates if there are
     several and nobody can be asked."""
     fitting = [each for each in client.get("/v1/deployments")["deployments"] if _is_fitting(each, verb)]
     if len(fitting) < 2:
         return str(fitting[0]["id"]) if fitting else STAGING
-    if is_asked(session):
+    if session.is_interactive:
         return _ask(fitting, verb)
     known = ", ".join(_candidate_text(each) for each in fitting)
     hint = f"name it: `penstock deployment {verb} {fitting[0]['id']}`"

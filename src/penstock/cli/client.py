@@ -62,7 +62,8 @@ class ServerClient:
 
     def append(self, parameters: Parameters, body: bytes, key: str) -> Json:
         """Send rows; the key makes it safe to send them again."""
-        return self._call("POST", "/v0/events", params=parameters, content=body, headers={"Idempotency-Key": key})
+        path = "/v0/datasources" if parameters.get("format") in ("csv", "parquet") else "/v0/events"
+        return self._call("POST", path, params=parameters, content=body, headers={"Idempotency-Key": key})
 
     def back_up(self, destination: str) -> Json:
         """Make a backup on the server's machine, however long it takes."""

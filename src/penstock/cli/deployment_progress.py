@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from penstock.cli.client import Json, ServerClient
-from penstock.cli.errors import ServerRefusal, exit_code
+from penstock.cli.errors import Interrupted, ServerRefusal, exit_code
 from penstock.cli.output import console, format_bytes, format_count
 from penstock.cli.parity import ParityGate
 from penstock.errors import NoServer, PenstockError, Timeout
@@ -33,6 +33,7 @@ CATCH_UP_SECONDS = 600.0
 """For how long a promotion is tried that is refused because the deployment lags."""
 CATCH_UP_PAUSE = 2.0
 SECONDS_BETWEEN_LINES = 5.0
+TAKE_BACK = "`penstock deployment rollback` makes the version before live again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +94,15 @@ def _is_away(error: PenstockError) -> bool:
 def promote_when_caught_up(client: ServerClient, id: int, gate: ParityGate | None = None) -> Json:
     """The deployment, live; with a gate, only if it is the same as the one that is. Rows that arrived while histories
     were filled are waited for. Raises ServerRefusal with the reason for which it could not be promoted; it stays ready
-    then."""
+    then. Raises Interrupted if a signal comes while the server has the request: it is not taken back by that."""
     end = time.monotonic() + CATCH_UP_SECONDS
     while True:
         try:
             if gate is not None:
                 return client.promote_if_same(str(id), gate.parameters, gate.calls)
             return client.post(f"/v1/deployments/{id}/set-live")
+        except KeyboardInterrupt:
+            raise _interrupted_switch(client, id) from None
         except (NoServer, Timeout, ServerRefusal) as error:
             # The answer may be lost of a switch that was made.
             if _is_away(error) and (found := _find_live(client, id)) is not None:
@@ -108,6 +111,13 @@ def promote_when_caught_up(client: ServerClient, id: int, gate: ParityGate | Non
             if not (lags or _is_away(error)) or time.monotonic() > end:
                 raise
         time.sleep(CATCH_UP_PAUSE)
+
+
+def _interrupted_switch(client: ServerClient, id: int) -> Interrupted:
+    if _find_live(client, id) is not None:
+        return Interrupted(f"deployment {id} is live: that had been asked for already", TAKE_BACK)
+    message = f"nobody waits any more: the server had been asked to make deployment {id} live, and may still do so"
+    return Interrupted(message, f"`penstock deployment ls` shows whether it did; {TAKE_BACK}")
 
 
 def _find_live(client: ServerClient, id: int) -> Json | None:

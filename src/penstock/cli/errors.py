@@ -79,7 +79,8 @@ def report(error: PenstockError) -> None:
     title = "[yellow bold]note:[/]" if warned else "[red bold]error:[/]"
     console.print(f"{title} {_escape_markup(error.message)}")
     for problem in error.problems:
-        _report_problem(problem, error)
+        label = "" if warned or problem.level == "error" else f"{problem.level}: "
+        _report_problem(problem, error, label)
     if error.hint and not any(problem.hint == error.hint for problem in error.problems):
         console.print(f"  {_escape_markup(error.hint)}", style="dim")
 
@@ -91,12 +92,12 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
         console.print(f"[yellow]{each.level}:[/] {_escape_markup(str(each))}")
 
 
-def _report_problem(problem: Problem, error: PenstockError) -> None:
+def _report_problem(problem: Problem, error: PenstockError, label: str) -> None:
     console = errors_console()
     message = "" if problem.message == error.message and problem.location is None else problem.message
     if message:
         place = f"{problem.location}: " if problem.location else ""
-        console.print(f"  {_escape_markup(place)}[bold]{_escape_markup(message)}[/]")
+        console.print(f"  {_escape_markup(place)}[yellow]{label}[/][bold]{_escape_markup(message)}[/]")
     if problem.hint:
         console.print(f"    {_escape_markup(problem.hint)}", style="dim")
 

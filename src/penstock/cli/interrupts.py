@@ -1,7 +1,8 @@
 """Signals that end a command become KeyboardInterrupt, so that it can say what goes on without it.
 
 In: Ctrl-C, the SIGTERM of a CI job that is cancelled, the SIGHUP of a terminal that is closed. Out: KeyboardInterrupt.
-Invariant: after the block the signals do what they did before.
+Invariants: a signal that the command was started to ignore, as by `nohup`, stays ignored; after the block the signals
+do what they did before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def interrupted_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
+    heard = [number for number in ENDING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
     try:
         yield
     finally:

@@ -11,18 +11,11 @@ from pathlib import Path
 
 from penstock.cli.project_folder import HOME, SETTINGS_FILE
 from penstock.errors import Conflict
-from penstock.parse.project_files import read_folder
 
 SETTINGS = b"""# The folder with this file is a Penstock project. Every setting has a default.
 dialect = "clickhouse"
 """
 _GITIGNORE = ".gitignore"
-_DATAFILES = (".datasource", ".pipe")
-
-
-def has_datafiles(folder: Path) -> bool:
-    """Whether a data source or a pipe is in the folder or below it."""
-    return folder.is_dir() and any(path.endswith(_DATAFILES) for path, _ in read_folder(folder, []))
 
 
 def make_project(folder: Path, files: Mapping[str, bytes] | None = None) -> list[str]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.cli.errors import WrongUsage
-from penstock.parse.project_files import is_project_file
+from penstock.parse.project_files import contains_datafiles
 from penstock.parse.settings import parse_settings
 
 SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
+_SDK_SETTINGS = "tinybird.config.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def find_project(given: Path | None) -> Path | None:
 def require_project(folder: Path | None) -> Path:
     """The folder. Raises WrongUsage if there is none."""
     if folder is None:
-        if any(is_project_file(path.relative_to(Path.cwd()).as_posix()) for path in _files_nearby(Path.cwd())):
+        if contains_datafiles(Path.cwd()):
             message = f"this is a folder of datafiles without {SETTINGS_FILE}"
             raise WrongUsage(message, hint="`penstock init` adds what makes it a project, and changes nothing else")
         hint = "go to a project's folder or name it with --project; `penstock init` creates one"
@@ -52,10 +52,14 @@ def require_project(folder: Path | None) -> Path:
     return folder
 
 
-def _files_nearby(folder: Path) -> Iterator[Path]:
-    """The files in a folder and one level below, where datafiles are."""
-    for pattern in ("*", "*/*"):
-        yield from folder.glob(pattern)
+def say_where_datafiles_are(folder: Path) -> str:
+    """What to do in a folder without datafiles."""
+    if (folder / _SDK_SETTINGS).is_file():
+        return (
+            f"it has a {_SDK_SETTINGS}: what its SDK defines in TypeScript or Python is not read here, write it as "
+            ".datasource and .pipe files"
+        )
+    return "name the project's folder, or go to it"
 
 
 def read_server_record(project: Path) -> RecordedServer | None:

@@ -1,19 +1,20 @@
 """Files of rows as bodies for the Events API.
 
-In: a file or standard input: NDJSON or JSON, packed by gzip, Zstandard, bzip2 or xz, or not. Out: bodies of whole rows.
-Invariant: what a file is, its first bytes say, not its name; a file is never sent as rows that are none.
+In: a file or standard input: NDJSON, JSON, CSV or Parquet, packed by gzip, Zstandard, bzip2 or xz, or not. Out: bodies
+of whole rows. Invariant: what a file is, its first bytes say; its name says only that it is CSV or one JSON document.
 """
 
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -23,7 +24,10 @@ import zstandard
 from penstock.errors import InvalidRequest
 
 BYTES_A_BODY = 8 * 2**20
-RowFormat = Literal["ndjson", "json"]
+MOST_BYTES = 2**28
+"""The most bytes of a file that is sent as a whole."""
+LONGEST_VALUE = 2**25
+RowFormat = Literal["ndjson", "json", "csv", "parquet"]
 
 
 def _open_zstd(packed: BinaryIO) -> BinaryIO:
@@ -37,7 +41,7 @@ OPENERS: Mapping[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\xfd7zXZ\x00": lambda packed: cast(BinaryIO, lzma.LZMAFile(packed)),  # noqa: SIM115 - the caller closes it
 }
 """How a packed file is opened, by the bytes that it begins with."""
-REFUSED: Mapping[bytes, str] = {b"PAR1": "a Parquet file", b"PK\x03\x04": "a zip archive", b"ORC": "an ORC file"}
+REFUSED: Mapping[bytes, str] = {b"PK\x03\x04": "a zip archive", b"ORC": "an ORC file"}
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -48,29 +52,70 @@ class RowFile:
     name: str
     format: RowFormat
     source: BufferedReader
+    delimiter: str = ","
+    """What is between the values of CSV."""
 
     def bodies(self) -> Iterator[bytes]:
-        """Whole lines, a call's worth at a time; JSON all at once. Raises InvalidRequest if the file is damaged."""
+        """Whole rows, a call's worth at a time; JSON and Parquet all at once. Bodies of CSV after the first begin with
+        its first record once more. Raises InvalidRequest if the file is damaged, or too large."""
         try:
-            if self.format == "json":
-                yield self.source.read()
-                return
-            while lines := self.source.readlines(BYTES_A_BODY):
-                yield b"".join(lines)
-        except DAMAGE as error:
+            match self.format:
+                case "json" | "parquet":
+                    yield self._whole()
+                case "csv":
+                    yield from self._csv_bodies()
+                case "ndjson":
+                    while lines := self.source.readlines(BYTES_A_BODY):
+                        yield b"".join(lines)
+        except (*DAMAGE, csv.Error) as error:
             raise InvalidRequest(f"{self.name} is damaged: {error}") from error
+
+    def _whole(self) -> bytes:
+        content = self.source.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            message = f"{self.name} has more than {MOST_BYTES // 2**20} MiB, and such a file is sent as a whole"
+            raise InvalidRequest(message, hint="divide it into several files, or send its rows as NDJSON")
+        return content
+
+    def _csv_bodies(self) -> Iterator[bytes]:
+        records = self._csv_records()
+        first = next(records, b"")
+        parts, size = [first], len(first)
+        for record in records:
+            if size + len(record) > BYTES_A_BODY:
+                yield b"".join(parts)
+                parts, size = [first if first.endswith(b"\n") else first + b"\n"], len(first)
+            parts.append(record)
+            size += len(record)
+        yield b"".join(parts)
+
+    def _csv_records(self) -> Iterator[bytes]:
+        """The records as they are written, with their line breaks."""
+        lines: list[bytes] = []
+
+        def text() -> Iterator[str]:
+            for line in self.source:
+                lines.append(line)
+                yield line.decode("latin-1")
+
+        csv.field_size_limit(LONGEST_VALUE)
+        for _ in csv.reader(text(), delimiter=self.delimiter):
+            yield b"".join(lines)
+            lines.clear()
 
 
 @contextmanager
-def open_row_file(path: Path | None) -> Iterator[RowFile]:
-    """The file, or standard input. Raises InvalidRequest if it cannot be read, or holds no rows."""
+def open_row_file(path: Path | None, form: RowFormat | None = None, delimiter: str = ",") -> Iterator[RowFile]:
+    """The file, or standard input; without a format it says itself what it is. Raises InvalidRequest if it cannot be
+    read, or holds no rows."""
     name = str(path) if path is not None else "standard input"
     try:
         opened = path.open("rb") if path is not None else cast(BufferedReader, sys.stdin.buffer)
     except OSError as error:
         raise InvalidRequest(f"{name} cannot be read: {error.strerror}") from error
     try:
-        yield _unpacked(name, opened)
+        found = _unpacked(name, opened)
+        yield replace(found, format=form or found.format, delimiter=delimiter)
     finally:
         if path is not None:
             opened.close()
@@ -86,7 +131,12 @@ def _unpacked(name: str, opened: BufferedReader) -> RowFile:
         raise InvalidRequest(f"{name} cannot be read: {error}") from error
     other = next((kind for magic, kind in REFUSED.items() if start.startswith(magic)), None)
     if other is not None:
-        raise InvalidRequest(f"{name} is {other}", hint="rows are NDJSON or JSON, packed by gzip, zstd, bzip2 or xz")
+        hint = "rows are NDJSON, JSON, CSV or Parquet, packed by gzip, zstd, bzip2 or xz, or not"
+        raise InvalidRequest(f"{name} is {other}", hint=hint)
+    if start.startswith(b"PAR1"):
+        return RowFile(name, "parquet", source)
+    if _bare_suffix(name) == ".csv":
+        return RowFile(name, "csv", source)
     # A row is an object, so a text that begins with a list is one JSON document.
     is_document = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") or _bare_suffix(name) == ".json"
     return RowFile(name, "json" if is_document else "ndjson", source)

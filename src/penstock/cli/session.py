@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
@@ -80,6 +81,23 @@ class Session:
     @property
     def as_json(self) -> bool:
         return self._common.output is OutputFormat.json
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody is there who can answer a question."""
+        return sys.stdin.isatty() and sys.stdout.isatty() and not self.as_json
+
+    def confirm(self, question: str) -> None:
+        """Ask before something is removed; a program that reads JSON is not asked. Raises Abort if the answer at a
+        terminal is no, WrongUsage if nobody there says yes."""
+        if self.as_json:
+            return
+        try:
+            typer.confirm(question, abort=True)
+        except typer.Abort:
+            if sys.stdin.isatty():
+                raise
+            raise WrongUsage("nobody said yes: nothing was done", hint="--yes does it without asking") from None
 
     @property
     def project(self) -> Path:

@@ -22,6 +22,8 @@ from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.ingest.quarantine import Quarantines
 from penstock.deploy.ingest.quarantine_replay import QuarantineReplay
 from penstock.deploy.ingest.row_deletion import RowDeletion
+from penstock.deploy.ingest.row_files.file_ingestion import FileIngestion
+from penstock.deploy.ingest.row_rebuilds import RebuildContext, RowRebuilds
 from penstock.deploy.ingest.row_replacement import RowReplacement
 from penstock.deploy.ingest.row_traces import RowTraces, find_row_traces
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
@@ -37,6 +39,7 @@ from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
 from penstock.deploy.ownership.storage_claim import claim_storage
 from penstock.deploy.parity.version_comparison import VersionComparison
+from penstock.deploy.queries.call_log_writer import CallLogWriter
 from penstock.deploy.queries.open_tables import OpenTables
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.active_readers import ActiveReaders
@@ -70,7 +73,6 @@ from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
-from penstock.state.audit_log import AuditLog
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts, QueryCrashes
@@ -79,8 +81,10 @@ from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
 from penstock.state.journal import Journal
 from penstock.state.live_pointer import LivePointer
+from penstock.state.logs.audit_log import AuditLog
+from penstock.state.logs.call_log import CallLog
+from penstock.state.logs.operations import OperationsLog
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import OperationsLog
 from penstock.state.tokens import ApiToken, ApiTokens
 
 JOBS = ".jobs"
@@ -118,55 +122,46 @@ class Pipeline:
 
     def __init__(self, settings: Settings, home: Path, database: Database | None = None):
         """`database` is the state store, if the caller has opened it and holds its lease."""
-        self._settings, self._home, folder = settings, home, inbox_folder(settings, home)
+        self._settings, self._home = settings, home
         self.database = database if database is not None else open_database(state_url(settings, home))
         claim_storage(settings, home, self.database)
         self.batches = BatchLog(self.database)
         self.core = core = self._open_core(settings, home)
         self.store, self.projects, self.audit = core.store, core.projects, core.store.audit
-        self.quarantines, landed = Quarantines(core), partial(landed_batch, core.warehouse, core.board)
-        self.inbox = Inbox(folder, self.batches, self._note_arrival, settings.inbox, landed)
         self.deployer, self.reader, self.open_tables = Deployer(core), QueryReader(core), OpenTables(core)
+        self.tokens = ApiTokens(self.database)
+        self._open_ingestion(core, inbox_folder(settings, home))
+        self._open_upkeep(core, inbox_folder(settings, home))
+        self.monitor = PipelineMonitor(self._monitored_parts(), home)
+        self._parts = self._list_parts()
+        _start_parts(self._parts)
+
+    def _open_ingestion(self, core: Core, folder: Path) -> None:
+        """What brings rows in and takes rows out; `folder` is the inbox."""
+        landed = partial(landed_batch, core.warehouse, core.board)
+        self.inbox = Inbox(folder, self.batches, self._note_arrival, self._settings.inbox, landed)
         self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
+        self.quarantines = Quarantines(core)
         self.replacement = RowReplacement(core, self.ingestion)
         self.deletion = RowDeletion(core, self.ingestion, self.replacement)
-        self.tokens = ApiTokens(self.database)
+        self.copies, self.rebuilds = self._open_jobs(self._settings, folder / JOBS)
+        self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
+
+    def _open_upkeep(self, core: Core, folder: Path) -> None:
+        """What watches, tidies and retires in the background; `folder` is the inbox."""
+        settings, deployments = self._settings, core.store.deployments
         self.drift = DriftWatch(
-            lambda: find_drift(core.warehouse.recorded, core.store.deployments.in_state(*NOT_OVER)),
-            core.warehouse.recorded.save,
+            lambda: find_drift(core.warehouse.recorded, deployments.in_state(*NOT_OVER)), core.warehouse.recorded.save
         )
         self.materializer = ColumnMaterializer(
             core, SliceLimits(settings.flow.max_step_rows, settings.flow.max_step_bytes)
         )
-        self.rollback_window = RollbackWindow(
-            core.store,
-            settings.deploy.rollback_window_hours,
-            record_own_action(self.audit, "retire", self.deployer.retire),
-        )
-        self.deployment_cleanup = DeploymentCleanup(
-            core.store.deployments,
-            settings,
-            record_own_action(self.audit, "discard", self.deployer.discard),
-            self.deployer.clean_up_ended,
-        )
+        retire = record_own_action(self.audit, "retire", self.deployer.retire)
+        self.rollback_window = RollbackWindow(core.store, settings.deploy.rollback_window_hours, retire)
+        discard = record_own_action(self.audit, "discard", self.deployer.discard)
+        self.deployment_cleanup = DeploymentCleanup(deployments, settings, discard, self.deployer.clean_up_ended)
         self.maintenance = Maintenance(core, self.batches, folder)
-        self.copies = CopyJobs(
-            CopyContext(
-                core.store.jobs,
-                core.store.operations,
-                self.reader,
-                self.ingestion,
-                folder / JOBS,
-                settings.inbox.min_free_bytes,
-                self.jvm,
-                QuarantineReplay(core),
-            )
-        )
-        self.monitor = PipelineMonitor(self._monitored_parts(), home)
-        self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
         self.candidate_budget = CandidateBudget(core, self.batches)
-        self._parts = self._list_parts()
-        _start_parts(self._parts)
 
     def close(self) -> None:
         """Store what was posted, end the running steps, stop Spark."""
@@ -196,6 +191,11 @@ class Pipeline:
         return found.with_grants(self.core.board.running.grants) if found is not None else None
 
     @property
+    def files(self) -> FileIngestion:
+        """Takes files of rows."""
+        return FileIngestion(self.ingestion, self.replacement)
+
+    @property
     def comparison(self) -> VersionComparison:
         """Compares two versions."""
         return VersionComparison(self.core, self.reader, self.deployer)
@@ -222,11 +222,13 @@ class Pipeline:
     def _list_parts(self) -> tuple[PipelinePart, ...]:
         """The parts in the order in which they start; they stop in reverse order."""
         core = self.core
+        self.call_log_writer = CallLogWriter(core.store.calls)
         self.memory_watch = MemoryWatch(SparkHeap(core.warehouse.lake))
         self.reader_memory = ReaderMemory(core.warehouse.lake)
         return (
             PipelinePart("state store", stop=self.database.close),
             PipelinePart("operations log", core.store.operations.flush, core.store.operations.flush),
+            PipelinePart("call log", self.call_log_writer.start, self.call_log_writer.stop),
             PipelinePart("Spark", stop=core.warehouse.lake.close),
             PipelinePart("memory watch", self.memory_watch.start, self.memory_watch.stop),
             PipelinePart("memory of readers", self.reader_memory.start, self.reader_memory.stop),
@@ -247,8 +249,24 @@ class Pipeline:
             PipelinePart("inbox", stop=self.inbox.close),
             PipelinePart("monitor", self.monitor.start, self.monitor.stop),
             PipelinePart("copies", self.copies.start, self.copies.stop),
+            PipelinePart("rebuilds", self.rebuilds.start, self.rebuilds.stop),
             PipelinePart("copy schedule", self.copy_schedule.start, self.copy_schedule.stop),
         )
+
+    def _open_jobs(self, settings: Settings, folder: Path) -> tuple[CopyJobs, RowRebuilds]:
+        store = self.core.store
+        copies = CopyContext(
+            store.jobs,
+            store.operations,
+            self.reader,
+            self.ingestion,
+            folder,
+            settings.inbox.min_free_bytes,
+            self.jvm,
+            QuarantineReplay(self.core),
+        )
+        rebuilds = RebuildContext(store.jobs, store.deployments, self.deletion, self.ingestion, self.deployer)
+        return CopyJobs(copies), RowRebuilds(rebuilds)
 
     def _open_core(self, settings: Settings, home: Path) -> Core:
         began = time.monotonic()
@@ -264,6 +282,7 @@ class Pipeline:
             CrashCounts(self.database),
             Jobs(self.database),
             AuditLog(self.database),
+            CallLog(self.database, settings.maintenance.call_rows),
         )
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
+from penstock.lake.maintenance.removed_rows import note_loss
 from penstock.lake.read.bindings import CurrentRows, SnapshotSlice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import HistorySlice, SliceLimits, next_slice
 from penstock.lake.spark.session import Lake
@@ -60,7 +60,7 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
 def _next_slice(lake: Lake, copy: Copy, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
     if copy.source.keeps != KEEPS_NOTHING:
         return next_slice(lake, copy.source.table, snapshot, after, most)
-    set_properties(lake, copy.table, {ROWS_DELETED: "true"})
+    note_loss(lake, copy.table)
     return HistorySlice(after, 0, 0, True)
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.maintenance.removed_rows import note_beginning
 from penstock.lake.read.bindings import (
     AppendedRows,
     CurrentRows,
@@ -99,6 +100,8 @@ def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewSte
     )
     if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, HistoryCursor):
         tag_snapshot(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
+    if isinstance(step.part, SnapshotSlice) and step.part.after < 0:
+        note_beginning(lake, view, step.part.snapshot)
     added = registry.commit(rows, view.table, {view.id: step.progress})
     crash_point("view.committed")
     if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, TailCursor):

@@ -52,7 +52,7 @@ from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
 from penstock.model.manifest import Copy, View, last_seq
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRow, CondemnedRows
-from penstock.state.operations import Operation, OperationsLog
+from penstock.state.logs.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 MIN_STEP_ROWS = 1_000

@@ -148,6 +148,10 @@ class MaintenanceSettings:
     key_seconds: int = 86_400
     """For how long idempotency keys are known; time in which no server runs does not count."""
     audit_seconds: int = 31_536_000
+    call_seconds: int = 604_800
+    """For how long the calls of endpoints and of SQL are known."""
+    call_rows: int = 100_000
+    """The most calls that are known; the oldest are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

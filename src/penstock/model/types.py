@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
+from penstock.model.json_documents.path_rules import write_rules
+
 
 @dataclass(frozen=True, slots=True)
 class Int:
@@ -189,10 +191,34 @@ class LowCardinality:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A JSON document, kept as its text."""
+    """A JSON document, kept as the text that `json_documents` gives it."""
+
+    paths: tuple[tuple[str, Type], ...] = ()
+    """Each path that has a type of its own, in their order; it is there in every document."""
+    skipped: tuple[str, ...] = ()
+    """Paths that are left out, in their order, with all below them."""
+    patterns: tuple[str, ...] = ()
+    """A path in which one of these patterns is found is left out."""
 
     def __str__(self) -> str:
-        return "JSON"
+        parts = [f"{_quote_field_name(path)} {of}" for path, of in self.paths]
+        parts += [f"SKIP {_quote_field_name(path)}" for path in self.skipped]
+        parts += ["SKIP REGEXP '" + each.replace("\\", "\\\\").replace("'", "\\'") + "'" for each in self.patterns]
+        return f"JSON({', '.join(parts)})" if parts else "JSON"
+
+    def rules(self) -> str:
+        """What is said of the paths, as `path_rules.rules_of` reads it."""
+        if not (self.paths or self.skipped or self.patterns):
+            return ""
+        return write_rules([(path, str(of)) for path, of in self.paths], self.skipped, self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamic:
+    """A value in a JSON document, or none: its type is only known for each row. No column has this type."""
+
+    def __str__(self) -> str:
+        return "Dynamic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +279,7 @@ Type: TypeAlias = Union[
     Nullable,
     LowCardinality,
     Json,
+    Dynamic,
     IPv4,
     IPv6,
     AggregateFunction,
@@ -278,6 +305,26 @@ def unwrap_type(of: Type) -> Type:
             return unwrap_type(inner)
         case _:
             return of
+
+
+def has_json(of: Type) -> bool:
+    """Whether values of this type are JSON documents, or have some inside."""
+    return has_part(of, Json)
+
+
+def has_part(of: Type, kind: type[Type]) -> bool:
+    """Whether a type is of this kind, or has a type of it inside."""
+    match of:
+        case _ if isinstance(of, kind):
+            return True
+        case Nullable(inner) | LowCardinality(inner) | SimpleAggregateFunction(_, inner) | Array(inner):
+            return has_part(inner, kind)
+        case Map(key, value):
+            return has_part(key, kind) or has_part(value, kind)
+        case Tuple(fields):
+            return any(has_part(inner, kind) for _, inner in fields)
+        case _:
+            return False
 
 
 _RESERVED = ("all", "distinct", "false", "from", "inf", "nan", "null", "select", "table", "true", "values")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.parse.classic.directives import ALIASES, CLASSIC_DATASOURCE, IGNORED, current_entries
-from penstock.parse.connector import CONNECTOR_KEYWORDS, check_connectors, with_kafka_columns
+from penstock.parse.connectors.connector import CONNECTOR_KEYWORDS, check_connectors, with_kafka_columns
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -52,11 +52,15 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
     directives = unique_directives(
         (each for each in datafile.entries if each.keyword not in ("TOKEN", *CONNECTOR_KEYWORDS)), problems
     )
-    columns = with_kafka_columns(_parse_columns(datafile, directives, problems), datafile.entries)
+    in_schema: list[Problem] = []
+    columns = with_kafka_columns(_parse_columns(datafile, directives, in_schema), datafile.entries)
+    in_engine: list[Problem] = []
+    engine = parse_engine(directives, columns, in_engine)
+    problems.extend((*in_schema, *_own_problems(in_engine, in_schema)))
     return DataSource(
         name=name,
         columns=columns,
-        engine=parse_engine(directives, columns, problems),
+        engine=engine,
         description=parse_text(directives.get("DESCRIPTION")),
         tags=parse_items(directives.get("TAGS")),
         tokens=parse_tokens(datafile.entries, _SCOPES, problems),
@@ -67,6 +71,12 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
         renamed_from=_parse_renamed_from(directives.get("RENAMED_FROM"), problems),
         location=Location(file),
     )
+
+
+def _own_problems(in_engine: Iterable[Problem], in_schema: Iterable[Problem]) -> Iterable[Problem]:
+    """Those of an engine that do not just follow from a column that cannot be read: it is none that there is not."""
+    broken = any(each.level == "error" for each in in_schema)
+    return (each for each in in_engine if not (broken and each.code == "unknown-column"))
 
 
 def _check_indexes(entries: Iterable[Entry]) -> Iterable[Problem]:

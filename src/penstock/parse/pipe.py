@@ -25,6 +25,7 @@ from penstock.model.pipe import (
     Standard,
 )
 from penstock.parse.classic.directives import ALIASES, IGNORED, classic_pipe_keywords, current_entries
+from penstock.parse.connectors.sink import SINK_KEYWORDS, SINK_TYPES, parse_sink
 from penstock.parse.datafile import Entry, parse_datafile, split_words
 from penstock.parse.directive_values import (
     parse_items,
@@ -38,7 +39,6 @@ from penstock.parse.directive_values import (
     unique_directives,
 )
 from penstock.parse.engine import ENGINE_KEYWORDS
-from penstock.parse.sink import SINK_KEYWORDS, SINK_TYPES, parse_sink
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 _MODES: tuple[str, ...] = get_args(CopyMode)

@@ -43,6 +43,11 @@ def read_folder(folder: Path, problems: list[Problem], more: tuple[str, ...] = (
             yield path, content
 
 
+def contains_datafiles(folder: Path) -> bool:
+    """Whether a data source or a pipe is in the folder or below it; no file is read."""
+    return next(_walk_folder(folder, SUFFIXES[:2], named=()), None) is not None
+
+
 def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
     """The text of a file; None with a problem added if it is not UTF-8."""
     try:
@@ -55,12 +60,13 @@ def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
         return None
 
 
-def _walk_folder(folder: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
+def _walk_folder(folder: Path, suffixes: tuple[str, ...], named: tuple[str, ...] = (SETTINGS_FILE,)) -> Iterator[str]:
+    """The files with these endings, and those of the folder itself with these names."""
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _is_ignored(name)]
         inside = Path(here).relative_to(folder).as_posix()
         if inside == ".":
-            yield from (name for name in names if name == SETTINGS_FILE or _is_datafile(name, suffixes))
+            yield from (name for name in names if name in named or _is_datafile(name, suffixes))
         else:
             yield from (f"{inside}/{name}" for name in names if _is_datafile(name, suffixes))
 

@@ -17,7 +17,7 @@ from penstock.model.datasource import Column, Text
 from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import REJECTS, SEQ
 from penstock.model.types import Nullable, Type
-from penstock.parse.column_types import check_nullable, read_type
+from penstock.parse.column_types import read_type
 from penstock.parse.lexer import (
     InvalidSyntax,
     Lexeme,
@@ -31,6 +31,7 @@ from penstock.parse.lexer import (
     split_at_commas,
     text_slice,
 )
+from penstock.parse.type_syntax.type_arguments import check_nullable
 
 _REFUSED: Mapping[str, str] = {
     "MATERIALIZED": "compute the column in a materialized view, or give it a DEFAULT",

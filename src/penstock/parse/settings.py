@@ -250,6 +250,8 @@ SETTINGS: SettingChecks = {
         "deployment_seconds": NumberRange(60, _YEARS),
         "key_seconds": NumberRange(60, _YEARS),
         "audit_seconds": NumberRange(60, _YEARS),
+        "call_seconds": NumberRange(60, _YEARS),
+        "call_rows": NumberRange(100, 1_000_000),
     },
 }
 

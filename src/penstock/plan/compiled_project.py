@@ -14,6 +14,7 @@ from penstock.graph import Graph
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.plan.pipe_check import check_pipe
@@ -31,7 +32,7 @@ class CompiledProject:
     views: Mapping[str, CompiledView] = field(default_factory=dict)
     """The compiled materialized view by pipe."""
     reads: Mapping[str, tuple[SourceRead, ...]] = field(default_factory=dict)
-    """What each pipe that compiles reads."""
+    """The data sources of the project that each pipe which compiles reads."""
     defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """DEFAULTs by data source and column, as Spark SQL over logical names, of the column's type."""
     failed: frozenset[str] = frozenset()
@@ -87,7 +88,8 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
         try:
             view = _compile_materialized(project, pipe)
             checked = check_pipe(project, pipe) if view is None else None
-            reads[pipe.name] = reads_of_view(view) if view else checked.reads if checked else ()
+            found = reads_of_view(view) if view else checked.reads if checked else ()
+            reads[pipe.name] = tuple(each for each in found if each.datasource not in SERVICE_SOURCES)
         except InvalidQuery as error:
             failed.add(pipe.name)
             problems += _problems_of(error, pipe.location)

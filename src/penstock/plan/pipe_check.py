@@ -117,7 +117,8 @@ class _TemplateCheck:
         return found.problems
 
     def _weigh_names(self, given: RenderInput, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-        """Problems of a branch that names what it cannot see; warnings if another branch defines it."""
+        """Problems of a branch that names what it cannot see; warnings if another branch defines it, or if it is a
+        table and calls without parameters do not take the branch: the format's own check lets them pass."""
         if not any(each.level == "error" for each in problems):
             return problems
         taken = self._arms_of(given)
@@ -130,7 +131,11 @@ class _TemplateCheck:
             if all(taken[text] <= arms.get(text, set()) for text in taken):
                 hint = "it exists only where another branch of the template is taken; calls without that branch fail"
                 return tuple(replace(each, level="warning", hint=hint) for each in problems)
-        return problems
+        if not given.parameters or any(each.code != "unknown-table" for each in problems):
+            return problems
+        more = "calls that take this branch of the template fail"
+        hints = ((each, f"{each.hint}; {more}" if each.hint else more) for each in problems)
+        return tuple(replace(each, level="warning", hint=hint) for each, hint in hints)
 
     def _arms_of(self, given: RenderInput) -> dict[str, set[int]]:
         """The branches that a call takes, by the text of the template."""

@@ -64,6 +64,8 @@ class Live:
     """Other deployments whose data sources can be reused."""
     shortened: frozenset[str] = frozenset()
     """Tables that do not have all the rows they got: expired ones were deleted, or engine Null had not kept them."""
+    made_afterwards: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of a shortened table and a target that views made of it when those rows were gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ class Plan:
     problems: tuple[Problem, ...] = ()
     checks: tuple[CheckRows, ...] = ()
     """What forward queries may do to existing rows, to be counted where the data is."""
+    forward_queries: Mapping[str, Location] = field(default_factory=dict)
+    """Where the forward queries of the project are written, by data source."""
     hides: tuple[HiddenRows, ...] = ()
     """Existing rows that a TTL of the next version hides, to be counted where the data is."""
 

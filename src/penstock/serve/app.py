@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.errors import Forbidden, PenstockError, Unavailable
+from penstock.model.service_sources import QUERY_API
 from penstock.serve.calls import (
     audit,
     backups,
@@ -45,6 +46,7 @@ from penstock.serve.http.audited_call import describe_action, record_refusal, ru
 from penstock.serve.http.error_response import Unacceptable, error_response, from_bug, from_http_exception
 from penstock.serve.http.iceberg_error import READS, ReadOnly, iceberg_error_response, is_iceberg
 from penstock.serve.http.pipeline_host import Continued, PipelineHost, ThreadKind, run_in_thread
+from penstock.serve.http.recorded_call import CallStart, note_error, record_call
 from penstock.serve.http.request_body import receiving_body
 from penstock.serve.http.request_ids import CALL, RequestObserver
 
@@ -77,6 +79,8 @@ class ApiCall:
     """The most bytes of its body; 0: it takes none."""
     action: str = ""
     """What the audit log calls it; empty for a call that is not recorded there."""
+    recorded_as: NameOf = no_name
+    """Returns the name under which the call log has it; None for a call that is not recorded there."""
 
 
 def _path_name(request: Request) -> str | None:
@@ -85,6 +89,10 @@ def _path_name(request: Request) -> str | None:
 
 def _endpoint_name(request: Request) -> str | None:
     return str(request.path_params["file"]).rpartition(".")[0]
+
+
+def _query_api(request: Request) -> str | None:
+    return QUERY_API
 
 
 def _parameter_name(request: Request) -> str | None:
@@ -111,12 +119,21 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), f"{QUARANTINE}/clear", "deploy", quarantines.clear_quarantine, action="clear quarantine"),
     ApiCall(("GET",), "/v0/pipes", "read", catalog.list_pipes, None),
     ApiCall(("GET",), "/v0/pipes/openapi.json", "read", openapi.show_endpoints, None),
-    ApiCall(("GET", "POST"), "/v0/pipes/{file}", "read", queries.query_endpoint, _endpoint_name, "queries", FORM),
+    ApiCall(
+        ("GET", "POST"),
+        "/v0/pipes/{file}",
+        "read",
+        queries.query_endpoint,
+        _endpoint_name,
+        "queries",
+        FORM,
+        recorded_as=_endpoint_name,
+    ),
     ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM, action="run copy"),
     ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),
-    ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM),
+    ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM, recorded_as=_query_api),
     ApiCall(("GET", "POST"), "/v0/diff", "deploy", parity.compare_versions, threads="queries", most_body=FORM),
     ApiCall(("GET",), "/v0/audit", "admin", audit.list_audit_log),
     ApiCall(("GET",), "/v0/logs", "admin", logs.list_lines, threads="status"),
@@ -166,7 +183,10 @@ def create_app(host: PipelineHost) -> Starlette:
 
 def _endpoint(host: PipelineHost, call: ApiCall) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await _serve(host, call, request)
+        start = CallStart()
+        answer = await _serve(host, call, request)
+        record_call(host, request, start, call.recorded_as(request), answer.status_code)
+        return answer
 
     return endpoint
 
@@ -230,9 +250,9 @@ async def _respond_to(host: PipelineHost, request: Request, fault: Exception) ->
 
 def _error_answer(request: Request, fault: Exception) -> Response:
     path = request.scope["path"]
-    if is_iceberg(path):
-        return iceberg_error_response(_shown_error(request, fault), path)
-    return error_response(_shown_error(request, fault), path)
+    error = _shown_error(request, fault)
+    note_error(request, error)
+    return iceberg_error_response(error, path) if is_iceberg(path) else error_response(error, path)
 
 
 def _shown_error(request: Request, fault: Exception) -> PenstockError:

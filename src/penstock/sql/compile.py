@@ -17,6 +17,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Node, Pipe
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
 from penstock.sql.clauses.projection import (
@@ -101,7 +102,8 @@ def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK, calle
 
 def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    environment = replace(_new_environment(project, node.sql, pipe.dialect, DEPLOY).for_node(pipe, node), triggers=True)
+    made = _new_environment(project, node.sql, pipe.dialect, DEPLOY).for_node(pipe, node)
+    environment = replace(made, triggers=True, feeds_view=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
     view = TargetRows("", output)
@@ -230,7 +232,8 @@ def _list_reads(project: Project, uses: UsedSources) -> tuple[SourceRead, ...]:
     reads = []
     for placeholder in sorted(uses.datasources, key=lambda each: (not each.startswith("__new_"), each)):
         name = uses.datasources[placeholder]
-        source = project.datasource(name)
+        service = SERVICE_SOURCES.get(name)
+        source = service.datasource if service is not None else project.datasource(name)
         known = source.column_names if source is not None else ()
         used = uses.columns[placeholder]
         reads.append(SourceRead(placeholder, name, tuple(column for column in known if column in used)))

@@ -20,12 +20,14 @@ from penstock.state.database import Database
 from penstock.state.schema import jobs
 
 JobState: TypeAlias = Literal["waiting", "reading", "appending", "done", "failed", "cancelled"]
+REBUILD = "rebuild"
+"""The kind of the jobs that delete rows and then rebuild what was computed of them; the others post rows."""
 OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of a copy."""
+    """A run of a copy, a replay or a rebuild."""
 
     id: int
     kind: str
@@ -41,7 +43,7 @@ class Job:
     created_at: datetime
     updated_at: datetime
     deployment: int | None = None
-    """The version that its rows were read from, once they are read."""
+    """The version that its rows were read from, once they are read; of a rebuild, the one that it made."""
     stream: str | None = None
     """The stream that its rows are appended to, once they are read."""
     rows: int | None = None

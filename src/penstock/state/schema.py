@@ -153,6 +153,30 @@ audit_log = sa.Table(
     sa.Index("audit_log_began_at", "began_at"),
 )
 
+calls = sa.Table(
+    "calls",
+    METADATA,
+    sa.Column("id", ROW_ID, primary_key=True),
+    sa.Column("started_at", UtcDateTime, nullable=False),
+    sa.Column("pipe", sa.Text, nullable=False),
+    sa.Column("deployment", sa.Text, nullable=False),
+    sa.Column("duration", sa.Float, nullable=False),
+    sa.Column("read_rows", sa.BigInteger, nullable=False),
+    sa.Column("read_bytes", sa.BigInteger, nullable=False),
+    sa.Column("result_rows", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("error_code", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("request_id", sa.Text, nullable=False),
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("method", sa.String(8), nullable=False),
+    sa.Column("user_agent", sa.Text, nullable=False),
+    sa.Column("parameters", sa.JSON, nullable=False),
+    sa.Column("is_whole", sa.Boolean, nullable=False),
+    sa.Index("calls_started_at", "started_at"),
+    sa.Index("calls_pipe", "pipe", "id"),
+)
+
 lease = sa.Table(
     "lease",
     METADATA,

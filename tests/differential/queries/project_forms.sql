@@ -1,4 +1,4 @@
--- Forms of public projects. A heading says how many of the 46 pipes that were read (of eleven repositories) have the form;
+-- Forms of public projects. A heading says how many of the some 120 pipes that were read (of some 30 repositories) have it;
 -- 0: found elsewhere. tests/differential/generator_forms.py makes more of each.
 
 -- 7 pipes: INTERVAL of a number, units in any case and in the plural
@@ -138,3 +138,27 @@ SELECT k, sum(visits) AS visits FROM (SELECT lc AS k, uniqExactMerge(v) AS visit
 -- 1 pipe: a set that a lambda makes
 SELECT s IN arrayMap(x -> concat(x, 'b'), ['a', '']) AS x, notIn(s, arrayMap(x -> concat(x, ''), ['x'])) AS y, s NOT IN (arrayMap(x -> concat(x, ''), ['x'])) AS z FROM t;
 WITH arrayMap(x -> concat(x, ''), ['x']) AS l SELECT id, s IN l AS x, u8 IN (arrayFirst(x -> x > 1, [1, 3])) AS y, u8 IN (arrayFirst(x -> x > 1, [1, 3]), 4) AS z FROM t ORDER BY id;
+-- 2 pipes: texts as times beside an interval, as templates write times
+SELECT t >= '2024-03-08 00:00:00' - INTERVAL 30 DAY AS x, '2024-01-31' + INTERVAL 1 MONTH AS y, '2024-03-08 00:00:00.5' + INTERVAL 90 MINUTE AS z FROM t ORDER BY id;
+SELECT toString(d) - INTERVAL 1 DAY AS x, toTypeName(toString(d) + INTERVAL 1 HOUR) AS y, if(id > 2, '2024-02-28 10:00:00', NULL) + INTERVAL 2 WEEK AS z FROM t WHERE toYear(d) > 1970 ORDER BY id;
+-- 2 pipes: JSON at a computed key or position
+SELECT k, JSONExtractString('{"a":"x","b":{"z":1,"c":[1,2]},"d''e":"q"}', k) AS v, JSONHas('{"a":1}', k) AS h, JSONType('{"a":1,"b":"x"}', k) AS y, JSONLength('{"b":[1,2]}', k) AS l FROM (SELECT arrayJoin(['a', 'b', 'd''e', 'zz', '']) AS k) ORDER BY k;
+SELECT k, JSONExtractRaw('{"b":{"z":1,"c":[1,2]},"a":[{"y":1,"x":2},5]}', k) AS v, JSONExtractInt('{"a":[7,8,9]}', 'a', k) AS i, JSONExtractRaw('[[1],{"z":1,"a":2}]', k) AS w, JSONExtract('[1,2]', k, 'UInt8') AS u FROM (SELECT arrayJoin([1, 2, 0, -1, 7]) AS k) ORDER BY k;
+SELECT k, JSONExtractString('{"a":"x"}', k) AS v, JSONHas('{"a":1}', k) AS h FROM (SELECT arrayJoin(['a', NULL]) AS k) ORDER BY k;
+SELECT arrayMap(k -> JSONExtractInt('{"a":1,"b":2}', k), JSONExtractKeys('{"a":1,"b":2}')) AS v, JSONExtractInt('{"a''b":{"x]":5}}', 'a''b', 'x]') AS w, JSONExtractKeys('{"a":{"c":1,"b":2}}', concat('', 'a')) AS x;
+-- 1 pipe: statistics of Float32 and Decimal
+SELECT round(stddevPop(f32), 3) AS a, toTypeName(varSamp(f32)) AS b, toTypeName(stddevPop(dec)) AS c, round(stddevSamp(dec), 6) AS e, toTypeName(corr(f32, f32)) AS g, toTypeName(stddevPopStable(f32)) AS h FROM t WHERE abs(f32) < 100;
+SELECT round(stddevPopMerge(s), 3) AS a, toTypeName(stddevPopMerge(s)) AS b FROM (SELECT b, stddevPopState(f32) AS s FROM t WHERE abs(f32) < 100 GROUP BY b);
+-- 1 pipe: a start position that is a UInt64
+SELECT position(s, 'l', toUInt64(id)) AS x, arrayMap(i -> position('abcabc', 'c', i), range(toUInt64(1), toUInt64(6))) AS y, position('abc', 'b', toUInt64(18446744073709551615)) AS z FROM t ORDER BY id;
+-- 2 pipes: names that are words of other databases
+WITH now() AS current_time, 5 AS current_user SELECT current_time <= now() AS a, current_user AS b, current_date = today() AS c;
+SELECT current_date, a.current_timestamp AS b FROM (SELECT id AS current_date, u8 AS current_timestamp FROM t) AS a ORDER BY current_date;
+-- 0 pipes: in and notIn as calls
+SELECT in(id, (1, 2)) AS a, notIn(id, (3)) AS b, in(s, ['a', 'Hello World']) AS c, not in(id, (3, 4)) AS e, in(id, (SELECT id FROM t WHERE id < 3)) AS g, in(id, 1) AS h FROM t WHERE in(id, (1, 2, 3)) OR notIn(s, tuple('a')) ORDER BY id;
+-- 3 pipes: IN of a computed array
+SELECT id IN splitByChar(',', '1,2,3', 2) AS a, id IN arrayMap(x -> toUInt32(x), splitByChar(',', '1,2')) AS b, s NOT IN arrayConcat(['a'], ['Hello World']) AS c, id IN (range(3)) AS e FROM t ORDER BY id;
+SELECT id IN CAST(['1', '2'] AS Array(UInt32)) AS a, ni IN arrayConcat([1, 2], []) AS b, lc IN JSONExtract('["a"]', 'Array(String)') AS c, id IN arrayConcat(['1'], ['3']) AS e, toTypeName(id IN arrayFilter(x -> x > 1, [1, 2])) AS g FROM t ORDER BY id;
+SELECT d IN arrayConcat(['2020-01-01'], ['2024-01-02']) AS a, i8 IN arrayMap(x -> x + 255, [1, 2]) AS b, u8 IN arrayMap(x -> x / 2, [1, 2, 14]) AS c FROM t ORDER BY id;
+-- 1 pipe: nanoseconds between times, and now64 in a zone
+SELECT dateDiff('nanosecond', toDateTime64('2024-01-01 00:00:00.123456789', 9), toDateTime64('2024-01-01 00:00:01.5', 3)) AS a, dateDiff('ns', t, t3) AS b, toTypeName(now64(3, 'UTC')) AS c FROM t WHERE toYear(t) BETWEEN 1971 AND 2100 ORDER BY id;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.cli.conftest import Run
+from unit.cli.conftest import ENDPOINT, SOURCE, Run
 
 WRONG = "NODE n\nSQL >\n    SELECT a, leng(a) AS b FROM flights\nTYPE endpoint\n"
 
@@ -59,12 +59,43 @@ def test_the_document_is_an_error_document_where_the_project_is_refused(penstock
 def test_any_folder_of_datafiles_is_checked(penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "there are no datafiles in" in penstock("check")[2]
+    (tmp_path / "tinybird.config.json").write_text("{}")
+    assert "what its SDK defines in TypeScript or Python is not read here" in penstock("check")[2]
     (tmp_path / "rows.datasource").write_text("SCHEMA >\n    a UInt8\n")
     assert penstock("check")[0] == 0
     assert penstock("check", "nowhere")[0] == 1
+
+
+def test_a_repository_with_datafiles_deep_in_it(penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files_beside = (
+        "package.json",
+        "README.md",
+        ".tinyb",
+        ".env.local",
+        "packages/x/tests/p.yaml",
+        "packages/x/old.sql",
+    )
+    for name in (*files_beside, "packages/x/fixtures/rows.ndjson", "node_modules/y/z.pipe"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}\n")
+    monkeypatch.chdir(tmp_path)
+    assert "no penstock.toml here" in penstock("up")[2]
+    (tmp_path / "packages/x/datasources").mkdir()
+    (tmp_path / "packages/x/datasources/rows.datasource").write_text("SCHEMA >\n    a UInt8\n")
+    assert penstock("check")[:2] == (0, "1 data source, 0 pipes: no problem\n")
+    assert "this is a folder of datafiles without penstock.toml" in penstock("up")[2]
 
 
 @pytest.mark.parametrize("name", ["flights", "flights-v2", "minimal", "web-analytics"])
 def test_every_example_is_sound(penstock: Run, tmp_path: Path, name: str) -> None:
     shutil.copytree(Path(str(files("penstock") / "examples" / name)), tmp_path / name)
     assert penstock("check", str(tmp_path / name))[0] == 0
+
+
+def test_warnings_among_errors_are_named_as_such(penstock: Run, project: Path) -> None:
+    (project / "datasources" / "flights.datasource").write_text(f"VERSION 1\n{SOURCE}")
+    (project / "top.pipe").write_text(ENDPOINT.replace("SELECT a", "SELECT nothing"))
+    code, _, err = penstock("check")
+    assert (code, "the project has 1 problem" in err) == (1, True)
+    assert "flights.datasource:1:1: warning: VERSION has no effect" in err
+    assert "top.pipe:4:12: unknown column `nothing`" in err

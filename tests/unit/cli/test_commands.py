@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 from collections.abc import Callable
@@ -79,6 +80,7 @@ def test_queries(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -
     assert pipeline.asked[-1][1] == "staging"
     assert penstock_json("sql", "SELECT 'é' AS a")[1]["data"] == [{"a": "é"}]
     assert penstock("sql", "SELEC")[0] == 1
+    assert "the query is empty" in penstock("sql", " ")[2]
     code, answer = penstock_json("endpoint", "data", "top", "--param", "a=b=c", "--param", "d=")
     assert json.loads(answer["data"][0]["parameters"]) == {"a": "b=c", "d": ""}
     assert "did you mean `top`?" in penstock("endpoint", "data", "topp")[2]
@@ -152,10 +154,27 @@ def test_append_a_file(
     assert len(pipeline.keys) == (3 if rows > 1000 else 1)
 
 
+def test_append_csv_and_parquet(penstock_json: Json, pipeline: MemoryPipeline, tmp_path: Path) -> None:
+    record = b'1,"%s,\n"\n' % (b"x" * 1_000)
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b'id,"na\nme"\n' + record * 20_000))
+    assert penstock_json("datasource", "append", "flights", "--file", str(tmp_path / "rows.csv.gz"))[0] == 0
+    assert len(pipeline.files_sent) == 3
+    assert [form.repeats_first for _, form in pipeline.files_sent] == [False, True, True]
+    assert all(body.startswith(b'id,"na\nme"\n1,"x') and body.endswith(b',\n"\n') for body, _ in pipeline.files_sent)
+    assert sum(body.count(record) for body, _ in pipeline.files_sent) == 20_000
+    (tmp_path / "rows").write_bytes(b"PAR1" + b"x" * 50)
+    assert penstock_json("datasource", "append", "flights", "--file", str(tmp_path / "rows"))[0] == 0
+    assert pipeline.files_sent[-1][0].startswith(b"PAR1")
+    (tmp_path / "rows.tsv").write_bytes(b"1\t2\n")
+    options = ("--format", "csv", "--delimiter", "\t")
+    assert penstock_json("datasource", "append", "flights", "--file", str(tmp_path / "rows.tsv"), *options)[0] == 0
+    assert pipeline.files_sent[-1][1].delimiter == "\t"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"PAR1" + b"x" * 50, "is a Parquet file"),
+        (b"PK\x03\x04" + b"x" * 50, "is a zip archive"),
         (gzip.compress(b'{"a": 1}\n' * 100_000)[:-20], "none of it was appended"),
     ],
 )
@@ -247,13 +266,21 @@ def test_a_quarantine_is_shown_posted_again_and_cleared(penstock: Run, pipeline:
         assert told in out
     code, _, err = penstock("datasource", "quarantine", "flights", "--replay", "--clear")
     assert (code, "clear" in err) == (2, True)
+    code, _, err = penstock("datasource", "quarantine", "flights", "--clear", "--deployment", "staging")
+    assert (code, "act on the live version" in err) == (2, True), "live's would be cleared"
     assert penstock("datasource", "quarantine", "flihts")[0] == 1
     assert "posted again to flights" in penstock("datasource", "quarantine", "flights", "--replay")[1]
     assert "1 row removed" in penstock("datasource", "quarantine", "flights", "--clear")[1]
     assert "0 rows of flights in quarantine" in penstock("datasource", "quarantine", "flights")[1]
 
 
-def test_truncate_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline) -> None:
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input ends at once, as in a scheduled job."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+
+def test_truncate_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline, nobody: None) -> None:
     pipeline.rows["flights"] = [b'{"a": 1}']
     code, out, _ = penstock("datasource", "truncate", "flights", "--check")
     assert code == 0
@@ -265,17 +292,18 @@ def test_truncate_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipel
         "nothing was",
     ):
         assert told in out
-    assert penstock("datasource", "truncate", "flights")[0] == 1, "nobody answers"
+    code, _, err = penstock("datasource", "truncate", "flights")
+    assert (code, "nobody said yes" in err, "--yes" in err) == (2, True, True)
     assert pipeline.rows["flights"]
     assert "all rows of flights are removed" in penstock("datasource", "truncate", "flights", "--yes")[1]
     assert pipeline.rows["flights"] == []
 
 
-def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline) -> None:
+def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: MemoryPipeline, nobody: None) -> None:
     pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}']
     code, out, _ = penstock("datasource", "delete", "flights", "--where", "2", "--check")
     assert (code, "1 row of flights would be removed" in out, "daily (2 rows)" in out) == (0, True, True)
-    assert penstock("datasource", "delete", "flights", "--where", "2")[0] == 1, "nobody answers"
+    assert penstock("datasource", "delete", "flights", "--where", "2")[0] == 2, "nobody answers"
     assert len(pipeline.rows["flights"]) == 2
     assert "1 row of flights removed" in penstock("datasource", "delete", "flights", "--where", "2", "--yes")[1]
     assert pipeline.rows["flights"] == [b'{"a": 1}']
@@ -287,7 +315,9 @@ def test_delete_with_rebuild_makes_live_what_is_computed_anew(penstock: Run, pip
     code, _, said = penstock(*delete)
     assert (code, "`daily` would lose rows" in said) == (1, True)
     assert len(pipeline.rows["flights"]) == 3
+    pipeline.rebuilds.start()
     code, out, _ = penstock(*delete, "--allow-destructive-operations")
+    pipeline.rebuilds.stop()
     assert code == 0
     assert "is rebuilt: daily (2 rows)" in out
     assert "stays: shots, which the copy `snap` fills" in out

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.cli import candidates, deployment_progress
+from penstock.cli.session import Session
 from penstock.errors import Conflict, Problem
 from penstock.model.deployment import Deployment
 from unit.cli.conftest import Run
@@ -57,6 +58,28 @@ def test_an_interrupted_deploy_does_not_go_live(
     assert "penstock deployment promote 1" in err
     assert "penstock deployment discard 1" in err
     assert pipeline.find("1").state == "ready"
+
+
+@pytest.mark.parametrize("switched", [True, False])
+def test_an_interrupted_switch_says_what_became_of_it(
+    penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch, switched: bool
+) -> None:
+    promote, gone = pipeline.promote, threading.Event()
+
+    def slowly(ref: str | None) -> Deployment:
+        if switched:
+            promote(ref)
+        os.kill(os.getpid(), signal.SIGINT)
+        gone.wait(30)
+        return pipeline.find("1")
+
+    monkeypatch.setattr(pipeline, "promote", slowly)
+    code, _, err = penstock("deploy")
+    gone.set()
+    assert code == 130
+    assert ("deployment 1 is live" if switched else "asked to make deployment 1 live, and may still do so") in err
+    assert "penstock deployment rollback" in err
+    assert "does not go live" not in err
 
 
 def test_an_interruption_is_one_document_for_programs(
@@ -156,7 +179,7 @@ def test_several_candidates_are_named(penstock: Run, pipeline: MemoryPipeline, m
     for verb in ("promote", "discard", "pause"):
         code, _, err = penstock("deployment", verb)
         assert (code, "1 (first), ready" in err, "2, ready" in err) == (2, True, True)
-    monkeypatch.setattr(candidates, "is_asked", lambda session: True)
+    monkeypatch.setattr(Session, "is_interactive", True)
     monkeypatch.setattr(candidates.typer, "prompt", lambda text: "1")
     assert "deployment 1 (first) is live" in penstock("deployment", "promote")[1]
 

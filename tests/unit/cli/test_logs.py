@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from penstock.cli.commands.server import logs
+from penstock.serve.http.pipeline_host import PipelineHost
 from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
 
 ANSWERS = [
     {"lines": ["a", "b\x1b[2J"], "position": "1-2"},
@@ -53,6 +55,16 @@ def test_without_a_server_the_projects_own_log_is_read(penstock: Run, project: P
     code, out, err = penstock("logs", "--lines", "2", "--url", "http://127.0.0.1:9")
     assert (code, out) == (0, "two\nthree\n")
     assert "no server answers" in err
+
+
+def test_while_the_server_starts_its_log_is_read_from_the_folder(
+    penstock: Run, project: Path, pipeline: MemoryPipeline, host: PipelineHost
+) -> None:
+    host.stop()
+    (project / ".penstock" / "server.log").write_text("Spark started\n")
+    code, out, err = penstock("logs")
+    assert (code, out) == (0, "Spark started\n")
+    assert "the server is not ready" in err
 
 
 def test_what_has_no_end_is_no_document(penstock: Run, project: Path) -> None:

@@ -14,7 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from penstock.cli.session import Session
+from penstock.processes import start_time
 from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
 
 SERVER = """
 import http.server, json, os, psutil, sys
@@ -117,6 +120,28 @@ def test_a_server_that_does_not_come_up_says_why(
     (project / "script").write_text(script)
     code, out, err = penstock("up", "--detach")
     assert (code, out, told in err) == (1, "", True)
+
+
+def test_in_a_terminal_a_second_server_is_an_error(
+    penstock: Run,
+    pipeline: MemoryPipeline,
+    project: Path,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = project / ".penstock" / "server.json"
+    record = json.loads(path.read_text())
+    me = psutil.Process()
+    path.write_text(json.dumps(record | {"server": {"id": me.pid, "started": start_time(me)}}))
+    monkeypatch.setattr(Session, "is_interactive", True)
+    code, _, err = penstock("up", "--detach")
+    assert (code, len(started)) == (1, 0)
+    assert f"runs already, at {record['url']} (process {me.pid})" in err
+    assert "`penstock up --wait` stands by" in err
+    assert penstock("up", "--detach", "--wait")[0] == 0
+    path.write_text(json.dumps(record))  # the record of a server that was killed
+    assert penstock("up", "--detach")[0] == 0
+    assert len(started) == 2
 
 
 def test_down_never_ends_a_process_that_only_has_the_number(penstock: Run, project: Path) -> None:

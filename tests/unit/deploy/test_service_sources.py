@@ -1,33 +1,28 @@
-"""The server's own records as tables of SQL, in both dialects, and out of reach of pipes."""
+"""The server's own records as tables of SQL, in both dialects, in pipes, and out of reach of views."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from penstock.deploy.queries.service_sources import (
-    AUDIT_COLUMNS,
-    DEPLOYMENT_COLUMNS,
-    JOB_COLUMNS,
-    OPERATION_COLUMNS,
-    SERVICE_SOURCES,
-)
+from penstock.deploy.queries.service_sources import _READERS, ServiceRecords, read_service_source
 from penstock.errors import InvalidQuery, Location
 from penstock.model.datasource import Text
 from penstock.model.deployment import DeploymentRecord
 from penstock.model.pipe import Dialect
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.parse.project_loader import load_files
+from penstock.plan.compiled_project import compile_project
 from penstock.sql.compile import compile_sql
 from penstock.sql.compiler.caller import Caller
-from penstock.state.audit_log import AuditEntry, AuditLog
-from penstock.state.database import open_database
-from penstock.state.jobs import Job
-from penstock.state.operations import Operation
+from penstock.sql.stored_types import spark_type
+from penstock.state.logs.audit_log import AuditEntry
+from penstock.state.logs.operations import Operation
 
-READABLE = Project.of([source.as_datasource(name) for name, source in SERVICE_SOURCES.items()], ())
+EMPTY = Project.of([], [])
 DIALECTS: tuple[Dialect, ...] = ("clickhouse", "spark")
 
 
@@ -35,57 +30,114 @@ def asked(text: str) -> Text:
     return Text(text, Location("query"))
 
 
-def test_the_columns_are_those_of_the_records() -> None:
-    assert {each.name for each in fields(Operation)} == set(OPERATION_COLUMNS)
-    assert {each.name for each in fields(AuditEntry)} == set(AUDIT_COLUMNS)
-    assert set(JOB_COLUMNS) <= {each.name for each in fields(Job)}
-    assert {each.name for each in fields(DeploymentRecord)} == set(DEPLOYMENT_COLUMNS)
+def columns_of(name: str) -> dict[str, str]:
+    return {column: str(of) for column, of in SERVICE_SOURCES[f"penstock__{name}"].columns}
+
+
+def test_all_that_is_recorded_has_a_column() -> None:
+    assert {each.name for each in fields(Operation)} <= set(columns_of("datasources_ops_log"))
+    assert {each.name for each in fields(AuditEntry)} == set(columns_of("audit_log"))
+    assert {each.name for each in fields(DeploymentRecord)} == set(columns_of("deployments_log"))
+
+
+def test_each_is_read_from_records_or_is_a_query() -> None:
+    assert set(_READERS) == {source.name for source in SERVICE_SOURCES.values() if source.pipe is None}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("namespace", ["penstock", "tinybird"])
-def test_sql_reads_them_and_needs_a_grant_for_their_name(dialect: Dialect, namespace: str) -> None:
-    query = asked(f"SELECT a.action, count(*) AS n FROM {namespace}.audit_log AS a GROUP BY a.action")
-    names: set[str] = set()
-    compiled = compile_sql(READABLE, query, dialect, caller=Caller(names.add))
-    assert names == {"penstock__audit_log"}
-    assert [read.datasource for read in compiled.reads] == ["penstock__audit_log"]
-    assert namespace not in compiled.sql.replace("penstock__audit_log", "")
+@pytest.mark.parametrize("source", SERVICE_SOURCES.values(), ids=lambda source: source.name)
+def test_sql_reads_them_with_their_types(dialect: Dialect, namespace: str, source: object) -> None:
+    name = source.name  # type: ignore[attr-defined]
+    names: list[str] = []
+    query = asked(f"SELECT * FROM {namespace}.{name} AS a")
+    compiled = compile_sql(EMPTY, query, dialect, caller=Caller(names.append))
+    assert set(names) == {f"penstock__{name}"}
+    assert [column for column, _ in compiled.columns] == list(columns_of(name))
+    if dialect == "clickhouse":
+        assert {column: str(of) for column, of in compiled.columns} == columns_of(name)
+    assert {read.datasource for read in compiled.reads} <= set(SERVICE_SOURCES)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
-    "table", ["penstock.tokens", "other.audit_log", "x.penstock.audit_log", "penstock.deployments"]
+    ("table", "hint"),
+    [
+        ("penstock.tokens", "available: "),
+        ("penstock.deployment_log", "`deployments_log`"),
+        ("tinybird.pipe_stat_rt", "`pipe_stats_rt`"),
+        ("tinybird.block_log", "available: "),
+        ("organization.jobs_log", "available: "),
+        ("other.audit_log", None),
+        ("x.penstock.audit_log", None),
+    ],
 )
-def test_nothing_else_has_a_namespace(dialect: Dialect, table: str) -> None:
-    with pytest.raises(InvalidQuery):
-        compile_sql(READABLE, asked(f"SELECT * FROM {table}"), dialect)
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_pipe_cannot_read_them(dialect: Dialect) -> None:
-    project = load_files({"a.datasource": "SCHEMA >\n    a UInt8\n"}).project
-    with pytest.raises(InvalidQuery):
-        compile_sql(project, asked("SELECT * FROM penstock.audit_log"), dialect)
-
-
-def test_hints_do_not_name_them() -> None:
+def test_nothing_else_has_a_namespace(dialect: Dialect, table: str, hint: str | None) -> None:
     with pytest.raises(InvalidQuery) as refused:
-        compile_sql(READABLE, asked("SELECT * FROM nothing"), "clickhouse")
+        compile_sql(EMPTY, asked(f"SELECT * FROM {table}"), dialect)
+    (problem,) = refused.value.problems
+    assert (problem.code, hint is None or hint in str(problem.hint)) == ("unknown-table", True), problem
+
+
+SOURCE = "SCHEMA >\n    `pipe` String,\n    `n` UInt64,\n    `at` DateTime\n"
+COPY = (
+    "NODE n\nSQL >\n    SELECT pipe_name AS pipe, count() AS n, max(created_at) AS at FROM tinybird.jobs_log"
+    " WHERE job_type = 'copy' AND status = 'error' GROUP BY pipe\nTYPE copy\nTARGET_DATASOURCE kept\n"
+)
+ENDPOINT = (
+    "NODE slow\nSQL >\n    %\n    SELECT pipe_name, quantile(0.95)(duration) AS p95,\n"
+    "    countIf(status_code >= 500) AS bad, groupUniqArray(parameters['country']) AS of\n"
+    "    FROM tinybird.pipe_stats_rt\n"
+    "    WHERE start_datetime > now() - INTERVAL {{Int32(days, 1)}} DAY GROUP BY pipe_name\n"
+    "NODE all\nSQL >\n    SELECT s.*, k.n FROM slow AS s LEFT JOIN kept AS k ON k.pipe = s.pipe_name\nTYPE endpoint\n"
+)
+VIEW = (
+    "NODE v\nSQL >\n    SELECT pipe, n, at FROM kept WHERE pipe IN (SELECT pipe_name FROM {})\n"
+    "TYPE materialized\nDATASOURCE t\n"
+)
+
+
+def test_endpoints_and_copies_read_them() -> None:
+    files = {"kept.datasource": SOURCE, "c.pipe": COPY, "e.pipe": ENDPOINT}
+    compiled = compile_project(load_files(files).project)
+    assert not compiled.problems
+    assert {read.datasource for read in compiled.reads["e"]} == {"kept"}, "the graph has only what the project has"
+    assert compiled.reads["c"] == ()
+
+
+@pytest.mark.parametrize("table", ["tinybird.pipe_stats_rt", "penstock.pipe_stats"])
+def test_a_view_cannot_read_them(table: str) -> None:
+    files = {"kept.datasource": SOURCE, "t.datasource": SOURCE, "v.pipe": VIEW.format(table)}
+    (problem,) = compile_project(load_files(files).project).problems
+    assert problem.code == "unsupported-view"
+    assert problem.location is not None
+    assert (problem.location.file, problem.location.line) == ("v.pipe", 3)
+    assert table in problem.message
+
+
+def test_a_pipe_cannot_read_who_did_what() -> None:
+    files = {"a.pipe": "NODE n\nSQL >\n    SELECT * FROM penstock.audit_log\nTYPE endpoint\n"}
+    (problem,) = compile_project(load_files(files).project).problems
+    assert (problem.code, "a pipe cannot read" in problem.message) == ("unknown-table", True)
+
+
+def test_hints_do_not_name_them_for_other_tables() -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        compile_sql(EMPTY, asked("SELECT * FROM nothing"), "clickhouse")
     assert "penstock__" not in str(refused.value.as_json())
 
 
-def test_the_latest_rows(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'state.db'}")
-    audit = AuditLog(database)
-    audit.end(audit.add(AuditEntry("promote", "3", "ci", "10.0.0.9", "r1")), "ok", "3", 0.5)
+def test_what_is_not_recorded_is_empty_or_null() -> None:
+    operations = SimpleNamespace(recent=lambda most: (Operation("append", "flights", 3, rows=5),))
+    records = ServiceRecords(SimpleNamespace(operations=operations), None, None)  # type: ignore[arg-type]
+    names = tuple(columns_of("datasources_ops_log"))
+    (row,) = read_service_source("penstock__datasources_ops_log", names, records)
+    found = dict(zip(names, row, strict=True))
+    assert (found["datasource_id"], found["rows"], found["job_id"], found["Options.Names"]) == ("flights", 5, None, [])
+    assert found["timestamp"].microsecond == 0  # type: ignore[attr-defined]
 
-    class Store:
-        def __init__(self) -> None:
-            self.audit = audit
 
-    source = SERVICE_SOURCES["penstock__audit_log"]
-    (row,) = source.read(Store())  # type: ignore[arg-type]
-    found = dict(zip((name for name, _ in source.columns), row, strict=True))
-    assert (found["action"], found["outcome"], found["token"]) == ("promote", "ok", "ci")
-    database.close()
+def test_every_column_can_be_a_column_of_spark() -> None:
+    for source in SERVICE_SOURCES.values():
+        for _, of in source.columns:
+            assert spark_type(of)

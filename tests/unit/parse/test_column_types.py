@@ -67,6 +67,7 @@ def refusal(text: str) -> InvalidSyntax | None:
         ("SimpleAggregateFunction(max, DateTime)", t.SimpleAggregateFunction("max", t.DateTime())),
         ("SimpleAggregateFunction(any_value, String)", t.SimpleAggregateFunction("any", t.String())),
         ("Nullable(JSON)", t.Nullable(t.Json())),
+        ("json(max_dynamic_paths=256, max_dynamic_types = 8)", t.Json()),
         ("DateTime(3)", t.DateTime64(3)),
         ("DateTime(0, 'UTC')", t.DateTime("UTC")),
         ("DateTime32('UTC')", t.DateTime("UTC")),
@@ -138,6 +139,23 @@ def test_reads(text: str, expected: t.Type) -> None:
             "did you mean `sum`?",
         ),
         ("Array(" * 51, 305, "more than 50 brackets inside each other", None),
+        (
+            "JSON(a.b Decimal(9, 2))",
+            9,
+            "a path of a JSON column cannot have the type Decimal(9, 2) here",
+            "read it as a String, and convert it where the path is read",
+        ),
+        ("JSON(SKIP a, a.b UInt8)", 0, "`a.b` has a type in JSON(…), and SKIP leaves out `a`", None),
+        ("JSON(a UInt8, SKIP REGEXP '^a')", 0, "`a` has a type in JSON(…), and SKIP REGEXP '^a' leaves it out", None),
+        ("JSON(a String, a.b UInt8)", 0, "`a` and `a.b` cannot both have a type in JSON(…)", None),
+        ("JSON(a UInt8, a String)", 14, "the path `a` stands twice in JSON(…)", None),
+        (
+            "JSON(SKIP REGEXP '(a+)+')",
+            17,
+            "this pattern of SKIP REGEXP is not supported: a pattern here has letters, `.`, `[…]`, `*`, `+`, `?`, `|`, "
+            "`^`, `$` and plain groups",
+            "name the paths: `SKIP a.b` leaves out all below it too",
+        ),
     ],
 )
 def test_refuses(text: str, offset: int, message: str, hint: str | None) -> None:

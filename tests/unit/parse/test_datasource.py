@@ -195,3 +195,12 @@ def test_keys_may_name_the_columns_that_kafka_adds() -> None:
     )
     assert source.engine.sorting_key == ("__timestamp",)
     assert [column.name for column in source.columns].count("__offset") == 1
+
+
+def test_a_column_that_cannot_be_read_is_one_problem() -> None:
+    """Not another one for each key that names it; what is wrong with the key itself stays."""
+    found = problems("SCHEMA >\n    a Int99,\n    b Int8\n\nENGINE MergeTree\nENGINE_SORTING_KEY a, (\nENGINE_TTL a")
+    assert [(each.code, each.location and each.location.line) for each in found if each.level == "error"] == [
+        ("invalid-type", 2),
+        ("invalid-key", 6),
+    ]

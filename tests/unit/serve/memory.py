@@ -16,6 +16,8 @@ from types import SimpleNamespace
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.figures import PipelineFigures
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
+from penstock.deploy.ingest.row_files.csv_rows import CsvForm
+from penstock.deploy.ingest.row_rebuilds import RebuildContext, RowRebuilds
 from penstock.deploy.ingest.row_traces import CopiedRows, DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.lifecycle.repeated_deployment import RepeatedCall, find_repeated
@@ -35,14 +37,15 @@ from penstock.errors import (
     did_you_mean,
 )
 from penstock.lake.open_tables.version_metadata import VersionMetadata
-from penstock.model.deployment import Deployment, DeploymentState
+from penstock.model.deployment import CANDIDATES, Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
 from penstock.parse.project_loader import load_files
 from penstock.plan.parity.report import ParityReport
 from penstock.serve.http.request_parameters import parameter_texts
-from penstock.state.audit_log import AuditLog
-from penstock.state.jobs import Job
+from penstock.state.jobs import Job, Jobs
+from penstock.state.logs.audit_log import AuditLog
+from penstock.state.logs.call_log import CallLog
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
 from unit.serve.sample_figures import sample_figures, sample_health, sample_step_times
@@ -103,19 +106,25 @@ class MemoryPipeline:
     def __init__(self, tokens: ApiTokens):
         self.deployer = self.reader = self.ingestion = self.copies = self.store = self
         self.quarantines = self.replacement = self.deletion = self
+        self.files = SimpleNamespace(append=self.append_file, replace=self.append_file)
+        self.files_sent: list[tuple[bytes, CsvForm]] = []
         self.projects = ProjectCache()
         self.open_tables = SimpleNamespace(namespaces=OpenNamespaces(self), load=self.load_table)  # type: ignore[arg-type]
-        self.deployments = SimpleNamespace(list=self.list_deployments)
+        self.deployments = SimpleNamespace(list=self.list_deployments, get=lambda id: self.find(str(id)))
         self.pointer = SimpleNamespace(
             read=lambda: SimpleNamespace(live=self._live[-1] if self._live else None, previous=None)
         )
         self.comparison = MemoryComparison(self)
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
+        deployments, rebuild = SimpleNamespace(in_state=self.in_state), SimpleNamespace(rebuild_once=self.rebuild_once)
+        context = RebuildContext(Jobs(tokens._database), deployments, self, self, rebuild)  # type: ignore[arg-type]
+        self.rebuilds = RowRebuilds(context)
         self.tokens = tokens
         self.monitor = self
         self.health = sample_health()
         self.step_times = sample_step_times()
         self.audit = AuditLog(tokens._database)
+        self.calls = CallLog(tokens._database, 1_000)
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
         self.rows: dict[str, list[bytes]] = {"flights": []}
@@ -151,6 +160,10 @@ class MemoryPipeline:
         if key is not None:
             self.keys[key] = receipt
         return receipt
+
+    def append_file(self, name: str, content: bytes, form: CsvForm, key: str) -> Receipt:
+        self.files_sent.append((content, form))
+        return Receipt(name, len(self.files_sent), 1, 0)
 
     def _is_row(self, line: bytes) -> bool:
         try:
@@ -199,6 +212,15 @@ class MemoryPipeline:
         made = replace(found, plan={**found.plan, "resources": resources})
         self._deployments = [made if each.id == made.id else each for each in self._deployments]
         return made
+
+    def rebuild_once(self, name: str, since: datetime, *, promote: bool) -> Deployment | None:
+        return self.rebuild(name, DeployOptions(promote=promote, allow_destructive=True))
+
+    def in_state(self, *states: str) -> tuple[Deployment, ...]:
+        return tuple(each for each in self._deployments if each.state in states)
+
+    def check(self, name: str, where: str) -> None:
+        """A deletion can be carried out."""
 
     def describe(self, name: str, ref: str, rows: int) -> QuarantineReport:
         if name not in self.rows:
@@ -306,7 +328,8 @@ class MemoryPipeline:
 
     def find_repeated(self, files: Mapping[str, str], options: DeployOptions) -> Deployment | None:
         live = self._live[-1] if self._live else None
-        return find_repeated(self._deployments, RepeatedCall(files, options.name, live, options.asked))
+        candidates = [each for each in self._deployments if each.state in CANDIDATES]
+        return find_repeated(candidates, RepeatedCall(files, options.name, live, options.asked))
 
     def list_deployments(self) -> tuple[Deployment, ...]:
         return tuple(reversed(self._deployments))

@@ -12,7 +12,7 @@ from penstock.serve import app
 from penstock.serve.app import CALLS, create_app
 from penstock.serve.http import audited_call
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.state.audit_log import AuditEntry
+from penstock.state.logs.audit_log import AuditEntry
 from unit.serve.memory import MemoryPipeline
 
 READS = {"/v0/sql", "/v0/pipes/{file}", "/v0/events", "/v0/diff"}
@@ -40,6 +40,16 @@ def test_who_deployed_what_from_where(client: TestClient, pipeline: MemoryPipeli
     assert (latest(pipeline).action, latest(pipeline).target, latest(pipeline).outcome) == ("promote", "9", "not-found")
     client.post("/v0/tokens", json={"name": "audited", "scopes": "read"})
     assert (latest(pipeline).action, latest(pipeline).target) == ("create token", "audited (read)")
+
+
+def test_what_was_only_checked_is_recorded_as_that(client: TestClient, pipeline: MemoryPipeline) -> None:
+    files = [("files", ("flights.datasource", b"SCHEMA >\n    a UInt8 `json:$.a`\n"))]
+    client.post("/v1/deploy?check=true", files=files)
+    assert (latest(pipeline).action, latest(pipeline).target) == ("deploy", "only checked")
+    client.post("/v0/datasources/flights/truncate?check=true")
+    assert (latest(pipeline).action, latest(pipeline).target) == ("truncate", "flights, only checked")
+    client.post("/v0/datasources/flights/delete", data={"where": "1", "check": "true"})
+    assert (latest(pipeline).action, latest(pipeline).target) == ("delete rows", "flights, 0 rows, only checked")
 
 
 def test_a_refused_call_is_recorded(

@@ -106,7 +106,9 @@ def load(catalog: Catalog, misread: Collection[str]) -> VersionMetadata:
     found = open_columns(BINDING, fields, files, CONSTANTS | omitted)
     columns = tuple(each for each in found if isinstance(each, ShownColumn))
     assert len(columns) == 1 + len(DEFAULTS) - len(omitted)
-    return version_metadata(document, OpenTable("7ce7b5b0-0000-5000-8000-000000000002", columns, {"a": "b"}))
+    return version_metadata(
+        document, table.metadata_location, OpenTable("7ce7b5b0-0000-5000-8000-000000000002", columns, {"a": "b"})
+    )
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ def test_the_report(client: TestClient, pipeline: MemoryPipeline) -> None:
 
 
 def test_wrong_parameters(client: TestClient, pipeline: MemoryPipeline) -> None:
-    for parameters, said in (({"rows": "0"}, "rows"), ({"rows": "1001"}, "1,000")):
+    for parameters, said in (({"rows": "0"}, "rows"), ({"rows": "1001"}, "1,000"), ({"calls": "101"}, "100")):
         answer = client.get("/v0/diff", params=parameters)
         assert (answer.status_code, said in answer.text) == (400, True)
     answer = client.post("/v0/diff", content=b"\xff")
@@ -31,6 +31,14 @@ def test_who_may_not_read_gets_no_rows(client: TestClient, pipeline: MemoryPipel
         secret = pipeline.tokens.create(f"parity-{len(scopes)}-{scopes[0]}", scopes)
         answer = client.get("/v0/diff", headers={"Authorization": f"Bearer {secret}"})
         assert (answer.status_code, pipeline.comparison.asked[-1][2].sample) == (200, sample)
+        assert pipeline.comparison.asked[-1][2].shows_parameters == bool(sample)
+
+
+def test_how_many_recorded_calls(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pipeline.comparison.report = SAME
+    for parameters, most in (({}, 10), ({"calls": "0"}, 0), ({"calls": "25"}, 25)):
+        assert client.get("/v0/diff", params=parameters).status_code == 200
+        assert pipeline.comparison.asked[-1][2].recorded == most
 
 
 def test_promote_with_parity_refuses_each_difference(client: TestClient, pipeline: MemoryPipeline) -> None:

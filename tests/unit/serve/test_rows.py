@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+
+import pytest
 from starlette.testclient import TestClient
 
+from penstock.serve.calls import rows
 from unit.serve.memory import MemoryPipeline
 
 LINES = b'{"a": 1}\n{"a": 2}\n'
@@ -58,7 +62,9 @@ def test_a_quarantine_is_shown_replayed_and_cleared(client: TestClient, pipeline
     assert client.get("/v0/datasources/flihts/quarantine").status_code == 404
 
 
-def test_a_rebuild_is_planned_before_rows_go_and_begun_afterwards(client: TestClient, pipeline: MemoryPipeline) -> None:
+def test_a_rebuild_is_planned_before_rows_go_and_begun_afterwards(
+    client: TestClient, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipeline.rows |= {"flights": [b'{"a": 1}', b'{"a": 2}', b"kept"], "alone": [b'{"a": 2}']}
     path, asked = "/v0/datasources/flights/delete", {"where": "2", "rebuild": "true"}
     refused = client.post(path, params=asked)
@@ -72,14 +78,18 @@ def test_a_rebuild_is_planned_before_rows_go_and_begun_afterwards(client: TestCl
     )
     assert client.post(path, params={**allowed, "wait": "false"}).status_code == 400
     assert len(pipeline.rows["flights"]) == 3
-    pipeline.patience = False
-    late = client.post(path, params=allowed)
-    assert (late.status_code, "nothing is rebuilt yet" in late.text) == (408, True)
+    with monkeypatch.context() as late:
+        late.setattr(rows, "WAIT_SECONDS", 0.0)
+        refused = client.post(path, params={**allowed, "auto_promote": "false"})
+    assert (refused.status_code, "goes on by itself" in refused.text) == (408, True)
     assert pipeline.list_deployments() == ()
-    pipeline.patience = True
-    done = client.post(path, params={**allowed, "auto_promote": "false"}).json()
-    assert (done["deleted"], done["deployment"]["state"]) == (True, "ready")
+    pipeline.rebuilds.run_once()
+    again = client.post(path, params=asked).json()
+    assert (again["rows"], again["deployment"]["state"]) == (0, "ready"), "it goes on with the one under way"
+    assert len(pipeline.list_deployments()) == 1
+    pipeline.rebuilds.start()
     alone = client.post("/v0/datasources/alone/delete", params=asked).json()
+    pipeline.rebuilds.stop()
     assert (alone["deleted"], alone["rebuild"], alone["deployment"]) == (True, None, None)
 
 
@@ -95,3 +105,17 @@ def test_a_deletion_is_counted_and_carried_out(client: TestClient, pipeline: Mem
     assert client.post(path).status_code == 400
     entry = next(each for each in pipeline.audit.recent(10) if each.action == "delete rows" and each.outcome == "ok")
     assert (entry.target, "where" in entry.details) == ("flights, 2 rows", False), "whose rows is not written down"
+
+
+def test_files(client: TestClient, pipeline: MemoryPipeline) -> None:
+    asked = {"name": "flights", "format": "csv", "dialect_delimiter": ";", "header": "false"}
+    answer = client.post("/v0/datasources", params=asked, content=gzip.compress(b"1;2\n"))
+    assert (answer.status_code, answer.json()) == (202, {"successful_rows": 1, "quarantined_rows": 0})
+    content, form = pipeline.files_sent[-1]
+    assert (content, form.delimiter, form.has_header, form.repeats_first) == (b"1;2\n", ";", False, False)
+    asked = {"name": "flights", "format": "parquet", "mode": "replace", "wait": "true"}
+    assert client.post("/v0/datasources", params=asked, content=b"PAR1").status_code == 200
+    for wrong in ({"dialect_delimiter": ""}, {"dialect_delimiter": '"'}, {"header": "perhaps"}, {"mode": "upsert"}):
+        asked = {"name": "flights", "format": "csv", **wrong}
+        assert client.post("/v0/datasources", params=asked, content=b"1").status_code == 400, wrong
+    assert len(pipeline.files_sent) == 2

@@ -47,6 +47,7 @@ MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
         ("Map(UInt8, Array(Date))", {1: [dt.date(2026, 1, 2)]}, '{"1":["2026-01-02"]}'),
         ("Map(Date, UInt8)", {dt.date(2026, 1, 2): 3}, '{"2026-01-02":3}'),
         ("JSON", '{"a":  1}', '{"a":  1}'),
+        ("JSON", '{"a":1.0,"b":"1.0","c":[2.0]}', '{"a":1,"b":"1.0","c":[2]}'),
         ("JSON", "no json", '"no json"'),
         ("LowCardinality(Nullable(String))", "é", '"é"'),
         ("SimpleAggregateFunction(max, Nullable(DateTime))", MOMENT, '"2026-01-02 03:04:05"'),

@@ -12,7 +12,7 @@ from penstock.sql.compile import cast_column
 from penstock.sql.stored_types import UnknownState, column_default, spark_type, state_arguments
 
 REFUSED = {
-    "varPop(toFloat32(delay))": "`varPop` needs an integer or a Float64: toFloat64(x)",
+    "corr(toDecimal32(day, 2), day)": "`corr` needs integers or floats: toFloat64(x)",
     "quantile(day_of_flight)": "`quantile` needs an integer or a float: toFloat64(x)",
     "quantileTiming(delay)": "`quantileTiming` needs an unsigned integer of at most 32 bits: toUInt32(x)",
     "quantileGK(0.5)(day)": "`quantileGK` needs an accuracy, a whole number, as first parameter",

@@ -52,4 +52,4 @@ def test_the_list_is_read_whole() -> None:
 def test_the_generator_makes_queries_that_compile() -> None:
     problems = [problem_of(of_project(Random(seed))) for seed in range(200)]
     assert sum(each is None for each in problems) > 190
-    assert len(FORMS) >= 13
+    assert len(FORMS) >= 16

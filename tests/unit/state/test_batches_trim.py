@@ -10,7 +10,7 @@ import pytest
 from penstock.state.batch_keys import BodyKey, UsedKey
 from penstock.state.batches import BatchesTrimmed, BatchLog
 from penstock.state.database import open_database
-from penstock.state.operations import Operation, OperationsLog
+from penstock.state.logs.operations import Operation, OperationsLog
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

@@ -18,8 +18,9 @@ import typer
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job
+from penstock.cli.errors import WrongUsage
 from penstock.cli.output import console, format_number, print_json, print_table
-from penstock.cli.row_files import open_row_file
+from penstock.cli.row_files import RowFile, RowFormat, open_row_file
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 
@@ -58,12 +59,20 @@ def append(
     name: DataSourceArgument,
     file: Annotated[
         Path | None,
-        typer.Option("--file", help="NDJSON or JSON, also as gz, zst, bz2 or xz; else standard input."),
+        typer.Option("--file", help="NDJSON, JSON, CSV, Parquet, also as gz, zst, bz2 or xz; else standard input."),
     ] = None,
+    form: Annotated[
+        RowFormat | None,
+        typer.Option("--format", metavar="ndjson|json|csv|parquet", help="What it is, if it does not say so itself."),
+    ] = None,
+    delimiter: Annotated[str, typer.Option("--delimiter", help="What is between the values of CSV.")] = ",",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
     """Append rows."""
-    counts = append_file(session.client(), name, file, wait)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise WrongUsage("--delimiter takes one ASCII character, and no quote")
+    with open_row_file(file, form, delimiter) as opened:
+        counts = append_rows(session.client(), name, opened, wait)
     if session.as_json:
         print_json(counts)
         return
@@ -88,8 +97,8 @@ def truncate(
     if not session.as_json:
         _print_traces(name, found["traces"])
     if not check:
-        if not yes and not session.as_json:
-            typer.confirm(f"Remove all rows of {name}?", abort=True)
+        if not yes:
+            session.confirm(f"Remove all rows of {name}?")
         found = client.post(path)
     _output(session, found, f"all rows of {name} are removed" if found["truncated"] else "nothing was removed")
 
@@ -119,8 +128,8 @@ def delete(
         _print_traces(name, found["traces"], found.get("rebuild"))
     rows = format_number(found["rows"], "row", "rows")
     if not check:
-        if not yes and not session.as_json:
-            typer.confirm(f"Remove {rows} of {name}?", abort=True)
+        if not yes:
+            session.confirm(f"Remove {rows} of {name}?")
         found = client.post(path, {**asked, "auto_promote": "false"} if rebuild else asked)
     text = f"{rows} of {name} {'removed' if found['deleted'] else 'would be removed'}"
     _output(session, *_once_rebuilt(session, client, found, text))
@@ -180,6 +189,8 @@ def quarantine(
         raise typer.BadParameter(
             "what was replayed has left the quarantine: clear the rest afterwards", param_hint="--clear"
         )
+    if (replay or clear) and deployment != "live":
+        raise WrongUsage("--replay and --clear act on the live version", hint="leave --deployment out")
     client, path = session.client(), f"/v0/datasources/{name}/quarantine"
     if replay:
         job = wait_for_job(client, client.post(f"{path}/replay")["job"])
@@ -225,21 +236,24 @@ def _print_quarantine(name: str, found: Json) -> None:
 ATTEMPTS = 4
 
 
-def append_file(client: ServerClient, name: str, file: Path | None, wait: bool) -> Json:
+def append_rows(client: ServerClient, name: str, rows: RowFile, wait: bool) -> Json:
     """Send all rows; with `wait`, return when they can be queried."""
     counts = {"successful_rows": 0, "quarantined_rows": 0}
-    with open_row_file(file) as rows:
-        parameters = query_parameters(name=name, format=rows.format)
-        bodies = rows.bodies()
-        body = _following_body(bodies, counts) or b""
-        while True:
-            following = _following_body(bodies, counts)
-            waits = query_parameters(wait=True) if wait and following is None else {}
-            answer = _send_with_retries(client, {**parameters, **waits}, body)
-            counts = {key: counts[key] + answer[key] for key in counts}
-            if following is None:
-                return counts
-            body = following
+    parameters, is_csv = query_parameters(name=name, format=rows.format), rows.format == "csv"
+    if is_csv:
+        parameters |= {"dialect_delimiter": rows.delimiter}
+    bodies = rows.bodies()
+    body = _following_body(bodies, counts) or b""
+    while True:
+        following = _following_body(bodies, counts)
+        waits = query_parameters(wait=True) if wait and following is None else {}
+        answer = _send_with_retries(client, {**parameters, **waits}, body)
+        counts = {key: counts[key] + answer[key] for key in counts}
+        if following is None:
+            return counts
+        body = following
+        if is_csv:
+            parameters |= query_parameters(repeats_first=True)
 
 
 def _following_body(bodies: Iterator[bytes], counts: Json) -> bytes | None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.candidates import choose_candidate, is_asked
+from penstock.cli.candidates import choose_candidate
 from penstock.cli.client import Json
 from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.parity import ExpectOption, ParamsOption, RequireParityOption, parity_gate
@@ -89,7 +89,7 @@ def discard(
     """Discard a deployment that is not live, and undo what it did."""
     client = session.client()
     ref = which or choose_candidate(session, client, "discard")
-    if which is None and not yes and is_asked(session):
+    if which is None and not yes and session.is_interactive:
         typer.confirm(f"discard deployment {ref} and undo what it did?", abort=True)
     _print_deployment(session, client.delete(f"/v1/deployments/{ref}"))
 

@@ -36,9 +36,13 @@ def diff(
     params: ParamsOption = None,
     expect: ExpectOption = None,
     rows: Annotated[int, typer.Option("--rows", min=1, max=1000, help="Differing rows of each side to show.")] = 10,
+    calls: Annotated[
+        int,
+        typer.Option("--calls", min=0, max=100, help="Recorded calls of each endpoint to compare."),
+    ] = 10,
 ) -> None:
     """Compare the rows and answers of two versions that have processed the same batches."""
-    parameters = query_parameters(left=left, right=right, rows=rows, expect=expected_names(expect))
+    parameters = query_parameters(left=left, right=right, rows=rows, expect=expected_names(expect), calls=calls)
     found = session.client().compare(parameters, read_calls(params))
     if session.as_json:
         print_json(found)

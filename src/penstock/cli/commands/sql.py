@@ -51,6 +51,8 @@ def sql(
     if vertical and form not in (None, AnswerForm.vertical):
         raise WrongUsage("--vertical and --format name two forms", hint="give one of them")
     text = sys.stdin.read() if query == "-" else query
+    if not text.strip():
+        raise WrongUsage("the query is empty", hint="`SHOW TABLES` says what there is")
     rows = limit if limit is not None else DEFAULT_ROWS if sys.stdout.isatty() and not session.as_json else 0
     parameters = query_parameters(deployment=deployment, row_limit=rows or None)
     client = session.client()

@@ -33,8 +33,8 @@ from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.processes import has_ended
 from penstock.state.batch_keys import BodyKey
-from penstock.state.jobs import OPEN_STATES, Job, Jobs, JobState, job_key_prefix
-from penstock.state.operations import Operation, OperationsLog
+from penstock.state.jobs import OPEN_STATES, REBUILD, Job, Jobs, JobState, job_key_prefix
+from penstock.state.logs.operations import Operation, OperationsLog
 from penstock.template.render_frame import ListParameter, Parameter
 
 LOOK, PAUSE = 0.5, 1.0
@@ -43,6 +43,8 @@ REPLAY = "replay"
 READING: tuple[JobState, ...] = ("reading",)
 BEFORE_APPENDING: tuple[JobState, ...] = ("waiting", "reading")
 APPENDING: tuple[JobState, ...] = ("appending",)
+_CANCELLABLE: Mapping[str, tuple[JobState, ...]] = {REPLAY: BEFORE_APPENDING, REBUILD: ("waiting",)}
+"""The states in which a job of a kind can be cancelled; others can in any."""
 ROWS_A_PART, BYTES_A_PART = 50_000, 8 * 2**20
 MEMORY_ATTEMPTS = 3
 """A job fails once its query got no memory this many times: if memory is short, the longest query is cancelled first,
@@ -140,7 +142,8 @@ class CopyJobs(PeriodicTask):
 
     def _next_job(self) -> Job | None:
         """The oldest job that can go on now."""
-        waiting, now = self._context.jobs.open_jobs(), time.monotonic()
+        now = time.monotonic()
+        waiting = [each for each in self._context.jobs.open_jobs() if each.kind != REBUILD]
         self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
         return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
 
@@ -173,8 +176,9 @@ class CopyJobs(PeriodicTask):
 
     def cancel(self, id: int) -> Job:
         """Cancel a job. Rows of it that were appended already stay. Raises NotFound, and Conflict if it has ended, or
-        if it is a replay that has begun to append: its rows must leave the quarantine too."""
-        of = BEFORE_APPENDING if self._context.jobs.get(id).kind == REPLAY else OPEN_STATES
+        if it is a replay that has begun to append, since its rows must leave the quarantine too, or a rebuild that has
+        begun."""
+        of = _CANCELLABLE.get(self._context.jobs.get(id).kind, OPEN_STATES)
         cancelled = self._context.jobs.move(id, of, "cancelled")
         if id == self._reading:
             self._cancelled.set()

@@ -64,6 +64,10 @@ class EventIngestion:
             raise InvalidRequest("the body holds no JSON", hint="send one JSON object a line (NDJSON)")
         return landing.stream, lines, (len(lines) - quarantined, quarantined)
 
+    def landing_of(self, name: str) -> Landing:
+        """How rows of a data source are read. Raises NotFound."""
+        return _find_landing(self._board, name)
+
     def stream_of(self, name: str) -> str:
         """The stream of a data source. Raises NotFound."""
         return _find_landing(self._board, name).stream

@@ -19,7 +19,7 @@ from penstock.lake.spark.cancellation import time_limit
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.sql.spark_text import string_literal
-from penstock.state.operations import Operation
+from penstock.state.logs.operations import Operation
 
 MOST_REASONS = 500
 _VALUE = r"^(.*?: )?.+ ((?:is|are) (?:not|outside|longer) |has more than |where |values where )"

@@ -6,7 +6,6 @@ Invariant: every version judges its rows by its own columns; rows that come afte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
@@ -23,10 +22,6 @@ from penstock.model.manifest import Binding, Landing
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_expression
 from penstock.sql.stored_types import spark_type
-
-_UNSTABLE = re.compile(
-    r"\b(current_timestamp|current_date|now|rand|randn|uuid|shuffle|monotonically_increasing_id)\b", re.I
-)
 
 
 class RowDeletion:
@@ -49,6 +44,19 @@ class RowDeletion:
     def delete(self, name: str, where: str, key: str) -> Receipt:
         """Delete the rows that had arrived before the call for which the condition holds. Raises NotFound,
         InvalidQuery, and Conflict while a version is being filled, or if the views into it do not catch up."""
+        stream, conditions = self._removal_conditions(name, where)
+        named = change_key(key, "delete", where.encode())
+        removal = Removal(conditions, *self._general_condition(name, where)).encode()
+        with self._replacement.views_aligned(name, stream):
+            return Receipt(stream, self._ingestion.remove_rows(stream, removal, named), 0, 0)
+
+    def check(self, name: str, where: str) -> None:
+        """Raises what `delete` would raise now, but for views that do not catch up."""
+        self._removal_conditions(name, where)
+        self._general_condition(name, where)
+
+    def _removal_conditions(self, name: str, where: str) -> tuple[str, Mapping[str, str]]:
+        """The stream of a data source, and the condition for each landing version that runs."""
         stream = self._ingestion.stream_of(name)
         running = self._core.store.deployments.in_state(*ALL_RUNNING)
         having = [each for each in running if each.manifest.landings_of(stream)]
@@ -58,15 +66,11 @@ class RowDeletion:
                 f"rows of `{name}` cannot be deleted while deployment {filling.id} is being filled",
                 hint="try again when it is ready, or discard it",
             )
-        conditions = {
+        return stream, {
             landing.version: condition
             for each in having
             for landing, condition in self._conditions(each, stream, where)
         }
-        named = change_key(key, "delete", where.encode())
-        removal = Removal(conditions, *self._general_condition(name, where)).encode()
-        with self._replacement.views_aligned(name, stream):
-            return Receipt(stream, self._ingestion.remove_rows(stream, removal, named), 0, 0)
 
     def _conditions(self, deployment: Deployment, stream: str, where: str) -> Iterator[tuple[Landing, str]]:
         """The landings of a stream in a version, with the condition over the physical columns of their table. Raises
@@ -104,7 +108,7 @@ def _compiled(deployment: Deployment, source: DataSource, where: str) -> str:
         about = f"the condition cannot be used for `{source.name}` in deployment {deployment.id} ({deployment.state})"
         why = "; ".join(each.message for each in error.problems) or error.message
         raise InvalidQuery(f"{about}: {why}", error.problems, hint=error.hint) from error
-    if _UNSTABLE.search(meant.sql):
+    if not expression_facts(meant.sql).is_repeatable:
         message = "the condition depends on when it is evaluated, and the versions evaluate it at different times"
         raise InvalidQuery(message, [Problem("unstable-condition", message, hint="write the moment as a constant")])
     return meant.sql

@@ -30,7 +30,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem, Unavailable
 from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
-from penstock.lake.maintenance.shared_files import tables_with_deleted_rows
+from penstock.lake.maintenance.removed_rows import made_afterwards, shortened_tables
 from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import CANDIDATES, Deployment
 from penstock.parse.project_loader import load_files
@@ -124,6 +124,15 @@ class Deployer:
         except InvalidProject as error:
             what = join_words(f"`{each}`" for each in names)
             raise InvalidProject(f"{what} cannot be rebuilt from `{name}` as it is", error.problems) from error
+
+    def rebuild_once(self, name: str, since: datetime, *, promote: bool) -> Deployment | None:
+        """Like `rebuild`, of what may be lost by it, too; or the deployment that a call like it has made since then."""
+        live = self._core.board.readable("live")
+        names = sorted(live.manifest.derived_names(name))
+        for each in self._core.store.deployments.in_state(*NOT_OVER):
+            if each.created_at >= since and names and each.plan.get("rebuilt") == names:
+                return each
+        return self.rebuild(name, DeployOptions(promote=promote, allow_destructive=True))
 
     def resume_unfinished(self) -> None:
         """After a start: continue the deployments that were being carried out or undone, and drop unused tables."""
@@ -234,7 +243,8 @@ class Deployer:
         strategies = loaded.settings.deploy.strategy
         wanted = PlanOptions(suffix, options.allow_destructive, streams, strategies, options.rebuilt)
         plan = make_plan(self._read_live(options.rebuilt), loaded.project, wanted)
-        plan = replace(plan, problems=(*loaded.problems, *plan.problems))
+        places = {each.name: each.forward_query.location for each in loaded.project.datasources if each.forward_query}
+        plan = replace(plan, problems=(*loaded.problems, *plan.problems), forward_queries=places)
         _raise_errors(plan.problems)
         return plan
 
@@ -244,11 +254,9 @@ class Deployer:
         fails for rows."""
         hidden = () if options.allow_destructive else plan.hides
         found = [problem for each in hidden if (problem := count_hidden(self._core.warehouse, each)) is not None]
-        found += (
-            [problem for step in plan.checks for problem in count_rows(self._core.warehouse, step)]
-            if options.check or options.check_rows
-            else []
-        )
+        for step in plan.checks if options.check or options.check_rows else ():
+            place = plan.forward_queries.get(step.name)
+            found += [replace(problem, location=place) for problem in count_rows(self._core.warehouse, step)]
         _raise_errors([*plan.problems, *found])
         return found
 
@@ -270,6 +278,7 @@ class Deployer:
         project = self._core.projects.load(live).project
         read = {view.trigger.binding.table for view in live.manifest.views}
         read |= {bound.table for bound in live.manifest.bindings if bound.name in rebuilt}
+        shortened = shortened_tables(self._core.warehouse.lake, sorted(read))
         return Live(
             project,
             live.manifest,
@@ -277,7 +286,8 @@ class Deployer:
             self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
             candidates=self._find_candidates(live.id),
-            shortened=tables_with_deleted_rows(self._core.warehouse.lake, sorted(read)),
+            shortened=shortened,
+            made_afterwards=made_afterwards(self._core.warehouse.lake, shortened, live.manifest.views),
         )
 
     def _find_candidates(self, base: int) -> tuple[Candidate, ...]:

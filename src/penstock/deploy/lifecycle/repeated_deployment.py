@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.model.deployment import CANDIDATES, Deployment
+from penstock.model.deployment import Deployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,7 @@ def find_repeated(candidates: Iterable[Deployment], call: RepeatedCall) -> Deplo
     """The newest of the candidates that this call made when it was made before. A paused one would never be ready."""
     for each in sorted(candidates, key=lambda one: one.id, reverse=True):
         named = (call.name or "") == each.name
-        waiting = each.state in CANDIDATES and not each.paused
-        if waiting and named and each.base == call.live and _is_same(each, call):
+        if named and not each.paused and each.base == call.live and _is_same(each, call):
             return each
     return None
 

@@ -19,7 +19,7 @@ from penstock.model.settings import Settings
 from penstock.state.batch_keys import BatchKeys
 from penstock.state.batches import BatchLog
 from penstock.state.jobs import job_key_prefix
-from penstock.state.operations import Operation
+from penstock.state.logs.operations import Operation
 
 LOT = 1_000
 """Batches that are trimmed in one transaction."""
@@ -54,8 +54,10 @@ def trim_keys(settings: Settings, store: StateStore, keys: BatchKeys) -> int:
 
 
 def trim_logs(settings: Settings, store: StateStore) -> int:
-    """Remove old entries of the operations log and the audit log, and old jobs. Returns how many."""
+    """Remove old entries of the operations log, the audit log and the call log, and old jobs. Returns how many."""
     now = datetime.now(timezone.utc)
     before = now - timedelta(seconds=settings.maintenance.log_seconds)
     audited_before = now - timedelta(seconds=settings.maintenance.audit_seconds)
-    return store.operations.trim(before) + store.jobs.trim(before) + store.audit.trim(audited_before)
+    called_before = now - timedelta(seconds=settings.maintenance.call_seconds)
+    logs = store.operations.trim(before) + store.audit.trim(audited_before) + store.calls.trim(called_before)
+    return logs + store.jobs.trim(before)

@@ -18,7 +18,7 @@ from penstock.lake.drift.recorded_tables import DriftedTable
 from penstock.lake.maintenance.rewrite import RewriteResult
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding, Table
-from penstock.state.operations import Operation
+from penstock.state.logs.operations import Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from penstock.lake.maintenance.orphan_files import (
     referenced_files,
 )
 from penstock.lake.tables import physical_tables
-from penstock.state.operations import Operation
+from penstock.state.logs.operations import Operation
 
 MOST = 100_000
 """The most files deleted in one run; the next run continues."""

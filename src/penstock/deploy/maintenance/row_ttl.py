@@ -16,8 +16,8 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.maintenance.data_files import DataFile, list_data_files
+from penstock.lake.maintenance.removed_rows import note_loss
 from penstock.lake.maintenance.rewrite import drop_files, rewrite_files, select_all_rows
-from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.read.bindings import unexpired_condition
 from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.names import qualified_table
@@ -60,7 +60,7 @@ def delete_expired(core: Core, on: MaintainedTable, retained: RetainedData) -> b
         return f"{select_all_rows(view, columns)} WHERE NOT ({expired})"
 
     with log_operation(core.store, "ttl", on) as done, core.warehouse.registry.pinned(table, now.current.id):
-        set_properties(core.warehouse.lake, table, {ROWS_DELETED: "true"})
+        note_loss(core.warehouse.lake, table)
         if whole:
             done.append(drop_files(core.warehouse.lake, table, now.current.id, whole))
             core.warehouse.registry.refresh(table)
@@ -72,6 +72,7 @@ def delete_expired(core: Core, on: MaintainedTable, retained: RetainedData) -> b
             with time_limit(core.warehouse.lake.bulk, float(core.settings.flow.max_step_seconds)):
                 done.append(rewrite_files(core.warehouse.lake, table, now.current.id, [file], stays, layout))
             core.warehouse.registry.refresh(table)
+        note_loss(core.warehouse.lake, table)  # again: a deletion that ended meanwhile knew nothing of this one
     return True
 
 

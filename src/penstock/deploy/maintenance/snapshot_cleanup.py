@@ -26,7 +26,7 @@ from penstock.lake.maintenance.snapshot_expiry import (
     unneeded_branches,
 )
 from penstock.lake.maintenance.squashed_snapshots import SquashLimits, next_squash, squash_snapshots
-from penstock.state.operations import Operation
+from penstock.state.logs.operations import Operation
 
 PLANNED_WITHIN = 15.0
 """Seconds after which every query or step that found a snapshot as the newest one has read its list of files."""

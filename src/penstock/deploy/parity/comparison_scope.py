@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.plan.parity.endpoint_calls import RECORDED_CALLS
 
 SAMPLE, MOST_SAMPLE = 10, 1_000
 
@@ -18,11 +19,15 @@ class ComparisonScope:
     """The options of a comparison."""
 
     calls: str = ""
-    """The calls of endpoints, one JSON object a line (`plan/parity/endpoint_calls.py`)."""
+    """The calls of endpoints, one JSON object a line (`plan/parity/endpoint_calls.py`); empty: recorded ones."""
     declared: tuple[str, ...] = ()
     """What may differ: `table`, `endpoint`, or `table.column`, `endpoint.column`."""
     sample: int = SAMPLE
     """The most rows of each side that are shown of a table, or of an endpoint."""
+    recorded: int = RECORDED_CALLS
+    """The most recorded calls of each endpoint that are compared."""
+    shows_parameters: bool = True
+    """Whether the parameters of recorded calls are shown."""
 
     def declares(self, names: Iterable[str]) -> bool:
         """Whether all of a table or endpoint may differ."""

@@ -20,6 +20,7 @@ from penstock.deploy.runtime.suspect_queries import QueryCall
 from penstock.errors import PenstockError
 from penstock.lake.read.bindings import binding_relation, merged_relation
 from penstock.lake.read.query_execution import QueryLimits, QueryResult
+from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
 from penstock.plan.parity.answer_comparison import AnswerDifference, compare_answers
 from penstock.plan.parity.endpoint_calls import EndpointCall
 from penstock.plan.parity.report import DifferingRow, EndpointReport, RowDifference
@@ -59,6 +60,10 @@ class EndpointComparison:
         if refused:
             return self._refused(empty, prepared)
         left, right = (each for each in prepared if isinstance(each, PreparedCall))
+        records = sorted({each for call in (left, right) for each in _service_sources(call.query)})
+        if records:
+            reason = f"it reads records of the server, which each call changes: {', '.join(records)}"
+            return replace(empty, reason=reason)
         unreadable = self._unreadable(left) or self._unreadable(right)
         if unreadable is not None:
             return replace(empty, outcome="failed", reason=unreadable)
@@ -78,6 +83,8 @@ class EndpointComparison:
     def _filled(self, version: CutVersion, query: Query, *, final: bool = False) -> str:
         relations: dict[str, str] = {}
         for read in query.reads:
+            if read.datasource in SERVICE_SOURCES:
+                continue
             bound = version.deployment.manifest.binding(read.datasource)
             assert bound is not None, f"{read.datasource} was compiled, so the manifest has a binding for it"
             if bound.table in self.cut.snapshots:
@@ -181,6 +188,11 @@ class EndpointComparison:
         version, reason = (self.cut.left, left) if isinstance(left, str) else (self.cut.right, right)
         text = f"only deployment {version.deployment.id} refuses: {reason}"
         return replace(report, outcome="differs", reason=text)
+
+
+def _service_sources(query: Query) -> Iterable[str]:
+    found = (SERVICE_SOURCES.get(read.datasource) for read in query.reads)
+    return (f"`{SERVICE_NAMESPACES[0]}.{source.name}`" for source in found if source is not None)
 
 
 def _compare(left: QueryResult, right: QueryResult, ignored: frozenset[str]) -> AnswerDifference:

@@ -6,7 +6,8 @@ difference is never one of time; the comparison changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from penstock.deploy.lifecycle.deployer import Deployer
 from penstock.deploy.parity.comparison_scope import ComparisonScope
@@ -18,10 +19,13 @@ from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict
 from penstock.model.deployment import Deployment
 from penstock.model.project import Project
-from penstock.plan.parity.endpoint_calls import calls_of, parse_calls
+from penstock.plan.parity.endpoint_calls import EndpointCall, calls_of, parse_calls, recorded_calls
 from penstock.plan.parity.report import EndpointReport, ParityReport, TableReport, VersionName
 from penstock.plan.parity.step_dependence import find_step_dependence
 from penstock.plan.parity.version_pairs import ComparedVersion, EndpointNames, pair_endpoints, pair_tables
+from penstock.redaction import HIDDEN
+from penstock.state.logs.call_log import MOST_SEARCHED
+from penstock.template.declared_parameters import names_in_templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,22 @@ class VersionComparison:
             dependence = (find_step_dependence(one.manifest), find_step_dependence(other.manifest))
             tables = TableComparison(self.core, cut, scope, dependence)
             answers = EndpointComparison(self.core, self.reader, cut, scope, dependence)
+            if not scope.calls.strip():
+                calls = tuple(self._recorded_calls(endpoints, (one.project, other.project), scope.recorded))
             reports = [answers.compare(call) for name in endpoints.both for call in calls_of(name, calls)]
+            if not (scope.calls.strip() or scope.shows_parameters):
+                reports = [replace(each, parameters=dict.fromkeys(each.parameters, HIDDEN)) for each in reports]
             return _report(cut, [tables.compare(pair) for pair in pairs], [*reports, *_alone(endpoints)])
+
+    def _recorded_calls(
+        self, endpoints: EndpointNames, projects: tuple[Project, Project], most: int
+    ) -> Iterator[EndpointCall]:
+        """The latest distinct calls of the endpoints that both versions have."""
+        for name in endpoints.both if most else ():
+            pipes = [(project, project.pipe(name)) for project in projects]
+            read = {each for project, pipe in pipes if pipe is not None for each in names_in_templates(project, pipe)}
+            found = self.core.store.calls.recent_parameters(name, MOST_SEARCHED)
+            yield from recorded_calls(name, found, read, most)
 
     def promote(self, ref: str, scope: ComparisonScope) -> Deployment:
         """Promote a deployment if it is the same as live, except for what is declared. Without a live version there is
@@ -61,10 +79,8 @@ class VersionComparison:
     def _require_parity(self, ref: str, scope: ComparisonScope) -> None:
         differences = self.compare("live", ref, scope).differences
         if differences:
-            count = f"{len(differences)} differences" if len(differences) > 1 else "a difference"
-            raise Conflict(
-                f"deployment {ref} was not made live: there is {count} from live that nobody declared", differences
-            )
+            what = "a difference" if len(differences) == 1 else f"{len(differences)} differences"
+            raise Conflict(f"deployment {ref} was not made live: nobody declared {what} from live", differences)
 
     def _project(self, ref: str) -> Project:
         return self.core.projects.load(self.core.board.readable(ref)).project

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
-from penstock.model.datasource import SERVICE_PREFIX, DataSource
+from penstock.model.datasource import DataSource
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.model.types import String
 from penstock.redaction import redact
 from penstock.sql.query import Query, SourceRead
@@ -30,7 +31,7 @@ class CatalogAnswers:
     """Answers for one caller about one deployment."""
 
     project: Project
-    """With quarantines and service data sources."""
+    """With quarantines."""
     manifest: Manifest
     registry: TableRegistry
     may: Callable[[str], bool]
@@ -56,16 +57,16 @@ class CatalogAnswers:
     def _own_names(self) -> Iterator[tuple[str, str]]:
         quarantines = {binding.name for binding in self.manifest.quarantines}
         for source in self.project.datasources:
-            if not source.name.startswith(SERVICE_PREFIX) and self.may(source.name):
+            if self.may(source.name):
                 yield source.name, "quarantine" if source.name in quarantines else "data source"
         for pipe in self.project.pipes:
             if pipe.endpoint is not None and self.may(pipe.name):
                 yield pipe.name, "endpoint"
 
     def _service_names(self) -> Iterator[tuple[str, str]]:
-        for source in self.project.datasources:
-            if source.name.startswith(SERVICE_PREFIX) and self.may(source.name):
-                yield source.name.removeprefix(SERVICE_PREFIX), "service data source"
+        for name, source in SERVICE_SOURCES.items():
+            if self.may(name):
+                yield source.name, "service data source"
 
     def _explained_lines(self, query: Query) -> Iterator[str]:
         yield "Spark SQL:"

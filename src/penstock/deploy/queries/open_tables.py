@@ -36,6 +36,7 @@ from penstock.lake.open_tables.shown_columns import (
 )
 from penstock.lake.open_tables.version_metadata import OpenTable, VersionMetadata, physical_fields, version_metadata
 from penstock.lake.read.bindings import accepted_conditions
+from penstock.lake.read.query_execution import QueryLimits, run_query
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.tables.physical_tables import load_table
 from penstock.model.deployment import Deployment
@@ -94,7 +95,7 @@ class OpenTables:
                 **_properties(binding, found, _omitted(columns)),
             }
             open_table = OpenTable(named, shown, properties, binding.keeps != KEEPS_NOTHING)
-            return version_metadata(found.document, open_table)
+            return version_metadata(found.document, found.table.metadata_location, open_table)
 
     def _physical_table(self, binding: Binding) -> PhysicalTable:
         found = load_table(self._core.warehouse.lake, binding.table)
@@ -132,7 +133,7 @@ class OpenTables:
             raise Failed(f"the files of {found.table.name()[-1]} cannot be read: {error}") from error
 
     def _require_all_rows(self, deployment: Deployment, binding: Binding, found: PhysicalTable) -> None:
-        """Raises ClosedTable if the snapshot has rows that the version rejects."""
+        """Raises ClosedTable if the snapshot has rows that the version rejects, and what a query raises."""
         conditions = accepted_conditions(binding.accepts)
         if not conditions or found.snapshot is None or binding.keeps == KEEPS_NOTHING:
             return
@@ -140,7 +141,9 @@ class OpenTables:
             return
         rows = f"{qualified_table(binding.table)} VERSION AS OF {found.snapshot}"
         sql = f"SELECT 1 FROM {rows} WHERE NOT ({' AND '.join(conditions)}) LIMIT 1"
-        if self._core.warehouse.lake.spark.sql(sql).collect():
+        server = self._core.settings.server
+        most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
+        if run_query(self._core.warehouse.lake.spark, sql, (), most).rows:
             raise ClosedTable(
                 f"`{binding.name}` shares its table with another version, and has rows that version {deployment.id}"
                 " rejects: an Iceberg reader would get them too",

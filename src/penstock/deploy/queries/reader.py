@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.queryable_project import QueryableProject
-from penstock.deploy.queries.service_sources import SERVICE_SOURCES
+from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.project_cache import MOST_PROJECTS
@@ -40,6 +40,7 @@ from penstock.model.engine import Engine
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.pipe import CopyMode, Pipe
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
 from penstock.redaction import HIDDEN
 from penstock.sql.compile import compile_copy, compile_pipe, compile_sql
@@ -156,10 +157,11 @@ class QueryReader:
             rows = self._compile_copy(self._compiled_project(deployment), name, parameters)
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
-            read, sql = self._fill_in_tables(rows.query, deployment.manifest)
-            session, call = choose_session(self._core.warehouse.lake, read), QueryCall(deployment.id, name, parameters)
-            with self._suspects.running(call, partial(raise_if_stopped, stops)):
-                count = write_lines(session, sql, file, stops)
+            call = QueryCall(deployment.id, name, parameters)
+            with ExitStack() as tables, self._suspects.running(call, partial(raise_if_stopped, stops)):
+                services = self._service_tables(rows.query, deployment.manifest, tables)
+                read, sql = self._fill_in_tables(rows.query, deployment.manifest, services)
+                count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
             return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
     def _compile_copy(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
@@ -191,18 +193,23 @@ class QueryReader:
 
     def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
         with ExitStack() as tables:
-            rows, sql = self._fill_in_tables(query, manifest, self._service_tables(query, tables))
+            services = self._service_tables(query, manifest, tables)
+            rows, sql = self._fill_in_tables(query, manifest, services)
             return run_filled(self._core.warehouse.lake, rows, query, sql, most)
 
-    def _service_tables(self, query: Query, tables: ExitStack) -> Mapping[str, str]:
+    def _service_tables(self, query: Query, manifest: Manifest, tables: ExitStack) -> Mapping[str, str]:
         """The service data sources that a query reads, by placeholder, as tables that are there while the stack is."""
-        lake, store = self._core.warehouse.lake, self._core.store
-        found = {read.placeholder: SERVICE_SOURCES.get(read.datasource) for read in query.reads}
-        return {
-            placeholder: tables.enter_context(memory_table(lake, source.columns, source.read(store)))
-            for placeholder, source in found.items()
-            if source is not None
-        }
+        core = self._core
+        records = ServiceRecords(core.store, core.warehouse.registry, manifest)
+        found: dict[str, str] = {}
+        for read in query.reads:
+            source = SERVICE_SOURCES.get(read.datasource)
+            if source is not None:
+                # A table has a column, even if the query uses none of it.
+                columns = [each for each in source.columns if each[0] in read.columns] or [source.columns[0]]
+                rows = read_service_source(read.datasource, [name for name, _ in columns], records)
+                found[read.placeholder] = tables.enter_context(memory_table(core.warehouse.lake, columns, rows))
+        return found
 
     def _fill_in_tables(
         self, query: Query, manifest: Manifest, services: Mapping[str, str] = NO_TABLES
@@ -231,10 +238,8 @@ def _check_name(may: Callable[[str], bool], name: str) -> None:
 
 
 def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> QueryableProject:
-    """The project of a deployment, with its quarantines and the server's own records as data sources."""
-    quarantines = map(_as_datasource, deployment.manifest.quarantines)
-    services = (source.as_datasource(name) for name, source in SERVICE_SOURCES.items())
-    readable = (*loaded.project.datasources, *quarantines, *services)
+    """The project of a deployment, with its quarantines as data sources."""
+    readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
     return QueryableProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
 
 

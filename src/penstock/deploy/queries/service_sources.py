@@ -1,126 +1,202 @@
-"""Service data sources: what the server has recorded, as tables that SQL may read under `penstock.NAME`.
+"""The rows of service data sources: what the server has recorded, in the columns of `model/service_sources.py`.
 
-In: the records. Out: columns, and the latest rows. Invariant: only SQL of `/v0/sql` reads them, never a deployed pipe,
-and only with a token that has the scope of the call that shows the same, or a grant for `penstock__NAME`.
+In: the records, and the columns that a query uses. Out: the latest rows. Invariant: what was recorded before a query
+began is in its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime, timezone
+from functools import partial
+from urllib.parse import urlencode
 
 import orjson
 
+from penstock.deploy.queries.service_jobs import list_jobs
 from penstock.deploy.runtime.state_store import StateStore
-from penstock.model.datasource import SERVICE_PREFIX, Column, DataSource
-from penstock.model.engine import Engine
-from penstock.model.types import Bool, DateTime64, Float, Int, Nullable, String, Type
+from penstock.flow.table_registry import TableRegistry
+from penstock.model.datasource import SERVICE_PREFIX
+from penstock.model.deployment import DeploymentRecord
+from penstock.model.manifest import Binding, Manifest
+from penstock.model.service_sources import QUERY_API, SERVICE_SOURCES
+from penstock.model.types import DateTime, Nullable, Type
+from penstock.state.logs.audit_log import AuditEntry
+from penstock.state.logs.operations import Operation
 
 MOST_ROWS = 10_000
-"""The latest entries that a query sees."""
-TEXT, COUNT, SECONDS, TIME = String(), Int(64), Float(64), DateTime64(6)
-Rows = tuple[tuple[object, ...], ...]
+"""The latest entries that a query sees, except for calls, of which it sees all."""
+MOST_CALLS = 10_000_000
+Rows = list[tuple[object, ...]]
+Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceSource:
-    """One of them."""
+class ServiceRecords:
+    """Where the rows come from, for a query of one version."""
 
-    columns: tuple[tuple[str, Type], ...]
-    read: Callable[[StateStore], Rows]
-    """The latest rows, in the order of the columns."""
-    scope: Literal["admin", "deploy", "read"]
-    """The scope that a token needs which has no grant for its name: that of the call that shows these records."""
-
-    def as_datasource(self, name: str) -> DataSource:
-        return DataSource(name, tuple(Column(column, of) for column, of in self.columns), Engine())
+    store: StateStore
+    registry: TableRegistry
+    manifest: Manifest
 
 
-OPERATION_COLUMNS: Mapping[str, Type] = {
-    "event_type": TEXT,
-    "datasource_name": TEXT,
-    "deployment_id": Nullable(COUNT),
-    "result": TEXT,
-    "elapsed_time": SECONDS,
-    "rows": COUNT,
-    "rows_quarantine": COUNT,
-    "read_rows": COUNT,
-    "read_bytes": COUNT,
-    "written_rows": COUNT,
-    "written_bytes": COUNT,
-    "error": Nullable(TEXT),
-    "timestamp": TIME,
+def read_service_source(name: str, columns: Sequence[str], records: ServiceRecords) -> Rows:
+    """The latest rows of a service data source, `penstock__NAME`, as values of some of its columns."""
+    types = dict(SERVICE_SOURCES[name].columns)
+    wanted = [(each, types[each]) for each in columns]
+    found = _READERS[name.removeprefix(SERVICE_PREFIX)](records, columns)
+    return [tuple(_as_value(row.get(column), of) for column, of in wanted) for row in found]
+
+
+def _as_value(value: object, of: Type) -> object:
+    """The value as a value of the type; what is not recorded is empty, or NULL."""
+    if value is None:
+        return None if isinstance(of, Nullable) else _EMPTY[str(of)]
+    plain = of.of if isinstance(of, Nullable) else of
+    if isinstance(value, datetime) and isinstance(plain, DateTime):
+        return value.replace(microsecond=0)
+    if isinstance(value, Mapping) and str(plain) == "String":
+        return orjson.dumps(value, default=dict).decode()
+    return value
+
+
+_EMPTY: Mapping[str, object] = {
+    "String": "",
+    "Array(String)": [],
+    "Float32": 0.0,
+    "UInt64": 0,
+    "Int64": 0,
 }
-AUDIT_COLUMNS: Mapping[str, Type] = {
-    "began_at": TIME,
-    "action": TEXT,
-    "target": TEXT,
-    "outcome": TEXT,
-    "elapsed_time": SECONDS,
-    "token": TEXT,
-    "address": TEXT,
-    "request_id": TEXT,
-    "details": TEXT,
+"""What stands for values that are not recorded, by type."""
+
+
+def _read_operations(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    return map(_operation_row, records.store.operations.recent(MOST_ROWS))
+
+
+def _operation_row(operation: Operation) -> Row:
+    own = {name: getattr(operation, name) for name in Operation.__slots__}
+    return {**own, "datasource_id": operation.datasource_name}
+
+
+def _read_calls(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    needed = list(dict.fromkeys(source for each in columns for source in _CALL_COLUMNS.get(each, ()))) or ["id"]
+    for values in records.store.calls.recent(needed, MOST_CALLS):
+        call = dict(zip(needed, values, strict=True))
+        yield {each: _CALL_VALUES[each](call) for each in columns if each in _CALL_VALUES}
+
+
+def _column(name: str) -> Callable[[Row], object]:
+    return lambda call: call[name]
+
+
+_PLAIN_COLUMNS = {
+    "start_datetime": "started_at",
+    "pipe_id": "pipe",
+    "pipe_name": "pipe",
+    "duration": "duration",
+    "read_bytes": "read_bytes",
+    "read_rows": "read_rows",
+    "result_rows": "result_rows",
+    "request_id": "request_id",
+    "token": "token",
+    "token_name": "token",
+    "status_code": "status",
+    "method": "method",
+    "user_agent": "user_agent",
+    "deployment": "deployment",
+    "error_code": "error_code",
+    "error_message": "error",
 }
-JOB_COLUMNS: Mapping[str, Type] = {
-    "id": COUNT,
-    "kind": TEXT,
-    "pipe": TEXT,
-    "datasource": TEXT,
-    "state": TEXT,
-    "parameters": TEXT,
-    "due_at": Nullable(TIME),
-    "created_at": TIME,
-    "updated_at": TIME,
-    "deployment": Nullable(COUNT),
-    "rows": Nullable(COUNT),
-    "error": Nullable(TEXT),
+"""The column of the call log for a column of `pipe_stats_rt`; the others are computed."""
+
+
+def _texts(call: Row) -> dict[str, str]:
+    """The parameters as texts; a list as JSON."""
+    given = call["parameters"]
+    assert isinstance(given, Mapping), "the call log has an object there"
+    return {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in given.items()}
+
+
+def _url(call: Row) -> str:
+    path = "/v0/sql" if call["pipe"] == QUERY_API else f"/v0/pipes/{call['pipe']}.json"
+    asked = urlencode(_texts(call))
+    return f"{path}?{asked}" if asked else path
+
+
+def _is_error(call: Row) -> int:
+    return int(int(str(call["status"])) >= 400)
+
+
+_CALL_VALUES: Mapping[str, Callable[[Row], object]] = {
+    **{name: _column(source) for name, source in _PLAIN_COLUMNS.items()},
+    "error": _is_error,
+    "parameters": _texts,
+    "url": _url,
 }
-DEPLOYMENT_COLUMNS: Mapping[str, Type] = {
-    "id": COUNT,
-    "name": TEXT,
-    "state": TEXT,
-    "base": Nullable(COUNT),
-    "created_at": TIME,
-    "updated_at": TIME,
-    "error": Nullable(TEXT),
-    "paused": Bool(),
-    "rows_moved": Nullable(COUNT),
-    "bytes_moved": Nullable(COUNT),
+_CALL_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    **{name: (source,) for name, source in _PLAIN_COLUMNS.items()},
+    "error": ("status",),
+    "parameters": ("parameters",),
+    "url": ("pipe", "parameters"),
 }
 
 
-def _read_operations(store: StateStore) -> Rows:
-    return tuple(_values(each, OPERATION_COLUMNS) for each in store.operations.recent(MOST_ROWS))
+def _read_jobs(records: ServiceRecords, columns: Sequence[str]) -> Iterable[Row]:
+    return list_jobs(records.store, MOST_ROWS)
 
 
-def _read_audit_log(store: StateStore) -> Rows:
-    return tuple(_values(each, AUDIT_COLUMNS) for each in store.audit.recent(MOST_ROWS))
+def _read_deployments(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    return map(partial(_fields, DeploymentRecord.__slots__), records.store.deployments.list(MOST_ROWS))
 
 
-def _read_jobs(store: StateStore) -> Rows:
-    return tuple(_values(each, JOB_COLUMNS) for each in store.jobs.recent(MOST_ROWS))
+def _read_audit_log(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    return map(partial(_fields, AuditEntry.__slots__), records.store.audit.recent(MOST_ROWS))
 
 
-def _read_deployments(store: StateStore) -> Rows:
-    return tuple(_values(each, DEPLOYMENT_COLUMNS) for each in store.deployments.list(MOST_ROWS))
+def _fields(names: Iterable[str], record: object) -> Row:
+    return {name: getattr(record, name) for name in names}
 
 
-def _values(record: object, columns: Mapping[str, Type]) -> tuple[object, ...]:
-    return tuple(_as_value(getattr(record, name)) for name in columns)
+def _read_storage(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    """What each data source takes now: there is no history of it."""
+    quarantines = {each.name: each for each in records.manifest.quarantines}
+    now = datetime.now(timezone.utc)
+    for bound in records.manifest.bindings:
+        rows, size = _stored(records, bound)
+        rejected, rejected_size = _stored(records, quarantines.get(f"{bound.name}_quarantine"))
+        yield {
+            "datasource_id": bound.name,
+            "datasource_name": bound.name,
+            "timestamp": now,
+            "rows": rows,
+            "bytes": size,
+            "rows_quarantine": rejected,
+            "bytes_quarantine": rejected_size,
+        }
 
 
-def _as_value(value: object) -> object:
-    return orjson.dumps(value, default=dict).decode() if isinstance(value, Mapping) else value
+def _stored(records: ServiceRecords, bound: Binding | None) -> tuple[int, int]:
+    """The rows and bytes of a table."""
+    if bound is None:
+        return 0, 0
+    found = records.registry.snapshots(bound.table)
+    return found.rows, found.bytes
 
 
-SERVICE_SOURCES: Mapping[str, ServiceSource] = {
-    f"{SERVICE_PREFIX}{name}": source
-    for name, source in (
-        ("datasources_ops_log", ServiceSource(tuple(OPERATION_COLUMNS.items()), _read_operations, "read")),
-        ("audit_log", ServiceSource(tuple(AUDIT_COLUMNS.items()), _read_audit_log, "admin")),
-        ("jobs_log", ServiceSource(tuple(JOB_COLUMNS.items()), _read_jobs, "deploy")),
-        ("deployments_log", ServiceSource(tuple(DEPLOYMENT_COLUMNS.items()), _read_deployments, "deploy")),
-    )
+def _read_nothing(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    """Of what this server does not do yet."""
+    return iter(())
+
+
+_READERS: Mapping[str, Callable[[ServiceRecords, Sequence[str]], Iterable[Row]]] = {
+    "pipe_stats_rt": _read_calls,
+    "datasources_ops_log": _read_operations,
+    "datasources_storage": _read_storage,
+    "jobs_log": _read_jobs,
+    "deployments_log": _read_deployments,
+    "kafka_ops_log": _read_nothing,
+    "sinks_ops_log": _read_nothing,
+    "audit_log": _read_audit_log,
 }

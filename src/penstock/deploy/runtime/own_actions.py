@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from penstock.errors import PenstockError
-from penstock.state.audit_log import DONE, AuditEntry, AuditLog
+from penstock.state.logs.audit_log import DONE, AuditEntry, AuditLog
 
 
 def record_own_action(audit: AuditLog, action: str, run: Callable[[str], object]) -> Callable[[str], None]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from penstock.errors import NotFound, did_you_mean
 from penstock.integer_parsing import parse_whole_number
 from penstock.model.deployment import Deployment, DeploymentState
-from penstock.state.audit_log import AuditLog
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs
 from penstock.state.journal import Journal
 from penstock.state.live_pointer import LivePointer
-from penstock.state.operations import OperationsLog
+from penstock.state.logs.audit_log import AuditLog
+from penstock.state.logs.call_log import CallLog
+from penstock.state.logs.operations import OperationsLog
 from penstock.state.schema import MAX_ROW_ID
 
 STAGING: tuple[DeploymentState, ...] = ("ready", "backfilling", "preparing", "planned", "failed")
@@ -34,6 +35,7 @@ class StateStore:
     crash_counts: CrashCounts
     jobs: Jobs
     audit: AuditLog
+    calls: CallLog
 
     def find(self, ref: str) -> Deployment:
         """The deployment of a reference: `live`, `previous`, `staging` (the newest that is not live yet), an id or a

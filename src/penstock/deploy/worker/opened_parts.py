@@ -23,8 +23,8 @@ from penstock.model.settings import Settings
 from penstock.state.batches import BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.database import Database, open_database
+from penstock.state.logs.operations import OperationsLog
 from penstock.state.made_tables import MadeTables
-from penstock.state.operations import OperationsLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.flow.inbox.segments import find_damage
 from penstock.state.batches import Batch, BatchLog
-from penstock.state.operations import Operation, OperationsLog
+from penstock.state.logs.operations import Operation, OperationsLog
 
 log = logging.getLogger("penstock.flow")
 

@@ -7,6 +7,11 @@ server that counts the rows of a POST and Spark's Python workers, whose stacks d
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import TypeAlias
+
+from penstock.model.json_documents.json_syntax import decode_object
+from penstock.model.json_documents.numbers import JsonNumber
 
 MAX_DEPTH = 100
 """The most objects and arrays within each other. Python gives up somewhere below 500, depending on the stack of the
@@ -17,24 +22,35 @@ class InvalidRow(ValueError):
     """A line that is not a JSON object."""
 
 
-class JsonNumber(str):
-    """A JSON number with a point, an exponent or thousands of digits, as it was written."""
-
-    __slots__ = ()
-
-
 def _reject_constant(constant: str) -> object:
     raise InvalidRow(f"{constant} is not JSON")
 
 
 _decode = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_reject_constant).decode
-_decode_long = json.JSONDecoder(parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_reject_constant).decode
+_decode_pairs = json.JSONDecoder(
+    parse_float=JsonNumber, parse_constant=_reject_constant, object_pairs_hook=decode_object
+).decode
+"""For rows of a table with a JSON column: an object in which a key stands twice is marked."""
+_decode_long = json.JSONDecoder(
+    parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=_reject_constant, object_pairs_hook=decode_object
+).decode
 """For lines with an integer of more digits than Python converts (sys.get_int_max_str_digits)."""
+
+
+Decode: TypeAlias = Callable[[str], object]
 
 
 def decode_row(line: bytes) -> dict[str, object]:
     """The JSON object on a line; a number with a point or an exponent becomes a `JsonNumber`. Raises InvalidRow."""
-    value = decode_json(line)
+    return _object_of(decode_json(line))
+
+
+def decode_row_with_documents(line: bytes) -> dict[str, object]:
+    """As `decode_row`; an object in which a key stands twice is `RepeatedKeys`. Raises InvalidRow."""
+    return _object_of(_decode_value(line, _decode_pairs))
+
+
+def _object_of(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise InvalidRow("not a JSON object")
     return value
@@ -42,8 +58,12 @@ def decode_row(line: bytes) -> dict[str, object]:
 
 def decode_json(line: bytes) -> object:
     """The JSON value on a line. Raises InvalidRow if there is none, or one that is nested too deeply."""
+    return _decode_value(line, _decode)
+
+
+def _decode_value(line: bytes, decode: Decode) -> object:
     try:
-        value = _decode(line.decode())
+        value = decode(line.decode())
     except UnicodeDecodeError:
         raise InvalidRow("not UTF-8 text") from None
     except (json.JSONDecodeError, InvalidRow) as error:

@@ -34,7 +34,7 @@ from penstock.flow.landing.spark_workers import (
     record_batches,
 )
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
+from penstock.lake.maintenance.removed_rows import note_loss
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
@@ -152,7 +152,7 @@ def _replace_rows(
     a plan has to ask before it does that."""
     table, progress = made
     if registry.snapshots(table).rows:
-        set_properties(lake, table, {ROWS_DELETED: "true"})
+        note_loss(lake, table)
     return registry.replace(rows, table, progress)
 
 

@@ -19,8 +19,8 @@ from penstock.errors import Failed
 from penstock.flow.inbox.segments import read_segment
 from penstock.flow.landing.landing import LandingResult, LandingTable, RawBatches
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.maintenance.removed_rows import note_loss, note_loss_over
 from penstock.lake.maintenance.row_removal import remove_rows
-from penstock.lake.maintenance.shared_files import ROWS_DELETED, set_properties
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor
@@ -79,8 +79,9 @@ def land_removal(lake: Lake, registry: TableRegistry, target: LandingTable, raw:
     at = Progress(BatchCursor(batch.number), {target.stream: batch.number}, batch.number - 1)
     if batch.damage is None:
         [line] = read_segment(raw.inbox / batch.segment, batch.bytes, batch.digest)
-        note = partial(set_properties, lake, target.table, {ROWS_DELETED: "true"})
+        note = partial(note_loss, lake, target.table)
         remove_rows(lake, target.table, _condition(target, Removal.decode(line)), note)
+        note_loss_over(lake, target.table)  # also of a removal that a crash cut off here
         registry.refresh(target.table)
     else:  # the stream goes on, and the operations log has the damage
         log.error("nothing is removed from %s: batch %d cannot be read: %s", target.table, batch.number, batch.damage)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.flow.landing.json_row import InvalidRow, decode_row
+from penstock.flow.landing.json_row import InvalidRow, decode_row, decode_row_with_documents
 from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, value_converter
 from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing, LandingColumn
-from penstock.model.types import Type, is_nullable
+from penstock.model.types import Type, has_json, is_nullable
 
 ABSENT = "_absent_"
 """Prefix of flag columns; a flag says that the row had no value at the path of a Nullable column with a DEFAULT."""
@@ -50,12 +50,14 @@ class RowParser:
         self._versions = [
             (landing.version, [_column_parser(each) for each in landing.columns if each.path]) for landing in landings
         ]
+        has_documents = any(has_json(each.type) for landing in landings for each in landing.columns)
+        self._decode = decode_row_with_documents if has_documents else decode_row
 
     def parse(self, line: bytes, condemned: Mapping[str, str] = NOT_CONDEMNED) -> ParsedRow:
         """The values for every version that accepts the line, and the reasons of every version that rejects it.
         `condemned` has the reasons of versions that must reject it although its values fit."""
         try:
-            row = decode_row(line)
+            row = self._decode(line)
         except InvalidRow as error:
             return ParsedRow(None, tuple((version, (str(error),)) for version, _ in self._versions))
         values: dict[str, object] = {}

@@ -20,8 +20,11 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from penstock.flow.landing.json_row import JsonNumber
 from penstock.model import types as t
+from penstock.model.json_documents.documents import store_document
+from penstock.model.json_documents.json_syntax import InvalidDocument
+from penstock.model.json_documents.numbers import JsonNumber
+from penstock.model.json_documents.path_rules import rules_of
 
 ValueConverter = Callable[[object], object]
 
@@ -41,13 +44,15 @@ class InvalidValue(ValueError):
     """A value that the column's type cannot hold; the message says why."""
 
 
-def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911 - one case a kind of type
+def value_converter(of: t.Type) -> ValueConverter:  # noqa: C901, PLR0911, PLR0912 - one case a kind of type
     """The function that converts values of a type. It is never called with None: `row_parser` handles absent values."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
             return value_converter(inner)
         case t.Int():
             return _integer_converter(of)
+        case t.Json():
+            return _json_converter(of)
         case t.Decimal(precision, scale):
             return lambda value: _decimal(value, precision, scale)
         case t.FixedString(length):
@@ -268,8 +273,16 @@ def _ip_address(value: object, kind: type) -> object:
     raise InvalidValue(f"{format_value(value)} is not an {kind.__name__.removesuffix('Address')} address")
 
 
-def _json_text(value: object) -> object:
-    return _check_encodable(to_json(value))
+def _json_converter(of: t.Json) -> ValueConverter:
+    rules = rules_of(of.rules())
+
+    def convert(value: object) -> object:
+        try:
+            return store_document(value, rules)
+        except InvalidDocument as error:
+            raise InvalidValue(str(error)) from None
+
+    return convert
 
 
 def _reject_state(value: object) -> object:
@@ -296,7 +309,6 @@ _PLAIN_CONVERTERS: dict[type, ValueConverter] = {
     t.UUID: _uuid,
     t.IPv4: _ipv4,
     t.IPv6: _ipv6,
-    t.Json: _json_text,
 }
 
 

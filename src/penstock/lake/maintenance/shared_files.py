@@ -6,8 +6,7 @@ may refer to. A clone has the location of its original, so only tables with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.crash_points import crash_point
@@ -17,9 +16,6 @@ from penstock.lake.tables.java_table import JavaTable
 
 TRIMS_METADATA = "write.metadata.delete-after-commit.enabled"
 COLLECTS_GARBAGE = "gc.enabled"
-ROWS_DELETED = "penstock.expired"
-"""Table property: rows whose TTL expired were deleted, others were replaced, or those of before were of engine Null, so
-a table that is rebuilt from this one lacks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +59,6 @@ def restorable_properties(table: str, homes: Mapping[str, TableFiles]) -> dict[s
     if not mine.trims and not any(other.metadata in (mine.metadata, *mine.before) for other in beside):
         wanted[TRIMS_METADATA] = "true"
     return wanted
-
-
-def tables_with_deleted_rows(lake: Lake, tables: Iterable[str]) -> frozenset[str]:
-    """The tables that do not have all the rows they got, as far as they can be read: of a damaged one, the drift check
-    speaks."""
-    found: set[str] = set()
-    for table in tables:
-        with suppress(physical_tables.DamagedTable):
-            now = physical_tables.load_table(lake, table)
-            found |= {table} if now is not None and ROWS_DELETED in now.properties else set()
-    return frozenset(found)
 
 
 def set_properties(lake: Lake, table: str, wanted: Mapping[str, str]) -> None:

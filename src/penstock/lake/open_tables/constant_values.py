@@ -28,7 +28,7 @@ log = logging.getLogger("penstock.lake")
 
 
 class ConstantValues:
-    """Computes constants, each once."""
+    """Computes constants, and remembers those that were used last."""
 
     def __init__(self, lake: Lake):
         self._lake = lake
@@ -37,17 +37,19 @@ class ConstantValues:
     def of(self, column: BoundColumn, stored: str) -> Constant:
         """The value of the column in older rows; `stored` is its type in the table's metadata, or NESTED."""
         assert column.before is not None, "the caller has looked"
-        return self._known(column.before.expression, spark_type(column.type), stored)
+        try:
+            return self._known(column.before.expression, spark_type(column.type), stored)
+        except (PySparkException, OverflowError, ValueError) as error:
+            # It is not remembered: Spark may have had no memory, or been busy ending.
+            log.info("the default of %s cannot be computed: %s", column.name, error)
+            return OPAQUE
 
-    def _compute(self, expression: str, stored: str, kind: str) -> Constant:
-        value = f"CAST({expression} AS {stored})"
+    def _compute(self, expression: str, of: str, kind: str) -> Constant:
+        """The value of Spark SQL as Spark's type `of`, which Iceberg's type `kind` stores."""
+        value = f"CAST({expression} AS {of})"
         shown = f"unix_micros({value})" if kind.startswith("timestamp") else value
         nested = kind == NESTED
-        try:
-            row = self._lake.spark.sql(f"SELECT {'NULL' if nested else shown}, {value} IS NULL").collect()[0]
-        except (PySparkException, OverflowError, ValueError) as error:
-            log.info("a default cannot be computed: %s", error)
-            return OPAQUE
+        row = self._lake.spark.sql(f"SELECT {'NULL' if nested else shown}, {value} IS NULL").collect()[0]
         if row[1]:
             return Constant(None)
         return OPAQUE if nested else _written(kind, row[0])

@@ -36,14 +36,15 @@ class OpenTable:
 
 @dataclass(frozen=True, slots=True)
 class VersionMetadata:
-    """Metadata, and the location that stands for it. No file is there: readers get the metadata itself."""
+    """Metadata, and the location that stands for it. Readers get the metadata itself; the file there is that of the
+    physical table, by a name of the version's own: Spark asks for its length where it lists snapshots or partitions."""
 
     location: str
     document: Mapping[str, Json]
 
 
-def version_metadata(physical: Mapping[str, Json], table: OpenTable) -> VersionMetadata:
-    """The metadata of a version's table. `physical` is that of the physical table (format version 2)."""
+def version_metadata(physical: Mapping[str, Json], file: str, table: OpenTable) -> VersionMetadata:
+    """The metadata of a version's table. `physical` is that of the physical table (format version 2), in `file`."""
     version = 3 if any(column.default is not None for column in table.columns) else 2
     schema = _schema(physical, table.columns)
     specs = [_partition_spec(spec, table.columns) for spec in _objects(physical["partition-specs"])]
@@ -65,10 +66,11 @@ def version_metadata(physical: Mapping[str, Json], table: OpenTable) -> VersionM
     }
     if snapshot is not None:
         document["current-snapshot-id"] = snapshot["snapshot-id"]
+        document["snapshot-log"] = [{key: snapshot[key] for key in ("snapshot-id", "timestamp-ms")}]
         document["refs"] = {"main": {"snapshot-id": snapshot["snapshot-id"], "type": "branch"}}
     if version == 3:
         document["next-row-id"] = 0
-    return VersionMetadata(_location(str(physical["location"]), document), document)
+    return VersionMetadata(_location(file, document), document)
 
 
 _KEPT = (
@@ -86,9 +88,11 @@ def physical_fields(physical: Mapping[str, Json]) -> Mapping[str, int]:
     return {str(each["name"]): _whole(each["id"]) for each in _current_fields(physical)}
 
 
-def _location(folder: str, document: Mapping[str, Json]) -> str:
+def _location(file: str, document: Mapping[str, Json]) -> str:
+    """A name of its own for each document that is the name of `file` for who resolves `..`, as Hadoop's paths do."""
     digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    return f"{folder.rstrip('/')}/metadata/version-{digest[:32]}.metadata.json"
+    folder, _, name = file.rpartition("/")
+    return f"{folder}/version-{digest[:32]}/../{name}"
 
 
 def _schema(physical: Mapping[str, Json], columns: Sequence[ShownColumn]) -> dict[str, Json]:

@@ -34,19 +34,35 @@ def required_packages(catalog: str) -> tuple[str, ...]:
 
 def package_configuration(settings: SparkSettings, catalog: str = "") -> dict[str, str]:
     """Spark configuration that gives a session its jars and the driver of its catalog, besides those that the settings
-    name. A local session uses the package cache; if jars are missing there, if others are configured, or on a cluster,
-    Spark resolves them."""
+    name. A local session uses the package cache; if others are configured, or on a cluster, Spark resolves them. What
+    `DurableFiles` is made of is on the class path in any case: Spark opens files with it while it resolves."""
     packages = settings.packages or required_packages(catalog)
     named = settings.conf.get("spark.jars.packages")
     if not settings.master.startswith("local"):
         return {"spark.jars.packages": _join(",", *packages, named)}
-    jars = _cached_jars(packages, settings.conf)
-    if settings.packages is None and all(jar.exists() for jar in jars):
-        path = _join(":", *map(str, jars), str(DURABLE_FILES_JAR), settings.conf.get("spark.driver.extraClassPath"))
-        return {"spark.driver.extraClassPath": path}
-    resolved = dict.fromkeys((*packages, LOCAL_FILES_PACKAGE))
-    own = _join(",", str(DURABLE_FILES_JAR), settings.conf.get("spark.jars"))
-    return {"spark.jars.packages": _join(",", *resolved, named), "spark.jars": own}
+    cached = _cached_jars(packages, settings.conf)
+    resolves = settings.packages is not None or not all(jar.exists() for jar in cached)
+    jars = _cached_jars((LOCAL_FILES_PACKAGE,), settings.conf) if resolves else cached
+    own = settings.conf.get("spark.driver.extraClassPath")
+    path = {"spark.driver.extraClassPath": _join(":", *map(str, jars), str(DURABLE_FILES_JAR), own)}
+    return path | fetch_configuration((*packages, named), settings.conf) if resolves else path
+
+
+def packages_to_fetch(settings: SparkSettings, catalog: str = "") -> tuple[str, ...]:
+    """The packages that have to be in the cache before a session starts, and are not."""
+    if not settings.master.startswith("local"):
+        return ()
+    needed = (LOCAL_FILES_PACKAGE,) if settings.packages is not None else required_packages(catalog)
+    jars = _cached_jars(needed, settings.conf)
+    return tuple(package for package, jar in zip(needed, jars, strict=True) if not jar.exists())
+
+
+def fetch_configuration(packages: Sequence[str | None], conf: Mapping[str, str]) -> dict[str, str]:
+    """Spark configuration that resolves packages into the cache, which Java would look for in the home of the user's
+    account instead of in that of the environment."""
+    fetched = {name: value for name, value in conf.items() if name.startswith("spark.jars.")}
+    cache = {"spark.jars.ivy": str(CACHE.expanduser())}
+    return cache | fetched | {"spark.jars.packages": _join(",", *packages)}
 
 
 def _join(separator: str, *parts: str | None) -> str:

@@ -7,6 +7,8 @@ file, never to the terminal.
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,9 +28,11 @@ from penstock.lake.spark.catalog import (
     spark_catalog_properties,
 )
 from penstock.lake.spark.class_archive import CLASS_PATH, JAVA_OPTIONS, archive_options, class_archive
+from penstock.lake.spark.jar_download import fetch_command
 from penstock.lake.spark.java import find_java_home
+from penstock.lake.spark.json_functions import register_json_functions
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
-from penstock.lake.spark.packages import LOCAL_FILES, package_configuration
+from penstock.lake.spark.packages import LOCAL_FILES, package_configuration, packages_to_fetch
 from penstock.model.settings import Settings
 
 SPARK_CONF = {
@@ -73,6 +77,7 @@ BULK_CONF = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions
 
 
 SPARK_LOG = "spark.log"
+_RAISED = re.compile(r"^(?:Exception in thread|Error: |Caused by: )|^[\w.$]+(?:Exception|Error): ")
 
 
 class SparkStartFailure(PenstockError):
@@ -81,8 +86,11 @@ class SparkStartFailure(PenstockError):
     status, code = 503, "spark-not-started"
 
     def __init__(self, log: Path, start: int):
-        lines = log.read_bytes()[start:].decode(errors="replace").splitlines()
-        reason = next(filter(None, map(str.strip, lines)), "it said nothing")
+        lines = [line.strip() for line in log.read_bytes()[start:].decode(errors="replace").splitlines()]
+        # Java and Ivy say much that is no reason, before they say it.
+        told = [line for line in lines if line and not line.startswith("WARNING:")]
+        raised = (line for line in told if _RAISED.search(line))
+        reason = next(raised, None) or next(iter(told), "it said nothing")
         hint = f"{log.name} in .penstock has all of it; `[spark] driver_memory` may be more than this machine has"
         super().__init__(f"Spark's Java process ended while it started: {reason}", hint=hint)
 
@@ -122,15 +130,29 @@ def open_lake(settings: Settings, home: Path) -> Lake:
     home.mkdir(parents=True, exist_ok=True)
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    _fetch_missing_jars(settings, home / SPARK_LOG)
     spark = _start_spark(settings, home)
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     bulk = spark.newSession()
     for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
         for key, value in (tuning | MADE_BY_CONF).items():
             session.conf.set(key, value)
+        register_json_functions(session)
         if is_postgres_catalog(settings):
             disable_blind_commit_retry(session)
     return Lake(spark, bulk, open_pyiceberg_catalog(settings, home))
+
+
+def _fetch_missing_jars(settings: Settings, log: Path) -> None:
+    """Have the jars in the package cache before the first start. Raises SparkStartFailure."""
+    missing = packages_to_fetch(settings.spark, settings.catalog.get("uri", ""))
+    if not missing:
+        return
+    written = _size_of(log)
+    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as said:
+        fetched = subprocess.run(fetch_command(missing, settings.spark.conf), stdout=said, stderr=said, check=False)
+    if fetched.returncode:
+        raise SparkStartFailure(log, written)
 
 
 def _start_spark(settings: Settings, home: Path) -> SparkSession:

@@ -1,12 +1,12 @@
-"""The calls of endpoints that are compared: those that a file gives, else one without parameters each.
+"""The calls of endpoints that are compared: those that a file gives or that were recorded, else one without parameters.
 
-In: lines of JSON, `{"endpoint": "top", "parameters": {"country": "DE"}}`. Out: `EndpointCall`s. Invariant: a wrong line
-is named with its number, and no line is passed over.
+In: lines of JSON, `{"endpoint": "top", "parameters": {"country": "DE"}}`, or recorded parameters. Out: `EndpointCall`s.
+Invariant: a wrong line is named with its number, and no line is passed over; no call is compared twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -15,6 +15,8 @@ from penstock.errors import InvalidRequest, Location, Problem, did_you_mean
 from penstock.template.render_frame import ListParameter, Parameter
 
 MOST_CALLS = 1_000
+RECORDED_CALLS, MOST_RECORDED = 10, 100
+"""How many recorded calls of an endpoint are compared, and the most that can be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,21 @@ def _parameter(value: object) -> Parameter:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def recorded_calls(
+    name: str, recorded: Iterable[Mapping[str, object]], read: Collection[str], most: int
+) -> tuple[EndpointCall, ...]:
+    """The latest recorded calls of an endpoint that can have different answers: only the parameters in `read` make a
+    difference. `recorded` are the parameters of calls, newest first."""
+    found: dict[bytes, EndpointCall] = {}
+    for given in recorded:
+        own = {key: value for key, value in sorted(given.items()) if key in read}
+        if len(found) >= most:
+            break
+        call = EndpointCall(name, {key: _parameter(value) for key, value in own.items()})
+        found.setdefault(orjson.dumps(own), call)
+    return tuple(found.values())
 
 
 def calls_of(name: str, given: Sequence[EndpointCall]) -> tuple[EndpointCall, ...]:

@@ -123,10 +123,14 @@ class PlanningContext:
         )
 
     def shortened_sources(self, name: str) -> tuple[str, ...]:
-        """Sources of a data source's views from whose live table rows are gone."""
+        """Sources of a data source's views from whose live table rows are gone that its own table may have been made
+        of."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         live = {each: self.live.manifest.binding(self.former.get(each, "")) for each in triggers}
-        return tuple(sorted(each for each, bound in live.items() if bound and bound.table in self.live.shortened))
+        running = self.running(name)
+        whole = {source for source, target in self.live.made_afterwards if running and target == running.table.id}
+        short = self.live.shortened - whole
+        return tuple(sorted(each for each, bound in live.items() if bound and bound.table in short))
 
     def has_failed_feeder(self, name: str) -> bool:
         """Whether a pipe that feeds the data source does not compile, so that nothing is known of its flow."""

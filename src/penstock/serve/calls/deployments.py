@@ -27,7 +27,7 @@ from penstock.model.settings import secret_values
 from penstock.parse.project_files import decode, normal_path
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
 from penstock.serve.calls.parity import requested_scope
-from penstock.serve.http.audited_call import name_target
+from penstock.serve.http.audited_call import CHECKED, name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import MOST_BYTES, body_of
@@ -53,7 +53,7 @@ def deploy(host: PipelineHost, request: Request) -> Response:
     repeats = flag_parameter(parameters, "continue_candidate") and not options.check
     found = pipeline.deployer.find_repeated(files, options) if repeats else None
     made = found or pipeline.deployer.deploy(files, options)
-    name_target(request, str(made.id))
+    name_target(request, str(made.id) if made.id else CHECKED if options.check else "nothing to deploy")
     if found is not None:
         return json_response({**_shown(host, found), "continued": True})
     return json_response(_shown(host, made), 201 if made.id else 200)

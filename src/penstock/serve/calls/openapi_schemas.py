@@ -127,7 +127,7 @@ class CallSchema:
 
 
 WHICH = (parameter_schema("deployment"),)
-SIDES = tuple(parameter_schema(name) for name in ("left", "right", "expect", "rows"))
+SIDES = tuple(parameter_schema(name) for name in ("left", "right", "expect", "rows", "calls"))
 HEALTH = object_schema(status=TEXT, phase=TEXT, seconds={"type": "number"}, version=TEXT)
 READINESS = object_schema(status=TEXT, phase=TEXT, reasons=array_schema(TEXT), checks=array_schema(OBJECT))
 KEPT = object_schema(successful_rows=COUNT, quarantined_rows=COUNT)
@@ -181,7 +181,13 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("POST", "/v0/datasources"): CallSchema(
         "Append rows, or replace all rows by them",
-        (*EVENTS, parameter_schema("mode", schema={"type": "string", "enum": ["append", "replace"]})),
+        (
+            *(each for each in EVENTS if each["name"] != "format"),
+            parameter_schema("format", schema={"type": "string", "enum": ["ndjson", "json", "csv", "parquet"]}),
+            parameter_schema("mode", schema={"type": "string", "enum": ["append", "replace"]}),
+            *(parameter_schema(name, schema=FLAG) for name in ("header", "repeats_first")),
+            parameter_schema("dialect_delimiter"),
+        ),
         {"application/x-ndjson": {"schema": TEXT}},
         {"202": {JSON: KEPT}, "200": {JSON: KEPT}},
     ),
@@ -291,7 +297,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("POST", "/v1/deployments/{ref}/set-live"): CallSchema(
         "Make a deployment live",
-        (parameter_schema("require_parity", schema=FLAG), parameter_schema("expect")),
+        (parameter_schema("require_parity", schema=FLAG), parameter_schema("expect"), parameter_schema("calls")),
         CALLS_OF_ENDPOINTS,
         ONE,
     ),

@@ -6,12 +6,15 @@ Invariant: who may not read every data source gets counts and checksums, and no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.deploy.parity.comparison_scope import MOST_SAMPLE, SAMPLE, ComparisonScope
 from penstock.errors import InvalidRequest
+from penstock.plan.parity.endpoint_calls import MOST_RECORDED, RECORDED_CALLS
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import body_of
@@ -36,7 +39,19 @@ def requested_scope(request: Request) -> ComparisonScope:
         raise invalid_request_parameter("rows", f"at most {MOST_SAMPLE:,} differing rows are shown")
     token: ApiToken = request.state.token
     declared = tuple(name.strip() for name in parameters.get("expect", "").split(",") if name.strip())
-    return ComparisonScope(_calls(request), declared, sample if token.allows("read") else 0)
+    recorded = _recorded_count(parameters)
+    reads = token.allows("read")
+    return ComparisonScope(_calls(request), declared, sample if reads else 0, recorded, shows_parameters=reads)
+
+
+def _recorded_count(parameters: Mapping[str, str]) -> int:
+    """How many recorded calls of each endpoint are compared; 0 for none. Raises InvalidRequest."""
+    if parameters.get("calls") == "0":
+        return 0
+    most = count_parameter(parameters, "calls") or RECORDED_CALLS
+    if most > MOST_RECORDED:
+        raise invalid_request_parameter("calls", f"at most {MOST_RECORDED:,} recorded calls of an endpoint are run")
+    return most
 
 
 def _calls(request: Request) -> str:

@@ -18,6 +18,7 @@ from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
 from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
+from penstock.serve.http.recorded_call import note_answer, note_parameters
 from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length
 from penstock.serve.http.request_parameters import (
     GENERAL_PARAMETERS,
@@ -45,7 +46,9 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
     texts = parameter_texts(parameters)
     ref, form = deployment_parameter(texts), EXTENSIONS[extension]
     quotes = flag_parameter(texts, QUOTE_DENORMALS)
+    note_parameters(request, ref, given)
     answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
+    note_answer(request, answer)
     return _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
 
 
@@ -56,11 +59,14 @@ def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
     sent = template_parameters(request, raw="q")
     parameters = parameter_texts(sent)
     given = {key: value for key, value in sent.items() if key not in {*GENERAL_PARAMETERS, *SQL_PARAMETERS}}
-    query, name = split_format(Text(_query_text(parameters), Location("query")))
+    text = _query_text(parameters)
+    query, name = split_format(Text(text, Location("query")))
     form = answer_format(name or "JSON", quote_denormals=flag_parameter(parameters, QUOTE_DENORMALS))
     most = count_parameter(parameters, ROW_LIMIT)
     ref, may = deployment_parameter(parameters), may_read(request)
+    note_parameters(request, ref, {"q": text, **given})
     answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given, most))
+    note_answer(request, answer)
     return _respond(host, request, answer, form)
 
 

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias, Union
 
 from starlette.requests import Request
 
-from penstock.deploy.queries.service_sources import SERVICE_SOURCES
 from penstock.errors import Forbidden, InvalidRequest, PenstockError, Problem, Unauthorized, did_you_mean
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.state.tokens import DECLARED, ApiToken
 
 Scope: TypeAlias = Literal["admin", "deploy", "append", "read"]

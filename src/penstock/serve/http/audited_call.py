@@ -20,11 +20,13 @@ from starlette.requests import Request
 
 from penstock.errors import PenstockError
 from penstock.redaction import redact
-from penstock.state.audit_log import DONE, LONGEST_TEXT, AuditEntry, AuditLog
+from penstock.state.logs.audit_log import DONE, LONGEST_TEXT, AuditEntry, AuditLog
 
 UNKNOWN = "internal"
 HIDDEN = frozenset(("token", "where", "delete_condition"))
 """Parameters that are not recorded: the call's own secret, and whose rows were deleted."""
+CHECKED = "only checked"
+"""What the target of a call ends with that only said what it would do."""
 MOST_PARAMETERS = 50
 MOST_REFUSALS, REFUSAL_SECONDS = 60, 3_600.0
 """How many refused calls of one token are stored in that time; of more there are only lines in the log."""

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from penstock.model import types as t
+from penstock.model.json_documents.documents import shown_json
 
 Converter = Callable[[object], object]
 WIDEST = 2**63
@@ -52,7 +53,7 @@ def json_converter(of: t.Type, non_finite: NonFinite = null_for_non_finite) -> C
     return lambda value: None if value is None else show(value)
 
 
-def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: PLR0911 - one case a kind of type
+def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: C901, PLR0911 - one case a kind of type
     match of:
         case t.Int():
             return _integer
@@ -70,6 +71,8 @@ def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: P
             return _time_converter(zone, precision)
         case t.Json():
             return _document
+        case t.Dynamic():
+            return _dynamic
         case t.Array() | t.Tuple() | t.Map():
             return _nested_converter(of, non_finite)
         case _:
@@ -167,7 +170,12 @@ def _document(value: object) -> object:
         orjson.loads(str(value))
     except orjson.JSONDecodeError:
         return str(value)
-    return orjson.Fragment(str(value))
+    return orjson.Fragment(shown_json(str(value)))
+
+
+def _dynamic(value: object) -> object:
+    """A value of a type of its own, which Spark has as a struct that ends with its JSON."""
+    return orjson.Fragment(str(_items(value)[2]))
 
 
 def _plain(non_finite: NonFinite, value: object) -> object:

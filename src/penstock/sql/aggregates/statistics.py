@@ -3,7 +3,7 @@
 Out: rows of the table. Invariant: the state is the number of rows and sums of products of doubles; the formulas over
 them are those of ClickHouse's src/AggregateFunctions/Moments.h, cancellation included. avgWeighted adds integers as
 integers, wrapping at 64 bits, and floats as floats; a float with an integer is refused, as ClickHouse cuts the float
-to an integer there.
+to an integer there. Float32 and Decimal are added as doubles, which ClickHouse does not: the last digits may differ.
 """
 
 from __future__ import annotations
@@ -31,26 +31,33 @@ Sums = Mapping[str, str]
 """Each sum's name and what is added: SQL with {0} and {1} for the arguments."""
 
 
-def _double_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    """ClickHouse adds Float32 as Float32 and Decimal as Decimal, which Spark cannot."""
-    kinds = [unwrap_type(of) for of in types]
-    if all(of == t.Float(32) for of in kinds) or any(isinstance(of, t.Decimal) for of in kinds):
-        return "an integer or a Float64: toFloat64(x)"
-    return None
+def _moment_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    """ClickHouse has no functions of two Decimals."""
+    decimal = any(isinstance(unwrap_type(of), t.Decimal) for of in types)
+    return "integers or floats: toFloat64(x)" if decimal and len(types) > 1 else None
 
 
 def _not_nullable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     """The result for Nullable values is a Nullable tuple in ClickHouse, which does not exist here."""
     nulls = any(map(is_nullable, types))
-    return "values that are not Nullable" if nulls else _double_needs(types, parameters)
+    return "values that are not Nullable" if nulls else _moment_needs(types, parameters)
+
+
+def _float_of(types: Types) -> Type:
+    """The type of a result: Float32 if all arguments are."""
+    return t.Float(32) if all(unwrap_type(of) == t.Float(32) for of in types) else _DOUBLE
 
 
 def _struct(parts: Mapping[str, str]) -> str:
     return f"named_struct({', '.join(f'{name!r}, {sql}' for name, sql in parts.items())})"
 
 
-def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Type = _DOUBLE) -> Aggregate:
-    """A function over sums. `formula` is SQL of ` m`: its sums and `n`, the number of rows, all doubles."""
+def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Type | None = None) -> Aggregate:
+    """A function over sums. `formula` is SQL of ` m`: its sums and `n`, the number of rows, all doubles. Without a
+    `result` the type is that of `_float_of`."""
+
+    def type_for(types: Types) -> Type:
+        return _float_of(types) if result is None else result
 
     def zeros() -> str:
         return _struct(dict.fromkeys(("n", *sums), "0D"))
@@ -72,13 +79,13 @@ def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Ty
         whole = f"coalesce({state.sql}, {zeros()})"
         wraps = any(map(is_nullable, state.types))
         guarded = f"if(` m`.n = 0D, NULL, {formula})" if wraps else formula
-        return bind_lambda(whole, lambda _: f"CAST({guarded} AS {value_type(result)})", "` m`")
+        return bind_lambda(whole, lambda _: f"CAST({guarded} AS {value_type(type_for(state.types))})", "` m`")
 
     return Aggregate(
         name=name,
         arity=(arity, arity),
-        result=lambda types: nullable_like(result, types),
-        result_spark=lambda types: value_type(result),
+        result=lambda types: nullable_like(type_for(types), types),
+        result_spark=lambda types: value_type(type_for(types)),
         storage=lambda types: "STRUCT<" + ", ".join(f"`{key}`: DOUBLE" for key in ("n", *sums)) + ">",
         state=added,
         merge=merged,
@@ -87,7 +94,7 @@ def moment_aggregate(name: str, arity: int, sums: Sums, formula: str, result: Ty
         inputs=double_inputs,
         takes="number",
         gather=gathered,
-        needs=_not_nullable_needs if isinstance(result, t.Tuple) else _double_needs,
+        needs=_not_nullable_needs if isinstance(result, t.Tuple) else _moment_needs,
         error="the last digits, where doubles are added in another order",
     )
 
@@ -155,7 +162,9 @@ MOMENTS: tuple[Aggregate, ...] = (
         _LINE,
     ),
 )
-WEIGHTED = moment_aggregate("avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"))
+WEIGHTED = moment_aggregate(
+    "avgWeighted", 2, {"xw": "{0} * {1}", "w": "{1}"}, float_ratio("` m`.xw", "` m`.w"), _DOUBLE
+)
 """avgWeighted of two floats; of integers ClickHouse's sums are integers."""
 
 

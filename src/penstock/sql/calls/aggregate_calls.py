@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
-from penstock.parse.column_types import SIMPLE_FUNCTIONS
+from penstock.parse.type_syntax.type_arguments import SIMPLE_FUNCTIONS
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.compiler.constants import known_constant
@@ -22,6 +22,7 @@ from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
+from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -150,6 +151,7 @@ def _aggregate_values(
         message = f"`{call_name(node)}` is not supported: the condition would make NULLs of the values that it excludes"
         raise tr.refusal(node, "unsupported-syntax", message, "use a WHERE")
     _check_arguments(tr, node, call, values)
+    _check_documents(tr, node, call, values)
     types = tuple(value.type for value in values)
     _check_needs(tr, node, call.row, types, parameters)
     inputs = call.row.inputs(types)
@@ -162,6 +164,23 @@ def _aggregate_values(
     if call.form == "State":
         return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _result_of_values(tr, node, call, given)
+
+
+_TAKE_JSON = frozenset(
+    (
+        *("any", "anyLast", "any_respect_nulls", "anyLast_respect_nulls"),
+        *("argMin", "argMax", "count", "groupArray", "uniq", "uniqExact"),
+    )
+)
+
+
+def _check_documents(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql]) -> None:
+    """Raises Refused for values that are only typed for each row (ClickHouse's count counts all rows of them), and for
+    documents where their text would be taken for a String."""
+    refuse_dynamic(tr, node, values, f"`{call_name(node)}`")
+    if call.row.name not in _TAKE_JSON and any(t.has_json(value.type) for value in values):
+        message = f"`{call_name(node)}` of JSON is not supported"
+        raise tr.refusal(node, "wrong-argument-type", message, "toString(…) of it, or one of its paths")
 
 
 def _check_needs(

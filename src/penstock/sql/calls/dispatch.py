@@ -24,14 +24,16 @@ from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
 from penstock.sql.expr.fine_times import as_microseconds
+from penstock.sql.expr.json_documents import is_json
 from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
 from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
-from penstock.sql.functions.table import find_function, fine_time_use, function_names
+from penstock.sql.functions.table import find_function, fine_time_use, function_names, json_use, takes_dynamic
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
 from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS
 from penstock.sql.syntax.tokens import CALL_MARK
@@ -52,9 +54,19 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     if len(node.expressions) != 1:
         raise tr.refusal(node, "unsupported-syntax", "expected one index in `[…]`")
     key = tr.translate(node.expressions[0])
+    refuse_dynamic(tr, node, [value], "an element")
+    if is_json(value.type):
+        if not isinstance(key.constant, str):
+            raise tr.refusal(node, "wrong-argument-type", "expected a text literal after a JSON in `[…]`")
+        return json_path(tr, node, value, [key.constant])
     if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
         key = integer(key.constant + 1)
     return build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
+
+
+def _translate_sub_object(tr: Translator, node: exp.Expr) -> TypedSql:
+    """`document.^a.b`."""
+    return json_sub_object(tr, node, tr.translate(node.this), names_of_path(node.expression))
 
 
 def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -124,6 +136,9 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         raise tr.refusal(node, "wrong-argument-count", message)
     values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
     refuse_intervals(tr, node, values)
+    if not takes_dynamic(function.name):
+        refuse_dynamic(tr, node, values, f"`{function.name}`")
+    _check_documents(tr, node, function, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
@@ -132,6 +147,19 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
     return _build_call(tr, node, function, values)
+
+
+def _check_documents(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> None:
+    """Raises Refused for documents in a function that would take their stored text for a String, or that Spark would
+    have to call inside of a lambda."""
+    if not any(t.has_json(value.type) for value in values):
+        return
+    use = json_use(function.name)
+    if use is None:
+        message = f"`{function.name}` of JSON is not supported"
+        raise tr.refusal(node, "wrong-argument-type", message, "toString(…) of it")
+    if use == "by a function" and tr.locals:
+        raise tr.refusal(node, "unsupported-syntax", f"`{function.name}` of JSON inside a lambda is not supported")
 
 
 def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> TypedSql:
@@ -221,10 +249,10 @@ HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
     exp.Select: subqueries.scalar_subquery,
     exp.Cast: translate_cast,
     exp.CastToStrType: translate_cast,
+    exp.JSONCast: lambda tr, node: json_element(tr, node, tr.translate(node.this)),
+    exp.NestedJSONSelect: _translate_sub_object,
     exp.Extract: _translate_extract,
     exp.Trim: _translate_trim,
-    exp.CurrentDate: lambda tr, node: translate_call(tr, exp.Anonymous(this="today" + CALL_MARK)),
-    exp.CurrentTimestamp: lambda tr, node: translate_call(tr, exp.Anonymous(this="now" + CALL_MARK)),
     exp.Anonymous: translate_call,
     exp.Window: windows.translate_window,
 }

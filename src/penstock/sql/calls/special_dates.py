@@ -24,7 +24,7 @@ from penstock.sql.expr.dates import (
     wall_clock,
     zone_of,
 )
-from penstock.sql.expr.fine_times import as_microseconds
+from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, nanoseconds
 from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
@@ -45,9 +45,26 @@ _UNIT_MICROSECONDS = {
 }
 
 
+_NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
+
+
+def _unit_name(tr: Translator, node: exp.Expr) -> str:
+    return (node.name if isinstance(node, (exp.Column, exp.Var)) else literal_text(tr, node)).upper()
+
+
+def _nanoseconds_between(tr: Translator, arguments: list[exp.Expr]) -> TypedSql:
+    """dateDiff of nanoseconds, in whatever zone."""
+    first, last = (tr.translate(each) for each in arguments)
+    for value, argument in ((first, arguments[0]), (last, arguments[1])):
+        if not isinstance(value.bare, (t.DateTime, t.DateTime64)):
+            raise tr.refusal(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
+    a, b = (nanoseconds(as_fine_time(value, t.DateTime64(9))) for value in (first, last))
+    return typed_sql(f"({b} - {a})", nullable_if_any(t.Int(64), [first, last]))
+
+
 def _read_unit(tr: Translator, node: exp.Expr) -> str:
     """The unit that an argument names, as in `INTERVAL_UNITS`: a text literal or a bare word. Raises Refused."""
-    name = node.name.upper() if isinstance(node, (exp.Column, exp.Var)) else literal_text(tr, node).upper()
+    name = _unit_name(tr, node)
     short = {
         "YY": "YEAR",
         "YYYY": "YEAR",
@@ -71,6 +88,8 @@ def _read_unit(tr: Translator, node: exp.Expr) -> str:
 def _date_diff(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """dateDiff(unit, start, end[, zone]): how many times the unit begins between two times."""
     arguments = call_arguments(tr, node, 3, 4)
+    if _unit_name(tr, arguments[0]) in _NANOSECONDS:
+        return _nanoseconds_between(tr, arguments[1:3])
     unit = _read_unit(tr, arguments[0])
     first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable
+from penstock.model.types import Type, has_json, is_nullable
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.calls.aggregate_calls import finalize_state
@@ -117,6 +117,8 @@ def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
 def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type, mode: ConversionMode) -> TypedSql:
     """A value explicitly converted to a type, in a conversion mode. Raises Refused if ClickHouse has no such
     conversion."""
+    if tr.locals and (has_json(want) or has_json(value.type)):
+        raise tr.refusal(node, "unsupported-syntax", "a conversion to or from JSON inside a lambda is not supported")
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
         raise tr.refusal(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):

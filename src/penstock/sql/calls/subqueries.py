@@ -18,6 +18,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair
 from penstock.sql.spark_text import quote_identifier, string_literal
+from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
@@ -110,6 +111,9 @@ def membership(tr: Translator, node: exp.Expr) -> TypedSql:
         return _in_query(tr, node, value, query)
     elements = node.expressions
     given = node.args.get("field")
+    computed = _computed_array(tr, given or elements[0]) if given is not None or len(elements) == 1 else None
+    if computed is not None and not isinstance(value.bare, t.Array):
+        return _in_computed_array(tr, node, value, computed)
     if given is not None:
         elements = _list_elements(tr, given)
     elif len(elements) == 1 and not isinstance(value.bare, (t.Array, t.Tuple)):
@@ -118,6 +122,36 @@ def membership(tr: Translator, node: exp.Expr) -> TypedSql:
     mapped = any(_holds_lambda(tr, each) for each in ([given] if given is not None else node.expressions))
     scalar = len(elements) == 1 and node.expressions == elements
     return replace(found, type=nullable_if_any(found.type, [NULL])) if mapped and not scalar else found
+
+
+def _computed_array(tr: Translator, node: exp.Expr) -> exp.Expr | None:
+    """The expression of a set that is an array of unknown elements, computed without columns; None for another set."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Column) and not inner.table and inner.name in tr.scope.aliases:
+        inner = tr.scope.aliases[inner.name].unalias().unnest()
+    listed = call_name(inner) in ("tuple", "array") or known_texts(tr, inner) is not None
+    if listed or not isinstance(inner, (exp.Anonymous, exp.Cast)):
+        return None
+    reads = len(tr.trace.free)
+    found = tr.translate(inner)
+    return inner if isinstance(found.bare, t.Array) and len(tr.trace.free) == reads else None
+
+
+def _in_computed_array(tr: Translator, node: exp.Expr, value: TypedSql, array: exp.Expr) -> TypedSql:
+    """`x IN range(3)`: whether the array has the value, after its elements are converted to the type of the value."""
+    if is_null(value):
+        return NULL
+    of = tr.translate(array).bare
+    texts = isinstance(of, t.Array) and isinstance(t.unwrap_type(of.of), t.String)
+    if texts and not isinstance(value.bare, t.String):
+        array = exp.Cast(this=array.copy(), to=exp.Literal.string(f"Array({value.bare})"))
+        array.parent = node
+    call = exp.Anonymous(this="has" + CALL_MARK, expressions=[array.copy(), node.this.copy()])
+    call.parent = node
+    found = tr.translate(call)
+    wraps = value.nullable or _holds_lambda(tr, array)
+    sql = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found.sql})" if value.nullable else found.sql
+    return TypedSql(sql, nullable_if_any(_UINT8, [NULL]) if wraps else _UINT8, found.spark)
 
 
 def _holds_lambda(tr: Translator, node: exp.Expr) -> bool:
@@ -145,7 +179,9 @@ def membership_call(tr: Translator, node: exp.Anonymous) -> TypedSql:
     _, arguments = call_parts(node)
     if len(arguments) != 2:
         raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` takes 2 arguments")
-    found = membership(tr, exp.In(this=arguments[0], field=arguments[1]))
+    value, given = arguments
+    is_query = isinstance(given.unnest(), exp.Query)
+    found = membership(tr, exp.In(this=value, query=given) if is_query else exp.In(this=value, field=given))
     return (
         found if call_name(node) == "in" or is_null(found) else TypedSql(f"(NOT {found.sql})", found.type, found.spark)
     )

@@ -97,6 +97,8 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
             by_name.setdefault(selected.name, value)
             found.append(TranslatedColumn(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
+        if selected.name not in by_name:
+            block.environment.report.note_lost(selected.name)
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
 
 

@@ -16,6 +16,8 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
+from penstock.sql.expr.json_documents import is_json
+from penstock.sql.operators.json_paths import names_of_path
 from penstock.sql.operators.names import READING_KEY, expand_star_arguments
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
@@ -126,11 +128,33 @@ def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] |
 
 def _unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
     """The name of a column without an alias. Columns in it are named with their table if their name is ambiguous."""
-    if not any(isinstance(each, exp.Column) and each.table for each in node.walk()):
+    if not any(each.text("table") or isinstance(each, exp.NestedJSONSelect) for each in node.walk()):
         return column_name(node)
+    node = node.copy().transform(lambda each: _as_json_path(scope, each))
     if isinstance(node, exp.Column):
         return _qualified_column_name(scope, node)
     return column_name(node.copy().transform(lambda each: _drop_table(scope, each)))
+
+
+def _as_json_path(scope: SelectScope, node: exp.Expr) -> exp.Expr:
+    """A path into a JSON column as a column with that name: `j.a.b`."""
+    if isinstance(node, exp.NestedJSONSelect):
+        first, *others = names_of_path(node.expression)
+        return exp.column(".".join([f"{names_of_path(node.this)[-1]}.^`{first}`", *others]))
+    names = names_of_path(node)
+    if not names:
+        return node
+    relation = scope.relation(names[0]) if len(names) > 1 else None
+    named = relation is not None and names[1] in relation.columns
+    relation, names = (relation, names[1:]) if named else (scope.find(names[0]), names)
+    if relation is None or len(names) < 2 or names[0] in scope.aliases or not _is_json_column(relation, names[0]):
+        return node
+    shown = _displayed_name(scope, relation, names[0], relation.name) if named else names[0]
+    return exp.column(".".join([shown, *names[1:]]))
+
+
+def _is_json_column(relation: ScopeTable, name: str) -> bool:
+    return name in relation.columns and is_json(relation.columns[name].type)
 
 
 def _qualified_column_name(scope: SelectScope, node: exp.Column) -> str:

@@ -87,7 +87,7 @@ def _check_comparable(
 def _is_incomparable(of: Type) -> bool:
     """Whether rows cannot be compared by values of this type."""
     match of:
-        case t.Map() | t.AggregateFunction() | t.Json():
+        case t.Map() | t.AggregateFunction() | t.Dynamic():
             return True
         case t.Array(inner) | t.Nullable(inner):
             return _is_incomparable(inner)

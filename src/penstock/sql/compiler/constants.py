@@ -66,8 +66,8 @@ def known_texts(tr: Translator, node: exp.Expr) -> list[str] | None:
             return _all_texts([known_constant(tr, each) for each in arguments])
         case exp.Anonymous() if call_name(node) == "arrayMap" and len(arguments) == 2:
             return _mapped_texts(tr, arguments[0], arguments[1])
-        case exp.Anonymous() if call_name(node) in ("splitByChar", "splitByString") and len(arguments) == 2:
-            return _split_texts(tr, arguments[0], arguments[1])
+        case exp.Anonymous() if call_name(node) in ("splitByChar", "splitByString") and len(arguments) in (2, 3):
+            return _split_texts(tr, arguments)
         case _:
             return None
 
@@ -80,9 +80,13 @@ def _mapped_texts(tr: Translator, function: exp.Expr, array: exp.Expr) -> list[s
     return _all_texts([known_constant(tr.with_locals({name: text(each)}), function.this) for each in given])
 
 
-def _split_texts(tr: Translator, separator: exp.Expr, value: exp.Expr) -> list[str] | None:
-    by, written = known_constant(tr, separator), known_constant(tr, value)
-    return written.split(by) if isinstance(by, str) and by and isinstance(written, str) else None
+def _split_texts(tr: Translator, arguments: list[exp.Expr]) -> list[str] | None:
+    """The parts of a text, at most as many as a third argument says if that is above zero."""
+    by, written = (known_constant(tr, each) for each in arguments[:2])
+    most = known_integer(tr, arguments[2]) if len(arguments) > 2 else 0
+    if not isinstance(by, str) or not by or not isinstance(written, str) or most is None:
+        return None
+    return written.split(by)[: most if most > 0 else None]
 
 
 def _all_texts(values: list[Constant | None]) -> list[str] | None:

@@ -80,6 +80,8 @@ class Environment:
     """The nodes being compiled around this SELECT, to find cycles."""
     triggers: bool = False
     """True only on the path to the table that triggers a materialized view."""
+    feeds_view: bool = False
+    """Whether what is compiled are the rows of a materialized view."""
     compiled: dict[Hashable, CompiledPart] = field(default_factory=dict)
     """The CTEs and nodes that were compiled so far, shared by all environments of one compilation."""
     given: RenderInput = CHECK

@@ -25,9 +25,17 @@ from penstock.sql.expr.dates import (
 )
 from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, cut_fine_time, from_nanoseconds
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
-from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, number_sql, unless_null
+from penstock.sql.expr.typed import (
+    TypedSql,
+    as_spark,
+    fine_from_timestamp,
+    nullable_if_any,
+    number_sql,
+    typed_sql,
+    unless_null,
+)
 
-_TEXTS = (t.String, t.FixedString, t.Json)
+_TEXTS = (t.String, t.FixedString)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
 _SEPARATOR = "[ -/:-~]"
@@ -126,6 +134,15 @@ def _convert_best_effort(value: TypedSql, want: t.DateTime | t.DateTime64) -> Co
     """The accurate conversion of a text, which ClickHouse reads as parseDateTimeBestEffort does."""
     found = parse_time_best_effort(value.sql, want, month_first=False)
     return Conversion(found, f"{found} IS NOT NULL")
+
+
+def time_of_text(value: TypedSql, unit: str) -> TypedSql:
+    """A text to which ClickHouse adds units of time: a DateTime64 with the digits that the unit needs, in any format of
+    parseDateTimeBestEffort. A text that is no time is an error."""
+    of = t.DateTime64(6 if unit == "MICROSECOND" else 3)
+    found = parse_time_best_effort(value.sql, of, month_first=False)
+    error = unless_null(f"raise_error(concat('cannot read a time from ', {value.sql}))", value)
+    return typed_sql(f"coalesce({found}, {error})", nullable_if_any(of, [value]))
 
 
 def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, *, month_first: bool) -> str:

@@ -19,7 +19,8 @@ from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, is_same_state, moves_fields
 from penstock.sql.conversions.literals import parse_literal
-from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.bind_once import bind_if_long, fresh_name, try_bind_once
+from penstock.sql.expr.json_documents import ARRAYS, SCALARS, is_kind, scalar_of
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
@@ -48,6 +49,8 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> Ty
     used more than once; a default stays outside of that binding."""
     if isinstance(unwrap_type(want), t.AggregateFunction):
         return TypedSql(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
+    if isinstance(value.bare, t.Dynamic):
+        return _convert_dynamic(value, want) if mode.failure == "error" else None
     if is_null(value):
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
     known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
@@ -64,6 +67,30 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> Ty
         sql = f"coalesce({sql}, {default})"
     stays_null = value.nullable and not isinstance(unwrap_type(want), _CONTAINERS) and default is None
     return typed_sql(sql, t.Nullable(unwrap_type(want)) if mode.failure == "null" or stays_null else want)
+
+
+def _convert_dynamic(value: TypedSql, want: Type) -> TypedSql | None:
+    """A value whose type is only known for each row, by the conversion from the type that it has. No value is NULL, or
+    the default of a type without NULL."""
+    name = fresh_name("d", value.sql)
+    plain = unwrap_type(want)
+    if isinstance(plain, t.Json | t.Map | t.Tuple | t.AggregateFunction):
+        return None
+    refused = f"raise_error(concat('cannot convert ', {name}.kind, {string_literal(f' to {plain}')}))"
+    branches = [f"WHEN {name} IS NULL THEN {value_default(want)}"]
+    if isinstance(plain, t.String):
+        branches.append(f"WHEN {name}.text IS NOT NULL THEN {name}.text")
+    elif isinstance(plain, t.Array):
+        array = convert(typed_sql(f"from_json({name}.json, 'ARRAY<STRING>')", t.Array(t.Nullable(t.String()))), plain)
+        if array is None:
+            return None
+        kinds = ", ".join(string_literal(str(of)) for of in ARRAYS)
+        branches.append(f"WHEN {name}.kind IN ({kinds}) THEN {array.sql}")
+    else:
+        for of in SCALARS:
+            result = convert(scalar_of(name, of), plain)
+            branches += [f"WHEN {is_kind(name, of)} THEN {result.sql}"] if result is not None else []
+    return typed_sql(try_bind_once(value.sql, name, f"CASE {' '.join(branches)} ELSE {refused} END"), want)
 
 
 _OPERAND = "` operand`"
@@ -185,6 +212,8 @@ def _fields_by_place(sql: str, have: t.Tuple, want: t.Tuple) -> list[TypedSql | 
 
 def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
     """An element of an array; NULL is an error where the new element type has none."""
+    if isinstance(unwrap_type(new), t.Json) != isinstance(unwrap_type(old), t.Json):
+        return None
     element = convert(typed_sql("` e`", old), new, ConversionMode("error", overflow))
     if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None

@@ -129,7 +129,7 @@ def _holds(want: Type, have: Type) -> bool:
             return p >= q
         case (t.DateTime() | t.DateTime64(), t.DateTime()):
             return True
-        case (t.String(), t.FixedString() | t.Enum() | t.UUID() | t.Json() | t.IPv4() | t.IPv6()):
+        case (t.String(), t.FixedString() | t.Enum() | t.UUID() | t.IPv4() | t.IPv6()):
             return True
         case (t.FixedString(n), t.FixedString(m)):
             return n == m

@@ -20,7 +20,7 @@ _INTEGER = "^[+-]?[0-9]+$"
 _DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 _SPECIAL = "^[+-]?(?i:inf|infinity|nan)$"
 _LONG_DIGITS = 18
-_TEXTS = (t.String, t.FixedString, t.Json)
+_TEXTS = (t.String, t.FixedString)
 
 
 def to_number(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:

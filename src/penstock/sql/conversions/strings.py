@@ -13,6 +13,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.fine_times import as_microseconds, fraction_text
 from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
+from penstock.sql.expr.json_documents import shown_json, stored_json
 from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import string_literal
@@ -33,8 +34,8 @@ def to_text(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | Non
     if isinstance(want, t.FixedString):
         padded = f"concat({shown}, repeat(chr(0), {want.length} - octet_length({shown})))"
         return Conversion(padded, f"octet_length({shown}) <= {want.length}")
-    if not isinstance(value.bare, (t.String, type(want))):
-        return None
+    if not isinstance(value.bare, (t.String, type(want))) or value.bare == want:
+        return Conversion(value.sql) if value.bare == want else None
     return _to_kept_text(shown, want)
 
 
@@ -48,7 +49,7 @@ def _to_kept_text(shown: str, want: Type) -> Conversion | None:
         case t.IPv6():
             return Conversion(ipv6_text(ipv6_digits(shown)), f"{ipv6_digits(shown)} IS NOT NULL")
         case t.Json():
-            return Conversion(shown, f"get_json_object({shown}, '$') IS NOT NULL")
+            return Conversion(stored_json(shown, want), f"{stored_json(shown, want)} IS NOT NULL")
         case _:
             return None
 
@@ -70,7 +71,7 @@ def as_text(value: TypedSql) -> str | None:
         case t.FixedString() if value.constant is None:
             return f"rtrim(chr(0), {value.sql})"
         case of if isinstance(of, _TEXTS):
-            return value.sql
+            return shown_json(value.sql) if isinstance(value.bare, t.Json) else value.sql
         case t.Int() if value.spark == "BOOLEAN":
             return f"CAST({as_spark(value, 'INT')} AS STRING)"
         case t.Int() | t.Bool() | t.Date():

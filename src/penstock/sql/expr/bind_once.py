@@ -17,17 +17,17 @@ _GENERATED_PREFIX = " "
 
 
 _TRIAL_NAME = "` v`"
-_SUBQUERY = "(SELECT "
-"""Spark allows no subquery inside a lambda, so SQL that contains one is written out."""
+NOT_IN_LAMBDAS = ("(SELECT ", "penstock_json")
+"""Spark allows no subquery and no function of ours inside a lambda, so SQL that contains one is written out."""
 
 
 def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
     """`formula` over `sql`: `sql` is written out where it is short or used once, and bound once otherwise. The
     result never raises by itself."""
-    if len(sql) <= LONGEST_REPEATED or _SUBQUERY in sql:
+    if len(sql) <= LONGEST_REPEATED or NOT_IN_LAMBDAS[0] in sql:
         return formula(sql)
     tried = formula(_TRIAL_NAME)
-    if tried.count(_TRIAL_NAME) <= 1 or _SUBQUERY in tried:
+    if tried.count(_TRIAL_NAME) <= 1 or any(each in tried for each in NOT_IN_LAMBDAS):
         return formula(sql)
     name = fresh_name("v", tried)
     return try_bind_once(sql, name, formula(name))

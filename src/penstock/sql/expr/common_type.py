@@ -30,7 +30,7 @@ def supertype(types: Iterable[Type]) -> Type | None:
         plain = None if plain is None else _pair_supertype(plain, unwrap_type(other))
     if plain is None:
         return None
-    wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map))
+    wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map, t.Dynamic))
     return t.Nullable(plain) if wraps else plain
 
 

@@ -7,6 +7,7 @@ In: a ClickHouse type. Out: Spark DDL and SQL. Invariant: the Spark type holds e
 from __future__ import annotations
 
 from penstock.model import types as t
+from penstock.model.json_documents.spark_functions import DYNAMIC_TYPE
 from penstock.model.types import Type, is_nullable
 from penstock.sql.spark_text import quote_identifier, string_literal
 
@@ -54,6 +55,8 @@ def _scalar_type(of: Type) -> str:
             return FINE_TIME if is_fine_time(of) else "TIMESTAMP"
         case t.String() | t.FixedString() | t.UUID() | t.Enum() | t.Json() | t.IPv4() | t.IPv6():
             return "STRING"
+        case t.Dynamic():
+            return DYNAMIC_TYPE
         case _:
             raise ValueError(f"{of} has no plain values")
 
@@ -67,7 +70,7 @@ def integer_type(of: t.Int) -> str:
 
 def value_default(of: Type) -> str:
     """ClickHouse's default value of the type, as Spark SQL of exactly the type `value_type(of)`."""
-    if is_nullable(of):
+    if is_nullable(of) or isinstance(of, t.Dynamic):
         return f"CAST(NULL AS {value_type(of)})"
     match of:
         case t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):

@@ -135,7 +135,8 @@ def as_condition(value: TypedSql) -> str:
 
 def null_test(value: TypedSql) -> TypedSql:
     """`value IS NULL` as a UInt8; the constant false where the type has no NULL."""
-    return TypedSql(f"({value.sql} IS NULL)" if value.nullable else NEVER, t.Int(8, signed=False), "BOOLEAN")
+    may_be_null = value.nullable or isinstance(value.bare, t.Dynamic)
+    return TypedSql(f"({value.sql} IS NULL)" if may_be_null else NEVER, t.Int(8, signed=False), "BOOLEAN")
 
 
 def unless_null(sql: str, *operands: TypedSql) -> str:
@@ -154,8 +155,11 @@ def boolean(sql: str, *operands: TypedSql) -> TypedSql:
     return TypedSql(sql, nullable_if_any(t.Int(8, signed=False), operands), "BOOLEAN")
 
 
+_NEVER_NULLABLE = (t.Array, t.Map, t.Tuple, t.Dynamic, t.Nullable)
+
+
 def nullable_if_any(of: Type, operands: tuple[TypedSql, ...] | list[TypedSql]) -> Type:
     """`of`, Nullable where an operand may be NULL. Arrays, maps and tuples are never Nullable."""
-    if any(operand.nullable for operand in operands) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable)):
+    if any(operand.nullable for operand in operands) and not isinstance(of, _NEVER_NULLABLE):
         return t.Nullable(of)
     return of

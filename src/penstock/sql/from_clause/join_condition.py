@@ -26,6 +26,7 @@ from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.typed import TypedSql, as_condition
 from penstock.sql.from_clause.join_kinds import JoinKind
 from penstock.sql.operators.comparisons import COMPARISON_OPERATORS, as_comparable_pair
+from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.logic import join_conditions
 from penstock.sql.syntax.tree import call_name
 
@@ -269,6 +270,7 @@ def _aliased_pair(condition: JoinCondition, node: exp.Join, name: str) -> tuple[
 
 def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[TypedSql, TypedSql]) -> None:
     """Raises Refused unless there is a common type for the one column that stands for both."""
+    refuse_dynamic(tr, node, pair, f"USING (`{name}`)")
     kinds = {type(value.bare) for value in pair}
     if supertype([value.type for value in pair]) is None or (t.Bool in kinds and len(kinds) > 1):
         message = f"USING (`{name}`) of {pair[0].type} and {pair[1].type}: there is no common type"

@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, did_you_mean
 from penstock.integer_parsing import parse_whole_number
-from penstock.model.datasource import SERVICE_PREFIX, DataSource
+from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
+from penstock.model.service_sources import ServiceSource
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.scope import ScopeTable
@@ -24,6 +25,7 @@ from penstock.sql.expr.bind_once import is_generated_name
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
+from penstock.sql.from_clause.service_tables import find_service_source
 from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
@@ -31,8 +33,6 @@ from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name, call_parts
-
-SERVICE_NAMESPACES = ("penstock", "tinybird")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,7 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     service = find_service_source(environment, node)
     if service is not None:
         refuse_sample(environment, node, "a service data source")
-        environment.check_name(service.name)
-        return _table_of_datasource(environment, service, node.alias or node.name)
+        return _table_of_service_source(environment, node, service)
     if node.args.get("db") is not None:
         name = f"{node.db}.{node.name}"
         raise refusal(
@@ -95,11 +94,11 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     return _table_by_name(environment, node, node.alias or node.name)
 
 
-def find_service_source(environment: Environment, node: exp.Table) -> DataSource | None:
-    """What `penstock.NAME` or `tinybird.NAME` means where SQL may read the server's own records; None elsewhere."""
-    if node.db not in SERVICE_NAMESPACES or node.args.get("catalog") is not None:
-        return None
-    return environment.project.datasource(f"{SERVICE_PREFIX}{node.name}")
+def _table_of_service_source(environment: Environment, node: exp.Table, service: ServiceSource) -> TableReference:
+    alias, pipe = node.alias or node.name, service.pipe
+    if pipe is None:
+        return _table_of_datasource(environment, service.datasource, alias)
+    return _table_of_output(inline_node(environment, node, (pipe, pipe.result)), alias)
 
 
 def _check_alias(environment: Environment, node: exp.Expr) -> None:
@@ -113,8 +112,7 @@ def _check_alias(environment: Environment, node: exp.Expr) -> None:
 def nearest_table_name(environment: Environment, name: str) -> str | None:
     """A hint with the nearest name that SQL may read here."""
     nodes = [node.name for node in environment.pipe.nodes] if environment.pipe is not None else []
-    known = [each for each in environment.project.names if not each.startswith(SERVICE_PREFIX)]
-    return did_you_mean(name, [*environment.ctes, *nodes, *known])
+    return did_you_mean(name, [*environment.ctes, *nodes, *environment.project.names])
 
 
 def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int) -> TableReference:

@@ -23,7 +23,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_s
 _MAX_INT = 2**31 - 1
 MOST_ELEMENTS = 1_000_000
 """The most elements, or letters, that a function adds to a value because a row says so."""
-_STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6)
+_STORED_AS_STRING = (t.Enum, t.UUID, t.IPv4, t.IPv6, t.Json, t.Dynamic)
 
 
 def literal_string(value: TypedSql, what: str) -> str:

@@ -15,9 +15,12 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.typed import NOTHING, TypedSql, nullable_if_any, typed_sql
 
-Kind = Literal["any", "number", "integer", "float", "string", "time", "array", "map", "constant", "text", "bytes"]
-"""What an argument must be. "constant" is a literal. "text" is a String, "bytes" a String or FixedString, "string" any
-type that Spark holds as a string; "time" is a date or a time; "integer" and "number" include Bool."""
+Kind = Literal[
+    "any", "number", "integer", "float", "string", "time", "array", "map", "constant", "step", "text", "bytes", "json"
+]
+"""What an argument must be. "constant" is a literal; "step" a key or a position in JSON. "text" is a String, "bytes" a
+String or FixedString, "string" any type that Spark holds as a string but JSON, "json" these and JSON; "time" is a date
+or a time; "integer" and "number" include Bool."""
 Build: TypeAlias = Callable[[Sequence[TypedSql]], TypedSql]
 """Makes the SQL of a call from its arguments. Raises BadArguments."""
 
@@ -78,8 +81,10 @@ _TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
     "number": (t.Int, t.Float, t.Decimal, t.Bool),
     "integer": (t.Int, t.Bool),
     "float": (t.Float, t.Int, t.Decimal, t.Bool),
-    "string": (t.String, t.FixedString, t.Enum, t.UUID, t.Json, t.IPv4, t.IPv6),
+    "string": (t.String, t.FixedString, t.Enum, t.UUID, t.IPv4, t.IPv6),
+    "json": (t.String, t.FixedString, t.Enum, t.UUID, t.IPv4, t.IPv6, t.Json),
     "time": (t.Date, t.DateTime, t.DateTime64),
+    "step": (t.String, t.Int),
     "text": (t.String,),
     "bytes": (t.String, t.FixedString),
     "array": (t.Array,),
@@ -98,4 +103,9 @@ def is_kind(value: TypedSql, kind: Kind) -> bool:
 
 def kind_name(kind: Kind) -> str:
     """The name of a kind in messages."""
-    return "string" if kind in ("text", "bytes") else kind
+    return {
+        "text": "string",
+        "bytes": "string",
+        "step": "string or an integer",
+        "json": "JSON or a string",
+    }.get(kind, kind)

@@ -28,7 +28,7 @@ from penstock.sql.functions.dates import (
 from penstock.sql.functions.function import Function
 from penstock.sql.functions.geo import distances, geohash
 from penstock.sql.functions.hashes import hash_functions
-from penstock.sql.functions.json import extract, simple_json, to_json_string
+from penstock.sql.functions.json import documents, extract, simple_json, to_json_string
 from penstock.sql.functions.network import ip_addresses, urls
 from penstock.sql.functions.numbers import bits, integers, math, random, readable, rounding
 from penstock.sql.functions.strings import (
@@ -79,6 +79,7 @@ FAMILIES = (
     numeric,
     maps,
     extract,
+    documents,
     simple_json,
     to_json_string,
     urls,
@@ -106,6 +107,29 @@ def find_function(name: str) -> Function | None:
 def function_names() -> tuple[str, ...]:
     """Every name, aliases included."""
     return (*FUNCTIONS, *_ALIASES)
+
+
+JsonUse: TypeAlias = Literal["as it is", "by a function"]
+_READ_TEXTS = ("least", "greatest", "transform", "arrayStringConcat")
+_JSON_USES: Mapping[str, JsonUse] = {
+    **{row.name: "as it is" for family in (conditions, elements, extract) for row in family.FUNCTIONS},
+    **dict.fromkeys(("length", "empty", "notEmpty"), "as it is"),  # of an array of documents
+    **{row.name: "by a function" for family in (conversions, documents, to_json_string) for row in family.FUNCTIONS},
+}
+_TAKE_DYNAMIC = frozenset(
+    (*(row.name for row in conversions.FUNCTIONS), "isNull", "isNotNull", "toTypeName", "dynamicType", "dynamicElement")
+)
+
+
+def json_use(name: str) -> JsonUse | None:
+    """How a function takes a JSON document: as it is stored, or by a function that Spark runs in Python; None if it
+    takes none."""
+    return None if name in _READ_TEXTS else _JSON_USES.get(name)
+
+
+def takes_dynamic(name: str) -> bool:
+    """Whether a function takes a value whose type is only known for each row."""
+    return name in _TAKE_DYNAMIC
 
 
 FineTimeUse: TypeAlias = Literal["as it is", "in microseconds"]

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.conversions.dates import time_of_text
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type
@@ -69,7 +70,7 @@ def interval_steps(tr: Translator, node: exp.Expr, sign: str) -> list[tuple[str,
 
 def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values under an operator. Raises Refused if ClickHouse has no such operation."""
-    left, right = pair
+    left, right = _texts_as_times(operator, *pair)
     moved = _time_arithmetic(operator, left, right)
     if moved is not None:
         return moved
@@ -220,6 +221,15 @@ def divide_floats(left: str, right: str, divisor: TypedSql) -> str:
         return f"if({b} = 0, {a} * double('Infinity'), {a} / {b})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: safe(a, b)))
+
+
+def _texts_as_times(operator: str, left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:
+    """The operands; a text beside an interval is a time: `'2024-01-31' - INTERVAL 1 DAY`."""
+    if operator in "+-" and right.unit and isinstance(left.bare, t.String):
+        return time_of_text(left, right.unit), right
+    if operator == "+" and left.unit and isinstance(right.bare, t.String):
+        return left, time_of_text(right, left.unit)
+    return left, right
 
 
 def _time_arithmetic(operator: str, left: TypedSql, right: TypedSql) -> TypedSql | None:

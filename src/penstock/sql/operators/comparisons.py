@@ -17,12 +17,15 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.bind_once import NOT_IN_LAMBDAS, bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.json_documents import DYNAMIC_HINT, SCALARS, is_json, is_kind, scalar_of
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
+from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.spark_text import string_literal
+from penstock.sql.syntax.problems import Refused
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -77,6 +80,8 @@ def translate_like(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """`<=>`: NULL equals NULL, but NaN does not equal NaN."""
+    refuse_dynamic(tr, node, pair, "`<=>`")
+    _check_documents(tr, node, "=", pair)
     left, right = adapt_literals(tr, node, *pair)
     of = t.Int(8, signed=False)
     if is_null(left) or is_null(right):
@@ -90,6 +95,9 @@ def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, Type
 
 def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values compared. Raises Refused if they have no common type."""
+    if any(isinstance(value.bare, t.Dynamic) for value in pair):
+        return _compare_dynamic(tr, node, operator, pair)
+    _check_documents(tr, node, operator, pair)
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return TypedSql("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
@@ -106,6 +114,37 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     elif tests:
         sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
     return boolean(sql, left, right)
+
+
+def _compare_dynamic(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """A value whose type is only known for each row, compared by the type that it has; an error for a row where the
+    two types have nothing in common, as in ClickHouse. Raises Refused for two such values."""
+    left, right = pair
+    dynamic, other = (left, right) if isinstance(left.bare, t.Dynamic) else (right, left)
+    if isinstance(other.bare, (t.Dynamic, t.Json)):
+        raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", DYNAMIC_HINT)
+    name = fresh_name("d", dynamic.sql + other.sql)
+    branches = [f"WHEN {name} IS NULL THEN CAST(NULL AS BOOLEAN)"]
+    for of in SCALARS:
+        each = scalar_of(name, of)
+        try:
+            result = compare(tr, node, operator, (each, right) if dynamic is left else (left, each))
+        except Refused:
+            continue
+        branches.append(f"WHEN {is_kind(name, of)} THEN {result.sql}")
+    if len(branches) == 1 or any(each in other.sql for each in NOT_IN_LAMBDAS):
+        raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", DYNAMIC_HINT)
+    refused = f"raise_error(concat('cannot compare ', {name}.kind, {string_literal(f' with {other.type}')}))"
+    sql = try_bind_once(dynamic.sql, name, f"CASE {' '.join(branches)} ELSE {refused} END")
+    return TypedSql(sql, t.Nullable(t.Int(8, signed=False)), "BOOLEAN")
+
+
+def _check_documents(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> None:
+    """Raises Refused unless documents are compared with each other, for being equal."""
+    left, right = pair
+    if (is_json(left.type) or is_json(right.type)) and (left.bare != right.bare or operator not in ("=", "<>")):
+        hint = "toString(…) of it, or compare one of its paths"
+        raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", hint)
 
 
 def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:

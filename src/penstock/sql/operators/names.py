@@ -6,14 +6,18 @@ expression, where the same name is the column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.json_documents import is_json
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.operators.json_paths import json_path, json_values_at, names_of_path
 from penstock.sql.operators.literals import float_literal
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tokens import CALL_MARK
@@ -21,14 +25,22 @@ from penstock.sql.syntax.tokens import CALL_MARK
 
 def translate_column(tr: Translator, node: exp.Expr) -> TypedSql:
     """`a`, `table.a`, `tuple.field`, `table.tuple.1` …."""
-    parts = [part for part in (node.args.get("db"), node.args.get("table"), node.this) if part is not None]
-    names = [part.name for part in parts]
+    names = names_of_path(node)
     found = _lambda_parameter(tr, names) or _qualified_column(tr, node, names)
     if found is None:
         value, rest = resolve_name(tr, node, names[0]), names[1:]
     else:
         value, rest = found
-    for step in ".".join(rest).split(".") if rest else ():
+    return _member_at(tr, node, value, ".".join(rest).split(".") if rest else [])
+
+
+def _member_at(tr: Translator, node: exp.Expr, value: TypedSql, steps: Sequence[str]) -> TypedSql:
+    """What stands at a path: elements of tuples, and then all that is left within a JSON."""
+    for place, step in enumerate(steps):
+        if is_json(value.type):
+            return json_path(tr, node, value, steps[place:])
+        if value.type == t.Array(t.Json()):
+            return json_values_at(tr, node, value, steps[place:])
         value = tuple_element(tr, node, value, step)
     return value
 
@@ -41,10 +53,20 @@ def translate_identifier(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def translate_dot(tr: Translator, node: exp.Expr) -> TypedSql:
     """`expression.name` or `expression.1`."""
-    value = tr.translate(node.this)
-    for step in node.expression.name.split("."):
-        value = tuple_element(tr, node, value, step)
-    return value
+    steps, base = node.expression.name.split("."), node.this
+    while isinstance(base, exp.Dot):
+        steps, base = [*base.expression.name.split("."), *steps], base.this
+    if isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
+        return translate_column(tr, _longer_column(base, steps))
+    return _member_at(tr, node, tr.translate(base), steps)
+
+
+def _longer_column(column: exp.Expr, steps: Sequence[str]) -> exp.Expr:
+    """A column with more names after its last one, so that a path into a JSON is read as one."""
+    longer = column.copy()
+    longer.set("this", exp.to_identifier(".".join([column.name, *steps]), quoted=True))
+    longer.parent = column.parent
+    return longer
 
 
 def resolve_name(tr: Translator, node: exp.Expr, name: str) -> TypedSql:
@@ -56,15 +78,20 @@ def resolve_name(tr: Translator, node: exp.Expr, name: str) -> TypedSql:
     if relation is None and name.lower() in ("nan", "inf", "infinity"):
         return float_literal(float(name))
     if relation is None and name.lower() in _CALLS_WITHOUT_PARENTHESES:
-        return tr.translate(exp.Anonymous(this="now" + CALL_MARK))
+        return tr.translate(exp.Anonymous(this=_CALLS_WITHOUT_PARENTHESES[name.lower()] + CALL_MARK))
     if relation is None:
         known = (*tr.scope.column_names, *tr.scope.aliases)
         raise tr.refusal(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
     return read_column(tr, node, relation, name)
 
 
-_CALLS_WITHOUT_PARENTHESES = ("now", "current_timestamp", "localtimestamp")
-"""Names that mean the call now() where there is no such column."""
+_CALLS_WITHOUT_PARENTHESES = {
+    "now": "now",
+    "current_timestamp": "now",
+    "localtimestamp": "now",
+    "current_date": "today",
+}
+"""Names that mean a call where there is no such column."""
 READING_KEY = "reading"
 """Key in a node's meta that says how a column of `*` is read: see `ScopeTable.reading`."""
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.json_documents import DYNAMIC_HINT, is_json
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, order_key
 from penstock.sql.expr.typed import TypedSql
 
@@ -36,18 +37,27 @@ def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed
 
 def check_orderable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
     """Raises Refused for types that Spark cannot order."""
-    if any(isinstance(part, (t.Map, t.AggregateFunction)) for part in (value.bare, *_nested_types(value.bare))):
+    if _has_part(value, (t.Map, t.AggregateFunction, t.Json, t.Dynamic)):
         message = f"{value.type} cannot be ordered or partitioned by"
-        raise tr.refusal(node, "wrong-argument-type", message, "use mapKeys(…), mapValues(…) or toString(…) of it")
+        raise tr.refusal(node, "wrong-argument-type", message, _hint_for(value))
 
 
 def check_hashable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
     """Raises Refused for types by which rows cannot be grouped or made distinct: Spark compares maps by the order of
     their entries, or not at all."""
-    if any(isinstance(part, (t.Map, t.AggregateFunction, t.Json)) for part in (value.bare, *_nested_types(value.bare))):
+    if _has_part(value, (t.Map, t.AggregateFunction, t.Dynamic)):
         message = f"rows cannot be compared by {value.type}"
-        hint = "use mapKeys(…), mapValues(…) or toString(…) of it"
-        raise tr.refusal(node, "wrong-argument-type", message, hint)
+        raise tr.refusal(node, "wrong-argument-type", message, _hint_for(value))
+
+
+def _has_part(value: TypedSql, kinds: tuple[type[Type], ...]) -> bool:
+    return any(isinstance(part, kinds) for part in (value.bare, *_nested_types(value.bare)))
+
+
+def _hint_for(value: TypedSql) -> str:
+    if isinstance(value.bare, t.Dynamic):
+        return DYNAMIC_HINT
+    return "use toString(…) of it" if is_json(value.type) else "use mapKeys(…), mapValues(…) or toString(…) of it"
 
 
 def _check_nested_order(tr: Translator, ordered: exp.Expr, value: TypedSql) -> None:

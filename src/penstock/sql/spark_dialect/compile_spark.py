@@ -19,12 +19,14 @@ from sqlglot.schema import MappingSchema
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Text
+from penstock.model.pipe import Node, Pipe
+from penstock.model.service_sources import ServiceSource
 from penstock.model.types import Type
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import TypedSql
+from penstock.sql.from_clause.service_tables import find_service_source
 from penstock.sql.from_clause.tables import (
     find_node,
-    find_service_source,
     inline_node,
     nearest_table_name,
     register_placeholder,
@@ -216,18 +218,26 @@ def _left_most_table(tree: exp.Expr) -> exp.Expr | None:
 
 def _read_table(environment: Environment, node: exp.Table, name: str) -> _SparkTable:
     own, service = not node.args.get("db"), find_service_source(environment, node)
-    environment.check_name(service.name if service is not None else node.name)
-    found = find_node(environment, node.name) if own else None
+    if service is None:
+        environment.check_name(node.name)
+    found = _find_query(environment, node, service)
     if found is not None:
         output = inline_node(environment, node, found)
         return _SparkTable(name, dict(output.columns), sql=output.sql)
-    source = environment.project.datasource(node.name) if own else service
+    source = service.datasource if service is not None else environment.project.datasource(node.name) if own else None
     if source is None:
         hint = nearest_table_name(environment, node.name)
         raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{node.name}`", hint)
     placeholder = register_placeholder(environment, source)
     columns = {column.name: TypedSql(column.name, column.type, spark_type(column.type)) for column in source.columns}
     return _SparkTable(name, columns, placeholder=placeholder)
+
+
+def _find_query(environment: Environment, node: exp.Table, service: ServiceSource | None) -> tuple[Pipe, Node] | None:
+    """The node that a table is, if it is a query."""
+    if service is not None:
+        return (service.pipe, service.pipe.result) if service.pipe is not None else None
+    return find_node(environment, node.name) if not node.args.get("db") else None
 
 
 def _quoted_columns(table: _SparkTable) -> dict[str, str]:

@@ -8,7 +8,7 @@ keeps its own name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from sqlglot import exp
@@ -167,10 +167,19 @@ def _qualified_name(node: exp.Expr) -> str:
     return f"{node.text('table')}.{node.name}" if node.text("table") else node.name
 
 
+def _bases(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What stands before the dots of `a.b.c`, from the last dot on."""
+    while isinstance(node, exp.Dot):
+        node = node.this
+        yield node
+
+
 def _dot_name(node: exp.Expr) -> str:
     place = node.expression
     if isinstance(place, exp.Literal) and not place.args.get("is_string"):
         return f"tupleElement({_expression_name(node.this)}, {place.name})"
+    if isinstance(next((each for each in _bases(node) if not isinstance(each, exp.Dot)), None), exp.JSONCast):
+        return f"{_expression_name(node.this)}.{place.name}"
     return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
 
 
@@ -199,6 +208,11 @@ def _cast_name(node: exp.Expr) -> str:
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse").replace("DATE", "Date")
     escaped = name.replace("'", "\\'")
     return f"CAST({_expression_name(node.this)}, '{escaped}')"
+
+
+def _json_type_name(node: exp.Expr) -> str:
+    name = node.args["to"].sql(dialect="clickhouse")
+    return f"{_expression_name(node.this)}.:`{'Date' if name == 'DATE' else name}`"
 
 
 def _interval_name(unit: str, amount: exp.Expr) -> str:
@@ -255,6 +269,8 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Extract: lambda node: f"{EXTRACT_FUNCTIONS.get(node.name.upper(), '')}({_expression_name(node.expression)})",
     exp.Trim: _trim_name,
     exp.Bracket: lambda node: f"arrayElement({_expression_name(node.this)}, {_array_place(node.expressions[0])})",
+    exp.Array: lambda node: f"[{', '.join(map(_expression_name, node.expressions))}]",
+    exp.JSONCast: _json_type_name,
     exp.Cast: _cast_name,
     exp.CastToStrType: _cast_name,
     exp.Literal: _literal_name,

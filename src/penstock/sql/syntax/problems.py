@@ -6,6 +6,8 @@ its first token; a node without tokens of the text is reported at the start of t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -74,6 +76,15 @@ class Report:
     """Collects problems, so that all are reported at once."""
 
     problems: list[Problem] = field(default_factory=list)
+    lost: dict[str, int] = field(default_factory=dict)
+    """Columns that a SELECT lacks because of a problem, and how many problems there were then."""
+
+    def note_lost(self, name: str) -> None:
+        """Remembers that a column could not be compiled: whoever reads it is told so in vain. A column that reads an
+        unknown one of the same name is as unknown to its readers, who name it in their own places."""
+        cause = _UNKNOWN.match(self.problems[-1].message) if self.problems else None
+        if cause is None or cause[1] != name:
+            self.lost.setdefault(name, len(self.problems))
 
     def collecting(self) -> ProblemCollector:
         """A `with` block: the first problem in it is collected and ends the block, not the compilation."""
@@ -82,7 +93,17 @@ class Report:
     def finish(self, message: str) -> None:
         """Raises InvalidQuery with all problems, sorted by place, if there are any."""
         if self.problems:
-            raise InvalidQuery(message, sorted(self.problems, key=_sort_key))
+            raise InvalidQuery(message, sorted(self._causes(), key=_sort_key))
+
+    def _causes(self) -> Iterator[Problem]:
+        """The problems, without those that only say that a lost column is missing."""
+        for place, problem in enumerate(self.problems):
+            named = _UNKNOWN.match(problem.message) if problem.code == "unknown-column" else None
+            if named is None or place < self.lost.get(named[1], place + 1):
+                yield problem
+
+
+_UNKNOWN = re.compile(r"unknown column `([^`]+)`")
 
 
 def _sort_key(problem: Problem) -> tuple[bool, Location]:

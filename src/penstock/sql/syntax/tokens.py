@@ -269,12 +269,42 @@ _INTERVAL_ENDS = frozenset(
 """Tokens that stand in no number of an interval."""
 
 
+def free_bare_names(tokens: Tokens) -> Tokens:
+    """`current_date` and the like as names: a column or an alias may have them, sqlglot reads only calls."""
+    bare = ClickHouseParser.NO_PAREN_FUNCTIONS
+    return [token_like(each, TokenType.VAR, each.text) if each.token_type in bare else each for each in tokens]
+
+
+_BEFORE_EXPRESSIONS = frozenset(
+    {TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.EQ}
+    | {TokenType.AND, TokenType.OR, TokenType.WHERE, TokenType.PREWHERE, TokenType.HAVING, TokenType.QUALIFY}
+    | {TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.ON, TokenType.ARROW, None}
+)
+"""Tokens behind which IN can only be the name of a call."""
+
+
+def mark_membership_calls(tokens: Tokens) -> Tokens:
+    """`in(x, (1, 2))` as a call: after an operand IN is the operator."""
+    if not _has_kind(tokens, TokenType.IN):
+        return tokens
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        negated = _kind_at(tokens, index - 1) == TokenType.NOT
+        before = _kind_at(tokens, index - (2 if negated else 1))
+        called = token.token_type == TokenType.IN and _kind_at(tokens, index + 1) == TokenType.L_PAREN
+        is_call = called and before in _BEFORE_EXPRESSIONS
+        out.append(token_like(token, TokenType.VAR, f"in{CALL_MARK}") if is_call else token)
+    return out
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     rewrite_limit_by,
     rewrite_bare_except,
     rewrite_samples,
     rewrite_intervals,
+    free_bare_names,
     mark_calls,
+    mark_membership_calls,
     merge_parameters,
 )
 """In this order: calls must be marked before their parameters are searched."""

@@ -22,7 +22,7 @@ from penstock.model.pipe import CopyMode
 from penstock.state.batch_keys import BodyKey
 from penstock.state.database import open_database
 from penstock.state.jobs import Job, Jobs
-from penstock.state.operations import OperationsLog
+from penstock.state.logs.operations import OperationsLog
 from penstock.template.render_frame import Parameter
 from waiting import wait_until
 

@@ -6,8 +6,8 @@ import pytest
 
 from penstock.deploy.runtime.own_actions import record_own_action
 from penstock.errors import Conflict
-from penstock.state.audit_log import AuditLog
 from penstock.state.database import open_database
+from penstock.state.logs.audit_log import AuditLog
 
 
 def test_what_the_server_does_by_itself_is_recorded(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from penstock.flow.inbox.segment_check import SegmentCheck
 from penstock.flow.inbox.segments import Segments
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
-from penstock.state.operations import OperationsLog
+from penstock.state.logs.operations import OperationsLog
 
 
 @pytest.fixture

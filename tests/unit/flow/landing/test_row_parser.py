@@ -26,6 +26,14 @@ def test_values_by_path() -> None:
     assert RowParser([V1]).parse(b'{"id": 1, "user": {"name": "x"}}') == ParsedRow({"id": 1, "name": "x"})
 
 
+def test_a_key_that_stands_twice_rejects_a_document_and_nothing_else() -> None:
+    parser = RowParser([landing("v", ("id", "UInt8", "$.id", None), ("data", "JSON", "$.data", None))])
+    assert parser.parse(b'{"id": 1, "id": 2, "data": {"b": 1, "a": 2}}').values == {"id": 2, "data": '{"a":2,"b":1}'}
+    assert parser.parse(b'{"id": 1, "data": {"a": 1, "a": 2}}').rejects == (
+        ("v", ("data: a key stands twice in an object",)),
+    )
+
+
 @given(st.text(st.characters(exclude_characters="'"), min_size=1))
 def test_every_key_without_a_quote_has_a_path(key: str) -> None:
     assert parse_json_path(path_of_key(key)) == (key,)

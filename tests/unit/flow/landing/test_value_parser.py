@@ -74,7 +74,7 @@ FITS = [
     ("Map(String, UInt8)", '{"k": 1}', [("k", 1)]),
     ("Tuple(a String, b UInt8)", '{"a": "x", "b": 1}', {"a": "x", "b": 1}),
     ("Tuple(String, UInt8)", '["x", 1]', {"_1": "x", "_2": 1}),
-    ("JSON", '{"a": 1.0}', '{"a":1.0}'),
+    ("JSON", '{"b": 1.0, "a": null, "t": "2020-01-02T00:00:00Z"}', '{"b":1.0,"t":"2020-01-02 00:00:00"}'),
     ("IPv4", '"127.0.0.1"', "127.0.0.1"),
     ("FixedString(2)", '"ab"', "ab"),
 ]
@@ -113,6 +113,9 @@ DOES_NOT_FIT = [
     ("Array(UInt8)", "[null]", "null where UInt8 was expected"),
     ("Tuple(UInt8, UInt8)", "[1]", "1 values where 2 were expected"),
     ("FixedString(2)", '"éé"', '"éé" is longer than 2 bytes'),
+    ("JSON", "[1]", "a JSON object was expected"),
+    ("JSON", '"{}"', "a JSON object was expected"),
+    ("JSON", '{"a.b": 1, "a": {"b": 2}}', 'the path "a.b" stands twice'),
     (
         "AggregateFunction(count)",
         "1",

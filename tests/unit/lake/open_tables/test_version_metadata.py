@@ -11,6 +11,7 @@ from penstock.lake.open_tables.shown_columns import Json, ShownColumn
 from penstock.lake.open_tables.version_metadata import OpenTable, physical_fields, version_metadata
 
 STRUCT: Json = {"type": "struct", "fields": [{"id": 11, "name": "x", "required": False, "type": "long"}]}
+FILE = "file:///w/penstock/visits__d1/metadata/00002.metadata.json"
 PHYSICAL: Mapping[str, Json] = {
     "format-version": 2,
     "table-uuid": "00000000-0000-0000-0000-000000000001",
@@ -79,7 +80,7 @@ COLUMNS = (
 
 def made(*columns: ShownColumn, shows_rows: bool = True, physical: Mapping[str, Json] = PHYSICAL) -> Mapping[str, Json]:
     table = OpenTable("7ce7b5b0-0000-5000-8000-000000000002", columns, {"penstock.deployment": "3"}, shows_rows)
-    return version_metadata(physical, table).document
+    return version_metadata(physical, FILE, table).document
 
 
 def test_only_logical_names_of_shown_columns_are_in_it() -> None:
@@ -131,10 +132,11 @@ def test_a_table_without_rows_has_no_snapshot() -> None:
 
 def test_metadata_has_a_name_of_its_own() -> None:
     table = OpenTable("7ce7b5b0-0000-5000-8000-000000000002", COLUMNS, {})
-    first = version_metadata(PHYSICAL, table)
-    assert first == version_metadata(PHYSICAL, table)
+    first = version_metadata(PHYSICAL, FILE, table)
+    assert first == version_metadata(PHYSICAL, FILE, table)
     assert first.location.startswith("file:///w/penstock/visits__d1/metadata/version-")
-    assert first.location != version_metadata({**PHYSICAL, "last-updated-ms": 1_700_000_000_001}, table).location
+    assert first.location.endswith("/../00002.metadata.json"), "Hadoop finds the physical table's file there"
+    assert first.location != version_metadata({**PHYSICAL, "last-updated-ms": 1_700_000_000_001}, FILE, table).location
 
 
 def test_physical_fields_are_those_of_the_current_schema() -> None:

@@ -7,7 +7,14 @@ import sqlalchemy as sa
 
 from penstock.errors import Failed
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties, spark_catalog_properties
-from penstock.lake.spark.packages import PACKAGES, POSTGRES, package_configuration
+from penstock.lake.spark.packages import (
+    DURABLE_FILES_JAR,
+    LOCAL_FILES_PACKAGE,
+    PACKAGES,
+    POSTGRES,
+    package_configuration,
+    packages_to_fetch,
+)
 from penstock.model.settings import Settings, SparkSettings
 
 HOME = Path("/srv/project/.penstock")
@@ -108,6 +115,21 @@ def test_the_driver_comes_with_a_catalog_on_postgres(tmp_path: Path) -> None:
     wanted = package_configuration(spark, "jdbc:postgresql://h/lake")["spark.jars.packages"].split(",")
     assert wanted == [*PACKAGES, POSTGRES]
     assert POSTGRES not in package_configuration(spark)["spark.jars.packages"]
+
+
+def test_what_local_files_are_written_with_is_there_before_spark_resolves_anything(tmp_path: Path) -> None:
+    conf = {"spark.jars.ivy": str(tmp_path)}
+    plain, own = SparkSettings(conf=conf), SparkSettings(conf=conf, packages=("g:own:1",))
+    assert packages_to_fetch(plain, "jdbc:postgresql://h/lake") == (*PACKAGES, POSTGRES)
+    assert packages_to_fetch(own) == (LOCAL_FILES_PACKAGE,)
+    assert packages_to_fetch(SparkSettings(conf=conf, master="spark://h:7077")) == ()
+    (tmp_path / "jars").mkdir()
+    jar = tmp_path / "jars" / "com.globalmentor_hadoop-bare-naked-local-fs-0.1.0.jar"
+    jar.touch()
+    assert packages_to_fetch(own) == ()
+    found = package_configuration(own)
+    assert found["spark.jars.packages"] == "g:own:1"
+    assert found["spark.driver.extraClassPath"].split(":") == [str(jar), str(DURABLE_FILES_JAR)]
 
 
 def test_jars_fetched_before_are_taken_from_the_cache(tmp_path: Path) -> None:

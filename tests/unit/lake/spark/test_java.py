@@ -59,3 +59,18 @@ def test_a_java_that_ends_at_once_is_quoted(only_java: Path, tmp_path: Path) -> 
     with pytest.raises(SparkStartFailure, match="Invalid maximum heap size: -Xmx900g") as raised:
         open_lake(Settings(), tmp_path / "home")
     assert "spark.log in .penstock" in str(raised.value.hint)
+
+
+def test_the_reason_is_what_java_raised(tmp_path: Path) -> None:
+    """Not what Java and the resolver of packages say before."""
+    log = tmp_path / "spark.log"
+    log.write_text(
+        "of an earlier start\nWARNING: Using incubator modules: jdk.incubator.vector\n:: loading settings\n\n"
+        'Exception in thread "main" java.lang.RuntimeException: unresolved dependency: a#b;1\n\tat a.B.c(B.java:1)\n'
+    )
+    failure = SparkStartFailure(log, len("of an earlier start\n"))
+    assert str(failure).endswith(
+        'started: Exception in thread "main" java.lang.RuntimeException: unresolved dependency: a#b;1'
+    )
+    log.write_text("WARNING: x\n\nInvalid maximum heap size: -Xmx900g\n")
+    assert str(SparkStartFailure(log, 0)).endswith("Invalid maximum heap size: -Xmx900g")

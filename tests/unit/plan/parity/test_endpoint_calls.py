@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import InvalidRequest
-from penstock.plan.parity.endpoint_calls import MOST_CALLS, calls_of, parse_calls
+from penstock.plan.parity.endpoint_calls import MOST_CALLS, calls_of, parse_calls, recorded_calls
 
 
 def test_one_call_a_line() -> None:
@@ -30,3 +30,12 @@ def test_each_wrong_line_is_named_with_its_number() -> None:
 def test_there_is_an_end_to_calls() -> None:
     with pytest.raises(InvalidRequest):
         parse_calls('{"endpoint": "top"}\n' * (MOST_CALLS + 1), ["top"])
+
+
+def test_recorded_calls_differ_in_what_is_read() -> None:
+    recorded = [{"a": "1", "t": "9"}, {"t": "8", "a": "1"}, {"in": ["x", "y,z"]}, {"t": "7"}, {"a": "2"}]
+    found = recorded_calls("top", recorded, {"a", "in"}, 3)
+    assert [each.texts for each in found] == [{"a": "1"}, {"in": '["x","y,z"]'}, {}]
+    assert recorded_calls("top", [], {"a"}, 3) == ()
+    listed = found[1].parameters["in"]
+    assert listed == parse_calls('{"endpoint": "top", "parameters": {"in": ["x", "y,z"]}}', ["top"])[0].parameters["in"]

@@ -15,6 +15,7 @@ import typer
 from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, print_problems, report
 from penstock.cli.output import console, format_number, print_json, print_table
+from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound
 from penstock.parse.project_loader import LoadedProject, load_folder
@@ -45,7 +46,7 @@ def load_datafiles(folder: Path) -> LoadedProject:
     """The project of a folder. Raises NotFound for a folder without datafiles, which would be an empty project."""
     loaded = load_folder(folder)
     if not loaded.files and not loaded.problems:
-        raise NotFound(f"there are no datafiles in {folder}", hint="name the project's folder, or go to it")
+        raise NotFound(f"there are no datafiles in {folder}", hint=say_where_datafiles_are(folder))
     return loaded
 
 

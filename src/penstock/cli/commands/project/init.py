@@ -13,10 +13,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.new_project import has_datafiles, make_project
+from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.parse.project_files import contains_datafiles
 
 PLAIN = "minimal"
 
@@ -28,7 +29,7 @@ def init(
     example: Annotated[str | None, typer.Option("--example", help="Which example to start from.")] = None,
 ) -> None:
     """Create a project to start from, or make a folder of datafiles one."""
-    adopted = has_datafiles(folder)
+    adopted = contains_datafiles(folder)
     if adopted and example is not None:
         raise Conflict(f"{folder} has datafiles already", hint="leave out --example, or choose another folder")
     example = None if adopted else example or PLAIN

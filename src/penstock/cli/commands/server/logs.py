@@ -1,7 +1,8 @@
 """`penstock logs`: the lines of the server's log.
 
 In: how many lines, from which level on. Out: the lines, and with `--follow` every new one until the command is
-interrupted. Invariant: while no server answers, the log is read from the project's folder, if it is on this machine.
+interrupted. Invariant: while no server answers, or it is starting, the log is read from the project's folder, if it is
+on this machine.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.errors import WrongUsage
+from penstock.cli.errors import NO_SERVER, ServerRefusal, WrongUsage, exit_code
 from penstock.cli.output import errors_console, print_json
 from penstock.cli.project_folder import HOME
 from penstock.cli.session import Session, command
-from penstock.errors import NoServer
+from penstock.errors import NoServer, PenstockError
 from penstock.redaction import escape_controls
 
 LOG_FILE = "server.log"
@@ -45,9 +46,12 @@ def logs(
         raise WrongUsage("--follow has no end, and so no one document", hint="leave --follow or --output json out")
     try:
         found = session.client().get("/v0/logs", {"lines": str(lines), "level": level.value})
-    except NoServer as away:
+    except (NoServer, ServerRefusal) as away:
+        if exit_code(away) != NO_SERVER:
+            raise
         found = {"lines": _read_file(session, lines, away), "position": None}
-        errors_console().print("[yellow]note:[/] no server answers; these are the last lines of its log")
+        state = "no server answers" if isinstance(away, NoServer) else "the server is not ready"
+        errors_console().print(f"[yellow]note:[/] {state}; these are the last lines of its log")
     if session.as_json:
         print_json(found)
         return
@@ -59,7 +63,7 @@ def logs(
         _print_lines(found["lines"])
 
 
-def _read_file(session: Session, count: int, away: NoServer) -> list[str]:
+def _read_file(session: Session, count: int, away: PenstockError) -> list[str]:
     """The last lines of the log in the project's folder. Raises the error given if there is none."""
     path = session.new_project / HOME / LOG_FILE
     try:

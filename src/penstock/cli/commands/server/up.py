@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -22,14 +22,17 @@ import typer
 
 from penstock.cli.client import Json
 from penstock.cli.errors import ServerRefusal, parse_error_document, report
-from penstock.cli.new_project import has_datafiles, make_project
+from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.project_folder import HOME, SETTINGS_FILE, read_server_record
 from penstock.cli.session import Session, command
-from penstock.errors import Failed
+from penstock.errors import Conflict, Failed
+from penstock.parse.project_files import contains_datafiles
+from penstock.processes import find_process
 from penstock.redaction import escape_controls
 
 SERVER_OUTPUT = "server.err"
+LOOK_SECONDS = 5.0
 
 
 @command
@@ -37,18 +40,23 @@ def up(
     session: Session,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="The port; 0 for a free one.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when the server is ready.")] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="End if another server owns the project.")] = False,
+    wait: Annotated[
+        bool | None,
+        typer.Option("--wait/--no-wait", help="Stand by while another server owns the project; in a terminal, no."),
+    ] = None,
     adopt_storage: Annotated[
         bool, typer.Option("--adopt-storage", help="Take warehouse and inbox whatever state store they belong to.")
     ] = False,
 ) -> None:
     """Start the server of a project."""
     project = _project_to_start(session)
+    if wait is None and session.is_interactive:
+        _refuse_second_server(project)
     if not (project / HOME).is_dir():
         (project / HOME).mkdir(mode=0o700)
     arguments = ["--project", str(project)]
     arguments += ["--port", str(port)] if port is not None else []
-    arguments += ["--no-wait"] if no_wait else []
+    arguments += ["--no-wait"] if wait is False else []
     arguments += ["--adopt-storage"] if adopt_storage else []
     output = project / HOME / SERVER_OUTPUT
     process = _start_server(arguments, output)
@@ -65,13 +73,25 @@ def up(
 def _project_to_start(session: Session) -> Path:
     """The project's folder; a person at the terminal may make a folder of datafiles one. Raises WrongUsage."""
     here = session.new_project
-    is_asked = console().is_terminal and sys.stdin.isatty() and not session.as_json
-    if is_asked and not (here / SETTINGS_FILE).exists() and has_datafiles(here):
+    if session.is_interactive and not (here / SETTINGS_FILE).exists() and contains_datafiles(here):
         question = f"{here} has datafiles and no {SETTINGS_FILE}. Add it and a .gitignore, and start?"
         if typer.confirm(question, default=True):
             make_project(here)
             return here.resolve()
     return session.project
+
+
+def _refuse_second_server(project: Path) -> None:
+    """Raises Conflict if a server of the project answers; one that hangs, or has just died, is waited for."""
+    known = read_server_record(project)
+    if known is None or find_process(known.pid, known.started) is None:
+        return
+    with suppress(httpx.TransportError, httpx.InvalidURL):
+        httpx.get(f"{known.url}/health", timeout=LOOK_SECONDS, trust_env=False)
+        raise Conflict(
+            f"a server of this project runs already, at {known.url} (process {known.pid})",
+            hint="`penstock down` stops it; `penstock up --wait` stands by, and takes over when it ends",
+        )
 
 
 def _start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:

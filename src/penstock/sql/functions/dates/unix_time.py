@@ -25,7 +25,8 @@ def _now(values: Sequence[TypedSql]) -> TypedSql:
 def _now64(values: Sequence[TypedSql]) -> TypedSql:
     precision = precision_argument(values, 0)
     micros = truncate_fraction("current_timestamp()", precision)
-    return typed_sql(micros if precision <= 6 else fine_from_timestamp(micros), t.DateTime64(precision))
+    of = t.DateTime64(precision, zone_argument(values, 1))
+    return typed_sql(micros if precision <= 6 else fine_from_timestamp(micros), of)
 
 
 def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
@@ -73,7 +74,7 @@ def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("now", (0, 1), ("constant",), _now),
-    Function("now64", (0, 1), ("constant",), _now64),
+    Function("now64", (0, 2), ("constant", "constant"), _now64),
     Function("today", (0, 0), ("any",), lambda values: typed_sql("current_date()", t.Date())),
     Function("yesterday", (0, 0), ("any",), lambda values: typed_sql("date_sub(current_date(), 1)", t.Date())),
     Function("toUnixTimestamp", (1, 2), ("any", "constant"), _to_unix_timestamp),

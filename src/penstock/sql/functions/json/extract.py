@@ -41,15 +41,17 @@ _JSON_TYPE = t.Enum(
 _NO_KEYS = "CAST(array() AS ARRAY<STRING>)"
 
 
-def null_where_json_is_null(value: TypedSql, sql: str, of: Type) -> TypedSql:
-    """The result of a JSON function: NULL where the JSON string is. Raises BadArguments if the result type cannot be
-    NULL."""
-    result = nullable_if_any(of, [value])
-    if not value.nullable:
+def null_where_any_is_null(values: Sequence[TypedSql], sql: str, of: Type) -> TypedSql:
+    """The result of a JSON function: NULL where the JSON string or a step of the path is. Raises BadArguments if the
+    result type cannot be NULL."""
+    nullable = [value for value in values if value.nullable]
+    result = nullable_if_any(of, nullable)
+    if not nullable:
         return typed_sql(sql, result)
     if result == of and not isinstance(of, t.Nullable):
-        raise BadArguments(f"a JSON string that may be NULL gives no {of}", "ifNull(json, '')")
-    return typed_sql(f"if({value.sql} IS NULL, NULL, {sql})", result)
+        raise BadArguments(f"a JSON string or key that may be NULL gives no {of}", "ifNull(json, '')")
+    missing = " OR ".join(f"{value.sql} IS NULL" for value in nullable)
+    return typed_sql(f"if({missing}, NULL, {sql})", result)
 
 
 def nullable_value_reader(of: Type) -> Callable[[str], str]:
@@ -75,9 +77,9 @@ def type_argument(values: Sequence[TypedSql]) -> Type:
 
 def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:]), formula), of)
+        return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:]), formula), of)
 
-    return Function(name, (1, 16), ("string", "constant"), build)
+    return Function(name, (1, 16), ("json", "step"), build)
 
 
 def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
@@ -86,11 +88,11 @@ def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str
     def build(values: Sequence[TypedSql]) -> TypedSql:
         text = json_text_at(values[0], values[1:])
         whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
-        return null_where_json_is_null(
-            values[0], bind_if_long(variant_at(values[0], values[1:]), lambda v: formula(v, whole)), of
+        return null_where_any_is_null(
+            values, bind_if_long(variant_at(values[0], values[1:]), lambda v: formula(v, whole)), of
         )
 
-    return Function(name, (1, 16), ("string", "constant"), build)
+    return Function(name, (1, 16), ("json", "step"), build)
 
 
 def _is_number_sql(v: str) -> str:
@@ -179,14 +181,12 @@ def _json_length(values: Sequence[TypedSql]) -> TypedSql:
         return f"if({variant_kind(v)} LIKE 'ARRAY%', size(try_cast({v} AS ARRAY<VARIANT>)), {of_object})"
 
     sql = bind_if_long(variant_at(values[0], values[1:]), formula)
-    sql = unless_null(sql, values[0])
-    return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
+    return TypedSql(unless_null(sql, *values), nullable_if_any(UINT64, list(values)), "INT")
 
 
 def _json_has(values: Sequence[TypedSql]) -> TypedSql:
     found = f"({variant_at(values[0], values[1:])} IS NOT NULL)"
-    found = unless_null(found, values[0])
-    return TypedSql(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(unless_null(found, *values), nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _sql_json_path(value: TypedSql) -> str:
@@ -214,13 +214,12 @@ def _json_value(values: Sequence[TypedSql]) -> TypedSql:
         nested = f"({variant_kind(v)} LIKE 'ARRAY%' OR {variant_kind(v)} LIKE 'OBJECT%')"
         return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_string_value(v)} END"
 
-    return null_where_json_is_null(values[0], bind_if_long(_variant_at_sql_path(values), formula), STRING)
+    return null_where_any_is_null(values[:1], bind_if_long(_variant_at_sql_path(values), formula), STRING)
 
 
 def _json_exists(values: Sequence[TypedSql]) -> TypedSql:
     found = f"({_variant_at_sql_path(values)} IS NOT NULL)"
-    found = unless_null(found, values[0])
-    return TypedSql(found, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+    return TypedSql(unless_null(found, *values), nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
 def _is_valid_json(values: Sequence[TypedSql]) -> TypedSql:
@@ -274,12 +273,12 @@ def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[st
 def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
-    return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
+    return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
 
 
 def _object_keys(value: TypedSql, steps: Sequence[TypedSql]) -> str:
-    if value.nullable:
-        raise BadArguments("a JSON string that may be NULL is not supported here", "ifNull(json, '')")
+    if value.nullable or any(step.nullable for step in steps):
+        raise BadArguments("a JSON string or key that may be NULL is not supported here", "ifNull(json, '')")
     keys = f"json_object_keys({json_text_at(value, steps)})"
     return bind_if_long(variant_at(value, steps), lambda v: f"if({variant_kind(v)} LIKE 'OBJECT%', {keys}, {_NO_KEYS})")
 
@@ -331,11 +330,11 @@ def _json_type(values: Sequence[TypedSql]) -> TypedSql:
             f"AND try_cast({shown} AS DECIMAL(38,0)) <= {2**64 - 1} THEN 'UInt64' ELSE 'Double' END"
         )
 
-    return null_where_json_is_null(values[0], bind_if_long(variant_at(values[0], values[1:]), formula), _JSON_TYPE)
+    return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:]), formula), _JSON_TYPE)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("JSONExtract", (2, 16), ("string", "constant"), _extract_as),
+    Function("JSONExtract", (2, 16), ("json", "step"), _extract_as),
     _extract_with_text_function("JSONExtractString", STRING, _string_or_ordered_json),
     _extract_function("JSONExtractInt", INT64, _integer_reader(-(2**63), 2**63 - 1, "BIGINT")),
     _extract_function("JSONExtractUInt", UINT64, _integer_reader(0, 2**64 - 1, "DECIMAL(20,0)")),
@@ -343,16 +342,16 @@ FUNCTIONS: tuple[Function, ...] = (
     _extract_function("JSONExtractBool", UINT8, _bool_value),
     _extract_with_text_function("JSONExtractRaw", STRING, _raw_json),
     _extract_with_text_function("JSONExtractArrayRaw", t.Array(STRING), _raw_elements),
-    Function("JSONLength", (1, 16), ("string", "constant"), _json_length),
-    Function("JSONHas", (2, 16), ("string", "constant"), _json_has),
-    Function("JSON_VALUE", (2, 2), ("string", "constant"), _json_value),
-    Function("JSON_EXISTS", (2, 2), ("string", "constant"), _json_exists),
+    Function("JSONLength", (1, 16), ("json", "step"), _json_length),
+    Function("JSONHas", (2, 16), ("json", "step"), _json_has),
+    Function("JSON_VALUE", (2, 2), ("json", "constant"), _json_value),
+    Function("JSON_EXISTS", (2, 2), ("json", "constant"), _json_exists),
     Function("isValidJSON", (1, 1), ("string",), _is_valid_json),
-    Function("JSONExtractKeys", (1, 16), ("string", "constant"), _extract_keys),
-    Function("JSONExtractKeysAndValues", (2, 16), ("string", "constant"), _extract_keys_and_values),
-    Function("JSONKey", (2, 16), ("string", "constant"), _key_at_place),
-    Function("JSONArrayLength", (1, 1), ("string",), _json_array_length),
-    Function("JSONType", (1, 16), ("string", "constant"), _json_type),
+    Function("JSONExtractKeys", (1, 16), ("json", "step"), _extract_keys),
+    Function("JSONExtractKeysAndValues", (2, 16), ("json", "step"), _extract_keys_and_values),
+    Function("JSONKey", (2, 16), ("json", "step"), _key_at_place),
+    Function("JSONArrayLength", (1, 1), ("json",), _json_array_length),
+    Function("JSONType", (1, 16), ("json", "step"), _json_type),
 )
 ALIASES: dict[str, str] = {"JSON_ARRAY_LENGTH": "JSONArrayLength"}
 ANY_CASE: tuple[str, ...] = ("JSON_ARRAY_LENGTH",)

@@ -13,7 +13,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, nullable_if_any
 from penstock.sql.functions.arguments import binary_to_string, literal_string, to_binary
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
-from penstock.sql.functions.json.extract import null_where_json_is_null
+from penstock.sql.functions.json.extract import null_where_any_is_null
 from penstock.sql.spark_text import string_literal
 
 _STRING = string_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
@@ -40,7 +40,7 @@ def _text_after_name(values: Sequence[TypedSql]) -> str:
 
 def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        return null_where_json_is_null(values[0], bind_if_long(_text_after_name(values), formula), of)
+        return null_where_any_is_null(values[:1], bind_if_long(_text_after_name(values), formula), of)
 
     return Function(name, (2, 2), ("text", "constant"), build)
 

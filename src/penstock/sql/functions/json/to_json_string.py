@@ -29,6 +29,8 @@ def _not_null_json(value: TypedSql, depth: int) -> str:
     match value.bare:
         case of if of == NOTHING:
             return "CAST(NULL AS STRING)"
+        case t.Array() | t.Map() as of if t.has_json(of):
+            raise BadArguments(f"`toJSONString` of {of} is not supported", "toString(…) of each JSON")
         case t.Array(inner):
             each = f"` j{depth}`"
             parts = f"transform({value.sql}, {each} -> {_value_json(typed_sql(each, inner), depth + 1)})"
@@ -79,7 +81,7 @@ def _scalar_json(value: TypedSql) -> str:
         case t.Int() | t.Decimal() | t.Bool():
             return shown
         case t.Json():
-            raise BadArguments("`toJSONString` of JSON is not supported", "toString")
+            return shown
         case _ if isinstance(of, _QUOTED):
             return f"concat('\"', {shown}, '\"')"
         case _:

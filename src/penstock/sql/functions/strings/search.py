@@ -19,6 +19,7 @@ from penstock.sql.spark_text import string_literal
 
 _CASE_SENSITIVE = "{0}"
 _NEEDLE = "` n`"
+_LAST_PLACE = 2**31 - 2
 _WORD_CHARACTER = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
 
 
@@ -34,9 +35,9 @@ def _char_position(value: str, needle: str) -> str:
 def _start_argument(value: TypedSql, name: str) -> str:
     if not isinstance(value.bare, t.Int) or value.bare.signed:
         raise BadArguments(f"the start position of `{name}` must be an unsigned number", "use toUInt32")
-    if value.bare.bits == 64 and value.spark != "INT" and value.constant is None:
-        raise BadArguments(f"the start position of `{name}` cannot be a UInt64", "use toUInt32")
-    return as_spark_int(value)
+    if value.spark in ("INT", "BIGINT"):
+        return as_spark_int(value)
+    return f"CAST(least({value.sql}, {_LAST_PLACE}) AS INT)"  # no string is as long
 
 
 def _suffix_from(value: str, start: str, size: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 import sqlalchemy as sa
 
 from penstock.state.database import Database
+from penstock.state.logs.stored_text import storable_text
 from penstock.state.schema import audit_log
 
 BEGUN, DONE = "begun", "ok"
@@ -85,7 +86,4 @@ class AuditLog:
 
 
 def _storable(value: object) -> object:
-    """The value; a text is cut, and has no NUL and no lone surrogate, which Postgres does not store."""
-    if not isinstance(value, str):
-        return value
-    return value[:LONGEST_TEXT].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    return storable_text(value, LONGEST_TEXT) if isinstance(value, str) else value

@@ -4,9 +4,9 @@ import pytest
 import sqlalchemy as sa
 
 from penstock.errors import Unavailable
-from penstock.state import operations as module
 from penstock.state.database import Database
-from penstock.state.operations import Operation, OperationsLog
+from penstock.state.logs import operations as module
+from penstock.state.logs.operations import Operation, OperationsLog
 
 
 def test_the_newest_come_back_first_and_equal(database: Database) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from penstock.state.audit_log import BEGUN, LONGEST_TEXT, AuditEntry, AuditLog
 from penstock.state.database import Database
+from penstock.state.logs.audit_log import BEGUN, LONGEST_TEXT, AuditEntry, AuditLog
 
 
 def test_an_action_is_there_before_it_ends_and_gets_its_outcome(database: Database) -> None:

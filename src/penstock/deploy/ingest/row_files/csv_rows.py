@@ -1,0 +1,171 @@
+"""Rows of a CSV file as JSON rows.
+
+In: the bytes of a file (RFC 4180: values in double quotes may hold delimiters, line breaks and doubled quotes), and the
+landing of its data source. Out: lines of JSON. Invariants: `\\N` and an empty value without quotes are NULL or absent,
+`""` is an empty text; a row that has too many or too few values, or is not UTF-8, is in the quarantine as it was sent.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import orjson
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from penstock.deploy.ingest.row_files.row_placement import (
+    ABSENT,
+    RowPlacement,
+    all_columns,
+    place_columns,
+    unreadable_row,
+)
+from penstock.errors import InvalidRequest
+from penstock.model.manifest import Landing
+from penstock.model.types import Array, Bool, FixedString, Json, Map, String, Tuple, Type, is_nullable, unwrap_type
+
+NULL = "\\N"
+SLICE_ROWS = 8_192
+"""Rows whose values are in memory at once."""
+LONGEST_VALUE = 2**25
+Converter: TypeAlias = Callable[["str | None"], object]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """How a CSV file is written."""
+
+    delimiter: str = ","
+    has_header: bool | None = None
+    """Whether the first record has names; None: it does if at least half of its values are names of columns."""
+    repeats_first: bool = False
+    """Whether the first record is that of the whole file, repeated before a later part of it."""
+
+
+def csv_rows(content: bytes, landing: Landing, name: str, form: CsvForm) -> Iterator[bytes]:
+    """The rows of a file, in its order but for those with too many or too few values, which come last. Raises
+    InvalidRequest if it has no columns that are known, or is no CSV."""
+    content, broken = content.removeprefix(b"\xef\xbb\xbf"), list[str]()
+    first = _first_record(content, form)
+    has_names = form.has_header if form.has_header is not None else _is_header(first, landing)
+    placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name)
+    converters = [_converter(column.type) for column in placement.columns]
+    left_out = int(has_names or form.repeats_first)
+    for batch in _read_batches(content, len(first), form, broken):
+        for start in range(left_out, batch.num_rows, SLICE_ROWS):
+            part = batch.slice(start, SLICE_ROWS)
+            columns = [part.column(column.at).to_pylist() for column in placement.columns]
+            yield from (_row(placement, converters, values) for values in zip(*columns, strict=True))
+        left_out = max(left_out - batch.num_rows, 0)
+    yield from map(unreadable_row, broken)
+
+
+def _read_batches(content: bytes, width: int, form: CsvForm, broken: list[str]) -> Iterator[pa.RecordBatch]:
+    """All records of so many values; the text of each other one goes to `broken`."""
+
+    def keep(row: arrow_csv.InvalidRow) -> str:
+        broken.append(str(row.text))
+        return "skip"
+
+    names = [f"c{at}" for at in range(width)]
+    parse = arrow_csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, invalid_row_handler=keep)
+    convert = arrow_csv.ConvertOptions(
+        column_types={each: pa.binary() for each in names},
+        null_values=[NULL, ""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    # A record does not go on from one block to the next but one, so the block is the body, whose size is limited.
+    read = arrow_csv.ReadOptions(column_names=names, block_size=max(len(content), 1), use_threads=False)
+    try:
+        yield from arrow_csv.open_csv(io.BytesIO(content), read, parse, convert)
+    except pa.ArrowInvalid as error:
+        raise InvalidRequest(f"the file is no CSV: {error}") from error
+
+
+def _first_record(content: bytes, form: CsvForm) -> list[str]:
+    """Raises InvalidRequest for an empty file."""
+    csv.field_size_limit(LONGEST_VALUE)
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", errors="replace", newline="")
+    try:
+        found = next((record for record in csv.reader(text, delimiter=form.delimiter) if record), None)
+    except csv.Error as error:
+        raise InvalidRequest(f"the file is no CSV: {error}") from error
+    if found is None:
+        raise InvalidRequest("the file has no rows", hint="send one record a line")
+    return [each.strip() for each in found]
+
+
+def _is_header(record: Sequence[str], landing: Landing) -> bool:
+    known = frozenset(all_columns(landing))
+    named = sum(each in known for each in record)
+    return named > 0 and 2 * named >= len(record) and len(set(record)) == len(record)
+
+
+def _names_in_order(record: Sequence[str], landing: Landing, name: str) -> list[str]:
+    """The names of the columns of a file without a header. Raises InvalidRequest if it has not one value for each."""
+    names = all_columns(landing)
+    if len(names) != len(record):
+        message = f"the first record has {len(record)} values, and `{name}` has {len(names)} columns"
+        raise InvalidRequest(message, hint=f"a header names those of the file: {', '.join(names[:10])}")
+    return names
+
+
+def _row(placement: RowPlacement, converters: Sequence[Converter], values: Sequence[bytes | None]) -> bytes:
+    try:
+        texts = [value.decode() if value is not None else None for value in values]
+    except UnicodeDecodeError:
+        shown = [value.decode(errors="backslashreplace") if value is not None else NULL for value in values]
+        return unreadable_row(",".join(shown))
+    return placement.row([convert(text) for convert, text in zip(converters, texts, strict=True)])
+
+
+def _converter(of: Type) -> Converter:
+    """Turns the text of a value, None for NULL, into a value of JSON."""
+    plain = unwrap_type(of)
+    # An empty text is a text; of other types, and where NULL is possible, no value is one.
+    empty: object = "" if isinstance(plain, (String, FixedString)) and not is_nullable(of) else ABSENT
+    match plain:
+        case Bool():
+            convert: Callable[[str], object] = _bool
+        case Array() | Map() | Tuple() | Json():
+            convert = _nested
+        case _:
+            convert = str
+    return lambda text: empty if text is None else convert(text)
+
+
+def _bool(text: str) -> object:
+    return {"1": True, "0": False}.get(text, text)
+
+
+_LITERAL = re.compile(r"'((?:[^'\\]|\\.|'')*)'|\"(?:[^\"\\]|\\.)*\"|([()])|\b(NULL)\b", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
+_ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
+
+
+def _nested(text: str) -> object:
+    """The value of JSON that a text is: as JSON, or as ClickHouse writes arrays, maps and tuples (`['a', NULL]`)."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return orjson.loads(_LITERAL.sub(_as_json, text))
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _as_json(found: re.Match[str]) -> str:
+    quoted, bracket, null = found.groups()
+    if quoted is not None:
+        plain = _ESCAPE.sub(lambda each: _ESCAPES.get(each[1], each[1]) if each[1] else "'", quoted)
+        return orjson.dumps(plain).decode()
+    if bracket is not None:
+        return "[" if bracket == "(" else "]"
+    return "null" if null is not None else found[0]

@@ -1,0 +1,153 @@
+"""Rows of a Parquet file as JSON rows.
+
+In: the bytes of a file, and the landing of its data source. Out: lines of JSON, some thousand rows in memory at a time.
+Invariant: every value is written exactly (decimals and times with all their digits, integers of 64 bits); a time
+without a zone is one of UTC, as ClickHouse reads it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import io
+import math
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from penstock.deploy.ingest.row_files.row_placement import RowPlacement, place_columns, unreadable_row
+from penstock.errors import InvalidRequest
+from penstock.model.manifest import Landing
+
+BATCH_ROWS = 8_192
+Converter: TypeAlias = Callable[[object], object]
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+EPOCH = dt.datetime(1970, 1, 1)
+
+
+def parquet_rows(content: bytes, landing: Landing, name: str) -> Iterator[bytes]:
+    """The rows of a file, in its order. Raises InvalidRequest if it is damaged, or has no column that is known."""
+    try:
+        file = parquet.ParquetFile(io.BytesIO(content))
+        schema = file.schema_arrow
+        placement = place_columns(landing, schema.names, name)
+        converters = [_converter(schema.field(column.at).type) for column in placement.columns]
+        wanted = [column.name for column in placement.columns]
+        for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
+            yield from _batch_rows(batch, placement, converters)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidRequest(f"the body is no Parquet file that can be read: {reason}") from error
+
+
+def _batch_rows(batch: pa.RecordBatch, placement: RowPlacement, converters: list[Converter]) -> Iterator[bytes]:
+    named = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns = [_plain_array(named[column.name]).to_pylist() for column in placement.columns]
+    for values in zip(*columns, strict=True):
+        yield _row(values, placement, converters)
+
+
+def _row(values: Sequence[object], placement: RowPlacement, converters: list[Converter]) -> bytes:
+    given = zip(converters, values, strict=True)
+    try:
+        return placement.row([convert(value) if value is not None else None for convert, value in given])
+    except UnicodeDecodeError:  # no column can hold bytes that are no text
+        return unreadable_row(str(values))
+
+
+def _plain_array(array: pa.Array) -> pa.Array:
+    """The array with whole numbers in the place of times, which Python has with fewer digits."""
+    return array.cast(_plain_type(array.type))
+
+
+def _plain_type(of: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(of) or pa.types.is_time(of) or pa.types.is_duration(of):
+        return pa.int32() if pa.types.is_time32(of) else pa.int64()
+    if pa.types.is_dictionary(of):
+        return _plain_type(of.value_type)
+    if pa.types.is_map(of):
+        return pa.map_(_plain_type(of.key_type), _plain_type(of.item_type))
+    if pa.types.is_struct(of):
+        return pa.struct([each.with_type(_plain_type(each.type)) for each in of])
+    if pa.types.is_large_list(of):
+        return pa.large_list(_plain_type(of.value_type))
+    if pa.types.is_list(of) or pa.types.is_fixed_size_list(of):
+        return pa.list_(_plain_type(of.value_type))
+    return of
+
+
+def _converter(of: pa.DataType) -> Converter:
+    """Turns a Python value of an Arrow type, whose times are whole numbers, into a value of JSON."""
+    if isinstance(of, pa.BaseExtensionType):
+        return _plain
+    if pa.types.is_timestamp(of):
+        return lambda value: _time_text(value, _PER_SECOND[of.unit])
+    if pa.types.is_time(of):
+        return lambda value: _time_text(value, _PER_SECOND[of.unit])[11:-1]
+    if pa.types.is_dictionary(of):
+        return _converter(of.value_type)
+    if pa.types.is_map(of):
+        return _map_converter(_converter(of.key_type), _converter(of.item_type))
+    if pa.types.is_struct(of):
+        return _struct_converter({each.name: _converter(each.type) for each in of})
+    if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
+        inner = _converter(of.value_type)
+        return lambda value: [inner(each) if each is not None else None for each in _list(value)]
+    return _plain
+
+
+def _plain(value: object) -> object:
+    """A value that is no list and no time."""
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case decimal.Decimal():
+            return format(value, "f")
+        case bytes():
+            return value.decode()
+        case dt.date() | uuid.UUID():
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _time_text(value: object, per_second: int) -> str:
+    """A moment as text with all its digits."""
+    assert isinstance(value, int), "times were made whole numbers"
+    seconds, rest = divmod(value, per_second)
+    digits = len(str(per_second)) - 1
+    fraction = f".{rest:0{digits}d}" if rest else ""
+    try:
+        return f"{EPOCH + dt.timedelta(seconds=seconds)}{fraction}Z"
+    except OverflowError:
+        return f"{seconds} seconds since 1970"
+
+
+def _list(value: object) -> list[object]:
+    assert isinstance(value, list), "Arrow has a list there"
+    return value
+
+
+def _map_converter(key: Converter, item: Converter) -> Converter:
+    def convert(value: object) -> object:
+        found: dict[str, object] = {}
+        for pair in _list(value):
+            assert isinstance(pair, tuple), "Arrow has pairs there"
+            name = key(pair[0])
+            found[name if isinstance(name, str) else str(name)] = item(pair[1]) if pair[1] is not None else None
+        return found
+
+    return convert
+
+
+def _struct_converter(fields: dict[str, Converter]) -> Converter:
+    def convert(value: object) -> object:
+        assert isinstance(value, dict), "Arrow has a value for each field there"
+        return {name: fields[name](each) if each is not None else None for name, each in value.items()}
+
+    return convert

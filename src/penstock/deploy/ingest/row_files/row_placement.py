@@ -1,0 +1,111 @@
+"""Where the values of a file's columns stand in a JSON row of a data source.
+
+In: the landing of a data source and the names of a file's columns. Out: `RowPlacement`. Invariant: a value that is
+placed is found again by the JSON path of its column; a row that cannot be read becomes a text, which is no row: it goes
+to the quarantine with what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from penstock.errors import InvalidRequest, did_you_mean
+from penstock.model.json_path import parse_json_path
+from penstock.model.manifest import Landing
+from penstock.model.types import Type
+
+Path = tuple[str | None, ...]
+ABSENT = object()
+"""Stands for a value that a row does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedColumn:
+    """A column of a data source that a file has."""
+
+    name: str
+    type: Type
+    path: Path
+    """The keys to its value; None for the elements of an array."""
+    at: int
+    """Its position in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlacement:
+    """The columns of a file that its data source has."""
+
+    columns: tuple[PlacedColumn, ...]
+
+    def row(self, values: Sequence[object]) -> bytes:
+        """The JSON row of the values of `columns`, in their order."""
+        found: dict[str, object] = {}
+        for column, value in zip(self.columns, values, strict=True):
+            if value is not ABSENT:
+                _place(found, column.path, value)
+        return orjson.dumps(found)
+
+
+def unreadable_row(text: str) -> bytes:
+    """A line for a row that cannot be read: it is rejected, and its text is in the quarantine."""
+    return orjson.dumps(text.encode(errors="backslashreplace").decode())
+
+
+def place_columns(landing: Landing, names: Sequence[str], data_source: str) -> RowPlacement:
+    """The columns of a file by name; those that the data source does not have are passed over. Raises InvalidRequest if
+    none is known, or two have one name."""
+    known = {column.name: column for column in landing.columns if column.path}
+    twice = next((name for name in names if name in known and names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidRequest(f"the file has the column `{twice}` twice")
+    found = [
+        PlacedColumn(name, known[name].type, parse_json_path(known[name].path or "$"), at)
+        for at, name in enumerate(names)
+        if name in known
+    ]
+    if not found:
+        first = names[0] if names else ""
+        message = f"no column of the file is one of `{data_source}`: it has {', '.join(names[:10]) or 'none'}"
+        raise InvalidRequest(message, hint=did_you_mean(first, known))
+    _check_paths(found)
+    return RowPlacement(tuple(found))
+
+
+def all_columns(landing: Landing) -> list[str]:
+    """The names of the columns that a row can fill, in the order of the schema."""
+    return [column.name for column in landing.columns if column.path]
+
+
+def _check_paths(columns: Sequence[PlacedColumn]) -> None:
+    """Raises InvalidRequest for a column whose value is a part of another's, since a file has them apart."""
+    for column in columns:
+        other = next((each for each in columns if each is not column and _is_inside(each.path, column.path)), None)
+        if other is not None or not column.path or column.path[0] is None:
+            message = f"the column `{column.name}` is read from a JSON value that holds other columns"
+            raise InvalidRequest(message, hint="send the rows as NDJSON, or leave that column out of the file")
+
+
+def _is_inside(path: Path, around: Path) -> bool:
+    return path[: len(around)] == around
+
+
+def _place(row: dict[str, object], path: Path, value: object) -> None:
+    key, rest = path[0], path[1:]
+    assert key is not None, "a path begins with a key, and elements are placed below"
+    if not rest or all(part is None for part in rest):
+        row[key] = value
+        return
+    if rest[0] is not None:
+        inner = row.setdefault(key, {})
+        assert isinstance(inner, dict), "no value is placed inside of another"
+        _place(inner, rest, value)
+        return
+    elements = row.setdefault(key, [])
+    assert isinstance(elements, list), "no value is placed inside of another"
+    given = value if isinstance(value, list) else [value]
+    elements.extend({} for _ in range(len(given) - len(elements)))
+    for element, each in zip(elements, given, strict=False):
+        _place(element, rest[1:], each)

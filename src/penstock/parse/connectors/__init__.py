@@ -1,0 +1,1 @@
+"""Kafka and other connectors of data sources, and the sinks of pipes."""

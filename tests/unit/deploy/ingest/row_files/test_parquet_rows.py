@@ -1,0 +1,86 @@
+"""Parquet as the events that it stands for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import io
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from penstock.deploy.ingest.row_files.parquet_rows import parquet_rows
+from penstock.errors import InvalidRequest
+from unit.deploy.ingest.row_files.landings import landed, landing_of
+
+NAMES = {
+    "u": "UInt64",
+    "d": "Decimal(38, 10)",
+    "at": "DateTime64(9)",
+    "day": "Date32",
+    "s": "LowCardinality(String)",
+    "a": "Array(Nullable(Int64))",
+    "t": "Tuple(x Float64, y Tuple(z String))",
+    "m": "Map(String, DateTime64(3))",
+    "b": "Nullable(Bool)",
+}
+WIDE = landing_of(*(f"`{name}` {of} `json:$.{'x.a[:]' if name == 'a' else name}`" for name, of in NAMES.items()))
+NANOS = 1_700_000_000_123_456_789
+TABLE = pa.table(
+    {
+        "u": pa.array([2**64 - 1, 0], pa.uint64()),
+        "d": pa.array([decimal.Decimal("1234567890123456789012345678.0123456789"), decimal.Decimal("-0.5")]),
+        "at": pa.array([NANOS, -1], pa.timestamp("ns", "Europe/Madrid")),
+        "day": pa.array([dt.date(1969, 12, 31), dt.date(2024, 2, 29)]),
+        "s": pa.array(["é\n", 'a"'], pa.string()).dictionary_encode(),
+        "a": pa.array([[1, None], []], pa.large_list(pa.int32())),
+        "t": pa.array([{"x": float("inf"), "y": {"z": "q"}}, {"x": 0.1, "y": {"z": ""}}]),
+        "m": pa.array([[("k", 1_500)], []], pa.map_(pa.string(), pa.timestamp("ms"))),
+        "b": pa.array([None, True]),
+        "unknown": pa.array([1, 2]),
+    }
+)
+
+
+def written(table: pa.Table, **options: object) -> bytes:
+    file = io.BytesIO()
+    parquet.write_table(table, file, **options)
+    return file.getvalue()
+
+
+def test_every_value_is_exact() -> None:
+    one, two = landed(WIDE, parquet_rows(written(TABLE, row_group_size=1), WIDE, "x"))
+    assert isinstance(one, dict), one
+    assert isinstance(two, dict), two
+    assert (int(str(one["u"])), str(one["d"])) == (2**64 - 1, "1234567890123456789012345678.0123456789")
+    assert (one["s"], one["a"], one["b"], two["b"], two["a"]) == ("é\n", [1, None], None, True, [])
+    assert b"2023-11-14 22:13:20.123456789Z" in next(parquet_rows(written(TABLE), WIDE, "x"))
+    assert b"1969-12-31 23:59:59.999999999Z" in list(parquet_rows(written(TABLE), WIDE, "x"))[1]
+    assert b'"1969-12-31"' in next(parquet_rows(written(TABLE), WIDE, "x"))
+
+
+def test_a_value_that_does_not_fit_rejects_its_row_alone() -> None:
+    narrow = landing_of("`u` UInt8", "`s` String")
+    table = pa.table({"u": [1, 256, 3, None], "s": pa.array([b"a", b"b", b"\xff", b"d"], pa.binary())})
+    found = landed(narrow, parquet_rows(written(table), narrow, "x"))
+    assert [each for each in found if isinstance(each, dict)] == [{"u": 1, "s": "a"}]
+
+
+def test_many_rows_come_in_order_whatever_the_row_groups() -> None:
+    numbers = landing_of("`n` Int64")
+    table = pa.table({"n": range(20_000)})
+    for size in (7_000, 20_000):
+        found = landed(numbers, parquet_rows(written(table, row_group_size=size), numbers, "x"))
+        assert found == [{"n": n} for n in range(20_000)]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1", written(TABLE)[:-20]])
+def test_a_damaged_file(content: bytes) -> None:
+    with pytest.raises(InvalidRequest, match="no Parquet file"):
+        list(parquet_rows(content, WIDE, "x"))
+
+
+def test_a_file_of_other_columns() -> None:
+    with pytest.raises(InvalidRequest, match="no column of the file"):
+        list(parquet_rows(written(pa.table({"z": [1]})), WIDE, "x"))
