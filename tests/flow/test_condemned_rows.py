@@ -226,7 +226,8 @@ def test_a_smaller_step_after_a_crash_does_not_forget_a_row_that_comes_later(vie
         views.post(name, lines(text))
         views.stepper.step(next(work for work in views.runnable() if work.flow.startswith("landing")))
     work = next(each for each in views.runnable() if isinstance(each.run, View) and each.flow.endswith("plain"))
-    crash_points.arm("lake.before", 3, lambda: None)  # before are the step that fails, and the quarantine
+    # Before are the note of the view's beginning, the step that fails, and the quarantine.
+    crash_points.arm("lake.before", 4, lambda: None)
     with pytest.raises(crash_points.Crashed):
         views.stepper.step(work, FAILURES_BEFORE_SEARCH)
     crash_points.disarm()
