@@ -22,7 +22,7 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
-from penstock.serve.http.json_values import json_converter
+from penstock.serve.http.json_values import json_converter, key_text
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
 from penstock.sql.stored_types import spark_type
@@ -108,7 +108,7 @@ def _nested(value: object, of: Type) -> object:
         case t.Array(inner), list():
             return [shown(each, inner) for each in value]
         case t.Map(key, item), dict():
-            return {str(shown(k, key)): shown(v, item) for k, v in value.items()}
+            return {key_text(shown(k, key)): shown(v, item) for k, v in value.items()}
         case t.Tuple(fields), tuple() if fields and all(name for name, _ in fields):
             return {name: shown(each, inner) for each, (name, inner) in zip(value, fields, strict=True)}
         case t.Tuple(fields), tuple():

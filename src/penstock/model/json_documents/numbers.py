@@ -18,14 +18,19 @@ class JsonNumber(str):
 
 def stored_float(number: float) -> str:
     """A finite number as ClickHouse writes a Float64, with `.0` after one that is written like an integer."""
+    written = written_float(number)
+    return written if "." in written or "e" in written else written + ".0"
+
+
+def written_float(number: float) -> str:
+    """A finite number as ClickHouse writes a Float64: `1`, `0.5`, `1e22`."""
     if number == 0:
-        return "-0.0" if str(number).startswith("-") else "0.0"
+        return "-0" if str(number).startswith("-") else "0"
     exact = Decimal(repr(number))
     exponent = exact.adjusted()
     if _LEAST_PLAIN <= exponent < _LEAST_SCIENTIFIC:
         shown = f"{exact:f}"
-        shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
-        return shown if "." in shown else shown + ".0"
+        return shown.rstrip("0").rstrip(".") if "." in shown else shown
     digits = "".join(map(str, exact.as_tuple().digits)).rstrip("0")
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{'-' if number < 0 else ''}{digits[0]}{fraction}e{exponent}"

@@ -19,6 +19,7 @@ import orjson
 
 from penstock.model import types as t
 from penstock.model.json_documents.documents import shown_json
+from penstock.model.json_documents.numbers import written_float
 
 Converter = Callable[[object], object]
 WIDEST = 2**63
@@ -85,8 +86,8 @@ def _nested_converter(of: t.Array | t.Tuple | t.Map, non_finite: NonFinite) -> C
             show = json_converter(inner, non_finite)
             return lambda value: [show(each) for each in _items(value)]
         case t.Map(key, inner):
-            show_key, show_value = json_converter(key, non_finite), json_converter(inner, non_finite)
-            return lambda value: {_key(show_key(k)): show_value(v) for k, v in _entries(value)}
+            show_key, show_value = json_converter(key, text_for_non_finite), json_converter(inner, non_finite)
+            return lambda value: {key_text(show_key(k)): show_value(v) for k, v in _entries(value)}
         case t.Tuple(fields):
             shows = [json_converter(inner, non_finite) for _, inner in fields]
             names = [name for name, _ in fields]
@@ -105,8 +106,15 @@ def _entries(value: object) -> Sequence[tuple[object, object]]:
     return list(value.items()) if isinstance(value, Mapping) else []
 
 
-def _key(value: object) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+def key_text(value: object) -> str:
+    """A key of a map as text: floats as ClickHouse writes them, so 1.0 is `1` and 1e16 has all its digits."""
+    match value:
+        case str():
+            return value
+        case float():
+            return written_float(value)
+        case _:
+            return orjson.dumps(value).decode()
 
 
 def _integer(value: object) -> object:
@@ -192,7 +200,7 @@ def _plain(non_finite: NonFinite, value: object) -> object:
         case Decimal():
             return _decimal(value)
         case Mapping():
-            return {_key(_plain(non_finite, k)): _plain(non_finite, v) for k, v in value.items()}
+            return {key_text(_plain(non_finite, k)): _plain(non_finite, v) for k, v in value.items()}
         case list() | tuple():
             return [None if each is None else _plain(non_finite, each) for each in value]
         case _:
