@@ -25,6 +25,7 @@ from pyspark.sql.functions import expr
 from penstock.crash_points import crash_point
 from penstock.lake.maintenance.data_files import DataFile, list_data_files
 from penstock.lake.spark.session import Lake
+from penstock.lake.tables.java_methods import call_class_method
 from penstock.lake.tables.java_table import JavaTable, RewriteConflict, java_list
 from penstock.model.manifest import SEQ, Transform
 from penstock.sql.spark_text import quote_identifier
@@ -155,9 +156,10 @@ def _write_files(
     lake: Lake, java: JavaTable, tasks: Sequence[JavaObject], make: RewriteSql, layout: FileLayout
 ) -> tuple[JavaObject, ...]:
     """Write the files as Iceberg's own rewrite_data_files does. Source: SparkDataFileRewriteRunner of Iceberg 1.12."""
-    spark = java.jvm.org.apache.iceberg.spark
-    cache, staged = spark.SparkTableCache.get(), spark.ScanTaskSetManager.get()
-    coordinator = spark.FileRewriteCoordinator.get()
+    cache, staged, coordinator = (
+        call_class_method(java.jvm, f"org.apache.iceberg.spark.{each}", "get")
+        for each in ("SparkTableCache", "ScanTaskSetManager", "FileRewriteCoordinator")
+    )
     group = str(uuid.uuid4())
     # Iceberg looks the group up in the thread's active session, so that must be this one.
     SparkSession._get_j_spark_session_class(java.jvm).setActiveSession(lake.bulk._jsparkSession)
