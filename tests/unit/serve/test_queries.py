@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from penstock.model.types import Int, String
+from penstock.model.types import Dynamic, Int, Json, String
 from penstock.serve.http.answer_formats import answer_format
 from unit.serve.memory import MemoryPipeline, Result
 
@@ -52,6 +53,13 @@ def test_formats(client: TestClient) -> None:
     wrong = client.get("/v0/sql", params={"q": f"{query} FORMAT JSONEachRows"})
     assert wrong.status_code == 400
     assert wrong.json()["problems"][0]["hint"] == "did you mean `JSONEachRow`?"
+
+
+def test_documents_are_one_value_of_csv() -> None:
+    columns = (("j", Json()), ("d", Dynamic()))
+    answer = Result(columns, [('{"a":"x,y","n":1}', ("", "", '"p,q"')), (None, ("", "", "7"))])
+    lines = list(csv.reader(b"".join(answer_format("CSVWithNames").write(answer)).decode().splitlines()))
+    assert lines == [["j", "d"], ['{"a":"x,y","n":1}', "p,q"], ["\\N", "7"]]
 
 
 def test_totals_are_beside_the_rows() -> None:

@@ -121,7 +121,18 @@ def _csv_cell(value: object) -> str:
         case dict() | list():
             return _quote_csv(orjson.dumps(value).decode())
         case _:
-            return orjson.dumps(value).decode()
+            return _csv_cell_of_json(orjson.dumps(value).decode())
+
+
+def _csv_cell_of_json(text: str) -> str:
+    """A value that is written already: a document in quotes, as its commas are no delimiters, a number bare."""
+    match text[:1]:
+        case '"':
+            return _quote_csv(str(orjson.loads(text)))
+        case "{" | "[":
+            return _quote_csv(text)
+        case _:
+            return "\\N" if text == "null" else text
 
 
 def _quote_csv(text: str) -> str:

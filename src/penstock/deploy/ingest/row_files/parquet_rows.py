@@ -15,12 +15,14 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+import orjson
 import pyarrow as pa
 from pyarrow import parquet
 
 from penstock.deploy.ingest.row_files.row_placement import RowPlacement, place_columns, unreadable_row
 from penstock.errors import InvalidRequest
 from penstock.model.manifest import Landing
+from penstock.model.types import Json, Type, unwrap_type
 
 BATCH_ROWS = 8_192
 Converter: TypeAlias = Callable[[object], object]
@@ -34,7 +36,7 @@ def parquet_rows(content: bytes, landing: Landing, name: str) -> Iterator[bytes]
         file = parquet.ParquetFile(io.BytesIO(content))
         schema = file.schema_arrow
         placement = place_columns(landing, schema.names, name)
-        converters = [_converter(schema.field(column.at).type) for column in placement.columns]
+        converters = [_column_converter(schema.field(column.at).type, column.type) for column in placement.columns]
         wanted = [column.name for column in placement.columns]
         for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
             yield from _batch_rows(batch, placement, converters)
@@ -77,6 +79,22 @@ def _plain_type(of: pa.DataType) -> pa.DataType:
     if pa.types.is_list(of) or pa.types.is_fixed_size_list(of):
         return pa.list_(_plain_type(of.value_type))
     return of
+
+
+def _column_converter(of: pa.DataType, wanted: Type) -> Converter:
+    """A column of the type JSON takes texts too, which are how a Parquet file has documents of any form."""
+    convert = _converter(of)
+    return (lambda value: _document(convert(value))) if isinstance(unwrap_type(wanted), Json) else convert
+
+
+def _document(value: object) -> object:
+    """The value of JSON that a text is; what is no text, or no JSON, stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
 
 
 def _converter(of: pa.DataType) -> Converter:

@@ -60,6 +60,15 @@ def test_every_value_is_exact() -> None:
     assert b'"1969-12-31"' in next(parquet_rows(written(TABLE), WIDE, "x"))
 
 
+def test_a_document_is_a_text_or_a_struct() -> None:
+    documents = landing_of("`j` JSON")
+    texts = pa.table({"j": ['{"a": {"b": [1.5, "x"]}}', None, "[1]", "no JSON"]})
+    structs = pa.table({"j": [{"a": {"b": 2}}]})
+    expected = [b'{"j":{"a":{"b":[1.5,"x"]}}}', b'{"j":null}', b'{"j":[1]}', b'{"j":"no JSON"}']
+    assert list(parquet_rows(written(texts), documents, "x")) == expected
+    assert list(parquet_rows(written(structs), documents, "x")) == [b'{"j":{"a":{"b":2}}}']
+
+
 def test_a_value_that_does_not_fit_rejects_its_row_alone() -> None:
     narrow = landing_of("`u` UInt8", "`s` String")
     table = pa.table({"u": [1, 256, 3, None], "s": pa.array([b"a", b"b", b"\xff", b"d"], pa.binary())})
