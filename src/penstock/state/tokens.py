@@ -71,7 +71,10 @@ class ApiTokens:
                 with self._database.write() as connection:
                     connection.execute(sa.insert(tokens).values(values))
             except IntegrityError as error:
-                raise Conflict(f"there is a token `{name}`", hint="remove it first, or choose another name") from error
+                raise Conflict(
+                    f"there is a token `{name}`",
+                    hint=f"`penstock token rotate {name}` gives it a new secret; for other scopes, remove it first",
+                ) from error
             self._by_digest = self._load()
         return secret
 

@@ -122,7 +122,7 @@ def test_a_server_that_does_not_come_up_says_why(
     assert (code, out, told in err) == (1, "", True)
 
 
-def test_in_a_terminal_a_second_server_is_an_error(
+def test_in_a_terminal_or_detached_a_second_server_is_an_error(
     penstock: Run,
     pipeline: MemoryPipeline,
     project: Path,
@@ -133,8 +133,9 @@ def test_in_a_terminal_a_second_server_is_an_error(
     record = json.loads(path.read_text())
     me = psutil.Process()
     path.write_text(json.dumps(record | {"server": {"id": me.pid, "started": start_time(me)}}))
+    assert penstock("up", "--detach")[0] == 1
     monkeypatch.setattr(Session, "is_interactive", True)
-    code, _, err = penstock("up", "--detach")
+    code, _, err = penstock("up")
     assert (code, len(started)) == (1, 0)
     assert f"runs already, at {record['url']} (process {me.pid})" in err
     assert "`penstock up --wait` stands by" in err

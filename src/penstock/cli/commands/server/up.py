@@ -42,7 +42,9 @@ def up(
     detach: Annotated[bool, typer.Option("--detach", help="Return when the server is ready.")] = False,
     wait: Annotated[
         bool | None,
-        typer.Option("--wait/--no-wait", help="Stand by while another server owns the project; in a terminal, no."),
+        typer.Option(
+            "--wait/--no-wait", help="Stand by while another server owns the project; not in a terminal, nor detached."
+        ),
     ] = None,
     adopt_storage: Annotated[
         bool, typer.Option("--adopt-storage", help="Take warehouse and inbox whatever state store they belong to.")
@@ -50,7 +52,7 @@ def up(
 ) -> None:
     """Start the server of a project."""
     project = _project_to_start(session)
-    if wait is None and session.is_interactive:
+    if wait is None and (detach or session.is_interactive):
         _refuse_second_server(project)
     if not (project / HOME).is_dir():
         (project / HOME).mkdir(mode=0o700)
