@@ -74,6 +74,9 @@ def server(postgres: Postgres, proxy: PostgresProxy, tmp_path_factory: pytest.Te
     )
     settings = parse_settings(text, "penstock.toml", problems := [])
     assert problems == []
-    made = Server(settings, home)
-    yield made
-    made.pipeline.close()
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in {"pg_user": USER, "pg_password": PASSWORD, "pg_wrong": "not the password"}.items():
+            environment.setenv(f"PENSTOCK_SECRET_{name}", value)
+        made = Server(settings, home)
+        yield made
+        made.pipeline.close()

@@ -30,6 +30,7 @@ _CERTAIN_ERRORS = (
     "unknown-function",
     "invalid-sql",
     "cyclic-pipes",
+    "external-table",
 )
 _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
 """What a call is told, and no fault of the project where other calls do well."""

@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.errors import Problem
+from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
+from penstock.model.types import Array, DateTime64, Int, String, Type
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
 from penstock.sql.clauses.projection import (
@@ -43,11 +44,12 @@ from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import OutputColumns, Translator, too_deep_error
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.engines.column_expression import compile_default, compile_expression
+from penstock.sql.from_clause.external_tables import GuessedColumns, as_warnings
 from penstock.sql.from_clause.from_clause import read_from
 from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.outputs.view import TargetRows, view_rows
-from penstock.sql.query import CompiledCopy, CompiledView, Query, SourceRead
+from penstock.sql.query import CompiledCopy, CompiledView, ExternalRead, Query, SourceRead
 from penstock.sql.spark_dialect.compile_spark import compile_spark
 from penstock.sql.syntax.problems import Refused, Report
 from penstock.sql.syntax.template_marks import find_template_mark
@@ -117,18 +119,42 @@ def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
 def compile_copy(
     project: Project, pipe: Pipe, node: Node, given: RenderInput = CHECK, caller: Caller = ANYBODY
 ) -> CompiledCopy:
-    """The SQL of a copy node, as JSON rows for its target. `given` is as for a pipe.
+    """The SQL of a copy node, as JSON rows for its target. `given` is as for a pipe. Columns of tables of other
+    databases are guessed if the caller does not tell them; what fails with all guesses is a warning.
 
     Raises InvalidQuery; for a call also InvalidRequest, and what the caller's checks raise.
     """
-    environment = _new_environment(project, node.sql, pipe.dialect, given, caller).for_node(pipe, node)
+    if caller.external is not None:
+        return _compile_copy(project, pipe, node, given, caller)
+    assert isinstance(node.kind, Copied), "only such a node has rows to copy"
+    first: InvalidQuery | None = None
+    for of in _GUESSES:
+        guess = GuessedColumns(project.datasource(node.kind.datasource), of)
+        try:
+            return _compile_copy(project, pipe, node, given, replace(caller, external=guess))
+        except InvalidQuery as error:
+            if not guess.used:
+                raise
+            first = first or error
+    assert first is not None, "there are guesses"
+    raise InvalidQuery(first.message, as_warnings(first.problems), hint=first.hint) from first
+
+
+_GUESSES: tuple[Type, ...] = (String(), Int(64), DateTime64(6), Array(String()))
+
+
+def _compile_copy(project: Project, pipe: Pipe, node: Node, given: RenderInput, caller: Caller) -> CompiledCopy:
+    made = _new_environment(project, node.sql, pipe.dialect, given, caller).for_node(pipe, node)
+    environment = replace(made, external=caller.external)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
     with environment.report.collecting():
         output = copy_rows(environment, node, output)
     environment.report.finish(message)
     assert isinstance(node.kind, Copied), "only such a node has rows to copy"
-    return CompiledCopy(node.kind.datasource, _make_query(project, environment.uses, output), node.kind.mode)
+    uses = environment.uses
+    externals = (ExternalRead(name, of, frozenset(uses.columns[name])) for name, of in uses.externals.items())
+    return CompiledCopy(node.kind.datasource, _make_query(project, uses, output), node.kind.mode, tuple(externals))
 
 
 def compile_sql(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.model.external_tables import ExternalTable
 from penstock.model.pipe import CopyMode
 from penstock.model.types import Type
 from penstock.sql.analysis.expression_facts import ExpressionFacts, expression_facts
@@ -29,6 +30,16 @@ class SourceRead:
     def final(self) -> bool:
         """Whether rows are first merged by the rule of the data source's engine."""
         return self.placeholder.startswith(FINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalRead:
+    """A table of another database that a copy reads."""
+
+    placeholder: str
+    table: ExternalTable
+    columns: frozenset[str]
+    """The used columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,7 @@ class CompiledCopy:
     query: Query
     """Returns one column of texts, each a JSON row for `target` as the Events API accepts it."""
     mode: CopyMode = "append"
+    externals: tuple[ExternalRead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

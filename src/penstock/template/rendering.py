@@ -55,10 +55,17 @@ class RenderedSql(Text):
             starts.append(starts[-1] + len(each) + 1)
         return self.place(starts[-1] + column - 1)
 
+    def is_value(self, at: int) -> bool:
+        """Whether what is at an offset in the SQL is a value of the template."""
+        return self._part(at).is_value
+
+    def _part(self, at: int) -> RenderedPart:
+        found = bisect_right([part.at for part in self.parts], at) - 1
+        return self.parts[found] if found >= 0 else RenderedPart(0, 0, False)
+
     def place(self, at: int) -> Location:
         """The place in the file of an offset in the SQL."""
-        found = bisect_right([part.at for part in self.parts], at) - 1
-        part = self.parts[found] if found >= 0 else RenderedPart(0, 0, False)
+        part = self._part(at)
         return location_in(self, part.offset if part.is_value else part.offset + at - part.at)
 
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import BinaryIO
 
+from penstock.deploy.external.postgres_tables import PostgresTables
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.queryable_project import QueryableProject
 from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
@@ -22,6 +24,7 @@ from penstock.deploy.runtime.recently_used import RecentlyUsed
 from penstock.deploy.runtime.suspect_queries import QueryCall
 from penstock.errors import Forbidden, Location, NotFound, did_you_mean
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
+from penstock.lake.read.file_table import file_table
 from penstock.lake.read.memory_table import memory_table
 from penstock.lake.read.query_execution import (
     QueryLimits,
@@ -37,8 +40,9 @@ from penstock.lake.spark.session import Lake
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
+from penstock.model.external_tables import ExternalColumns, ExternalTable, ReadColumns
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import CopyMode, Pipe
+from penstock.model.pipe import Copied, CopyMode, Pipe
 from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
@@ -145,31 +149,48 @@ class QueryReader:
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
-        InvalidRequest or InvalidQuery if it cannot be run with these parameters."""
-        return self._compile_copy(self._compiled_project(self._core.board.readable("live")), name, parameters).target
+        InvalidRequest or InvalidQuery if it cannot be run with these parameters. Where it reads a table of another
+        database, the rest of its SQL is compiled by its job, which asks that for the columns."""
+        compiled = self._compiled_project(self._core.board.readable("live"))
+        try:
+            return self._compile_copy(compiled, name, parameters, _leave_to_job).target
+        except _LeftToJob:
+            copied = _find_copy(compiled.project, name).copied
+            kind = copied.kind if copied is not None else None
+            assert isinstance(kind, Copied), "it was found as a copy"
+            return kind.datasource
 
     def copy(
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows:
         """Write the rows of a copy of the live deployment to `file`, as NDJSON that the target accepts. Raises what
-        `target` raises, and WorkCancelled if `stops` returns true."""
-        with self._core.board.reading("live") as deployment:
-            rows = self._compile_copy(self._compiled_project(deployment), name, parameters)
+        `target` raises, Failed, and WorkCancelled if `stops` returns true. Tables of other databases are read first,
+        into files beside `file`."""
+        with self._core.board.reading("live") as deployment, PostgresTables(Path(str(file.name)), stops) as external:
+            compiled = self._compiled_project(deployment)
+            rows = self._compile_copy(compiled, name, parameters, external.columns)
+            files = {read.placeholder: external.read(read) for read in rows.externals}
             landing = deployment.manifest.landing(rows.target)
             assert landing is not None, "every data source has a landing"
             call = QueryCall(deployment.id, name, parameters)
             with ExitStack() as tables, self._suspects.running(call, partial(raise_if_stopped, stops)):
                 services = self._service_tables(rows.query, deployment.manifest, tables)
-                read, sql = self._fill_in_tables(rows.query, deployment.manifest, services)
-                count = write_lines(choose_session(self._core.warehouse.lake, read), sql, file, stops)
+                read, filled = self._fill_in_tables(rows.query, deployment.manifest, services)
+                lake = self._core.warehouse.lake
+                views = {
+                    placeholder: tables.enter_context(file_table(lake, each.columns, each.path))
+                    for placeholder, each in files.items()
+                }
+                session = choose_session(lake, read + sum(each.rows for each in files.values()))
+                count = write_lines(session, replace_placeholders(filled, views), file, stops)
             return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
-    def _compile_copy(self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter]) -> CompiledCopy:
-        pipe = compiled.project.pipe(name)
-        if pipe is None or pipe.copied is None:
-            known = [each.name for each in compiled.project.pipes if each.copied is not None]
-            raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, known))
-        caller = Caller(check_time=self._start_limits().check_time)
+    def _compile_copy(
+        self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter], external: ReadColumns
+    ) -> CompiledCopy:
+        pipe = _find_copy(compiled.project, name)
+        assert pipe.copied is not None, "it was found as a copy"
+        caller = Caller(check_time=self._start_limits().check_time, external=external)
         given = RenderInput("call", parameters, self._secrets)
         return compile_copy(compiled.project, pipe, pipe.copied, given, caller)
 
@@ -241,6 +262,21 @@ def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> Queryable
     """The project of a deployment, with its quarantines as data sources."""
     readable = (*loaded.project.datasources, *map(_as_datasource, deployment.manifest.quarantines))
     return QueryableProject(Project.of(readable, loaded.project.pipes), loaded.settings.dialect)
+
+
+class _LeftToJob(Exception):
+    """A copy reads a table whose columns only its job asks for."""
+
+
+def _leave_to_job(table: ExternalTable, names: frozenset[str]) -> ExternalColumns:
+    raise _LeftToJob
+
+
+def _find_copy(project: Project, name: str) -> Pipe:
+    found = {each.name: each for each in project.pipes if each.copied is not None}
+    if name not in found:
+        raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, found))
+    return found[name]
 
 
 def _find_endpoint(project: Project, name: str) -> Pipe:

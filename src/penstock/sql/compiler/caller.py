@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penstock.model.external_tables import ReadColumns
+
 
 def _allow(name: str) -> None:
     """Every name may be read."""
@@ -28,6 +30,8 @@ class Caller:
     the names in the caller's own text, not for those that a pipe reads in turn."""
     check_time: Callable[[], None] = _wait
     """Raises an error if the caller's time is up. It is called again and again."""
+    external: ReadColumns | None = None
+    """Tells a copy the columns of tables of other databases; None: they are guessed."""
 
 
 ANYBODY = Caller()

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model.datasource import Text
+from penstock.model.external_tables import ReadColumns
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
@@ -82,6 +83,8 @@ class Environment:
     """True only on the path to the table that triggers a materialized view."""
     feeds_view: bool = False
     """Whether what is compiled are the rows of a materialized view."""
+    external: ReadColumns | None = None
+    """Tells the columns of tables of other databases; None where they cannot be read, as nothing but a copy can."""
     compiled: dict[Hashable, CompiledPart] = field(default_factory=dict)
     """The CTEs and nodes that were compiled so far, shared by all environments of one compilation."""
     given: RenderInput = CHECK

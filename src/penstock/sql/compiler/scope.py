@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from penstock.model.external_tables import ExternalTable
 from penstock.sql.compiler.budget import CompileBudget
 from penstock.sql.expr.typed import TypedSql
 
@@ -93,10 +94,16 @@ class UsedSources:
     """Data sources by placeholder."""
     columns: dict[str, set[str]] = field(default_factory=dict)
     """The used columns by placeholder."""
+    externals: dict[str, ExternalTable] = field(default_factory=dict)
+    """Tables of other databases by placeholder."""
     budget: CompileBudget = field(default_factory=CompileBudget)
 
     def add_datasource(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource
+        self.columns.setdefault(placeholder, set())
+
+    def add_external(self, placeholder: str, table: ExternalTable) -> None:
+        self.externals[placeholder] = table
         self.columns.setdefault(placeholder, set())
 
     def add_column(self, placeholder: str, name: str) -> None:

@@ -21,35 +21,22 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
 _SERIES = ("generate_series", "generateSeries")
+_FILE = "`penstock datasource append NAME --file FILE` loads a file of CSV, NDJSON or Parquet into a data source"
+_BUCKET = f"{_FILE}, also one that was fetched from a bucket"
+_SERVER = "post its rows (`penstock datasource append`, or POST /v0/events); of other databases a copy reads Postgres"
+_TABLES = "name the data sources, with UNION ALL between their SELECTs"
+_ELSEWHERE = "load its rows into a data source with `penstock datasource append`, and read that"
 _UNSAFE = {
-    "url",
-    "urlCluster",
-    "file",
-    "fileCluster",
-    "s3",
-    "s3Cluster",
-    "gcs",
-    "azureBlobStorage",
-    "hdfs",
-    "remote",
-    "remoteSecure",
-    "cluster",
-    "clusterAllReplicas",
-    "mysql",
-    "postgresql",
-    "mongodb",
-    "redis",
-    "sqlite",
-    "jdbc",
-    "odbc",
-    "executable",
-    "input",
-    "iceberg",
-    "deltaLake",
-    "hudi",
-    "merge",
-    "dictionary",
+    **dict.fromkeys(("url", "urlCluster"), f"fetch it, then {_FILE}"),
+    **dict.fromkeys(("file", "fileCluster"), _FILE),
+    **dict.fromkeys(("s3", "s3Cluster", "gcs", "azureBlobStorage", "azureBlobStorageCluster", "hdfs"), _BUCKET),
+    **dict.fromkeys(("iceberg", "icebergS3", "deltaLake", "hudi"), _BUCKET),
+    **dict.fromkeys(("mysql", "mongodb", "redis", "sqlite", "jdbc", "odbc"), _SERVER),
+    **dict.fromkeys(("remote", "remoteSecure", "cluster", "clusterAllReplicas"), _SERVER),
+    **dict.fromkeys(("executable", "input", "dictionary"), _ELSEWHERE),
+    "merge": _TABLES,
 }
+"""Functions that would read files, the network or other servers, with the nearest way to their rows."""
 _MOST_ROWS = 2**63 - 1
 _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
     f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
@@ -146,7 +133,7 @@ def _literal_count(node: exp.Expr) -> int | None:
 def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Exception:
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
-        return refusal(environment.text, call, "unknown-table", message, "load it into a data source")
-    known = [*_NUMBERS, *_SERIES, "view"]
+        return refusal(environment.text, call, "unknown-table", message, _UNSAFE[name])
+    known = [*_NUMBERS, *_SERIES, "view", "postgresql"]
     message = f"the table function `{name}` is not supported"
     return refusal(environment.text, call, "unknown-table", message, did_you_mean(name, known))

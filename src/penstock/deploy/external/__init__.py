@@ -1,0 +1,1 @@
+"""Tables of other databases, which copies read."""
