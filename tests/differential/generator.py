@@ -94,6 +94,7 @@ class Maker:
                 f"coalesce({one}, {other})",
                 f"ifNull({one}, {other})",
                 f"nullIf({one}, {other})",
+                f"nullIf({self.random.choice(('t', 'd', 's', 'lc'))}, '2024-01-02')",
             )
         )
 

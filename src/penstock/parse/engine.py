@@ -46,6 +46,10 @@ _UNSUPPORTED_SETTINGS = {
     "non_replicated_deduplication_window": "drops rows that are inserted again",
 }
 """Settings that change what a query answers; all others are kept and change nothing."""
+_ABSENT_ENGINES = {
+    "Join": "write ReplacingMergeTree with the key as ENGINE_SORTING_KEY, and LEFT ANY JOIN it instead of joinGet",
+}
+"""What to write instead of engines that there are in ClickHouse only."""
 
 ENGINE_KEYWORDS = (
     "ENGINE",
@@ -89,7 +93,7 @@ def _parse_name(entry: Entry | None, problems: list[Problem]) -> str:
     if known is not None:
         return known
     bare = name.partition("(")[0].strip()
-    hint = f"did you mean `{bare}`?" if bare in ENGINES else did_you_mean(bare, ENGINES)
+    hint = f"did you mean `{bare}`?" if bare in ENGINES else _ABSENT_ENGINES.get(bare) or did_you_mean(bare, ENGINES)
     problems.append(Problem("unknown-engine", f"unknown engine `{name}`", entry.value.location, hint))
     return "MergeTree"
 

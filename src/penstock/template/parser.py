@@ -158,9 +158,11 @@ class _Parser:
     def _unknown(self, word: str, piece: Piece) -> Fault:
         bare = word.split("(")[0]
         if bare in _FORBIDDEN:
-            return Fault("template-forbidden", f"`{{% {bare} %}}` is not allowed in a template", piece.start)
-        hint = "blocks end with `{% end %}`" if bare.startswith("end") else did_you_mean(bare, _WORDS)
-        return Fault("template-syntax", f"unknown statement `{bare[:60]}`", piece.start, hint)
+            message = f"`{{% {bare} %}}` is not allowed in a template"
+            hint = f"a template has no files and modules, only: {', '.join(_WORDS)}"
+            return Fault("template-forbidden", message, piece.start, hint)
+        near = "blocks end with `{% end %}`" if bare.startswith("end") else did_you_mean(bare, _WORDS)
+        return Fault("template-syntax", f"unknown statement `{bare[:60]}`", piece.start, near)
 
     def _add(self, step: TemplateNode) -> None:
         self._blocks[-1].steps.append(step)

@@ -6,3 +6,6 @@ SELECT transform(i8, [255], [1], 0), transform(i8, [-1, 127], [1, 2], 0), transf
 SELECT throwIf(u8 > 300), throwIf(u8 > 300, 'no'), ignore(u8, s), isNullable(ni), isNullable(u8), defaultValueOfArgumentType(s), defaultValueOfArgumentType(ni), defaultValueOfArgumentType(d), toTypeName(rand64()), rand64() >= 0, randUniform(1, 2) >= 1, randCanonical() < 1 FROM t;
 SELECT id, coalesce(ni, 0), coalesce(ns, lc), ifNull(nf, 1.5), nullIf(u8, 7), isNull(ni), isNotNull(ni), coalesce(ni, nf), coalesce(NULL, NULL, id), if(ni > 3, 1, 0), if(NULL, 1, 2) FROM t;
 SELECT id, multiIf(u8 > 100, 'a', u8 > 3, 'b', 'c'), greatest(u8, i8), least(u8, i32), greatest(ni, 3), if(u8 > 3, u8, i8), if(b, 1, -1), if(b, 1.5, 2), if(b, NULL, 'x') FROM t;
+SELECT nullIf('a', 1);
+SELECT nullIf([1], [1]);
+SELECT nullIf(1, NULL), nullIf(NULL, 1), nullIf(1, 1.0), toTypeName(nullIf(1, 2.5)), nullIf(nan, nan) IS NULL;

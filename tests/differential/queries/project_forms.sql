@@ -162,3 +162,15 @@ SELECT id IN CAST(['1', '2'] AS Array(UInt32)) AS a, ni IN arrayConcat([1, 2], [
 SELECT d IN arrayConcat(['2020-01-01'], ['2024-01-02']) AS a, i8 IN arrayMap(x -> x + 255, [1, 2]) AS b, u8 IN arrayMap(x -> x / 2, [1, 2, 14]) AS c FROM t ORDER BY id;
 -- 1 pipe: nanoseconds between times, and now64 in a zone
 SELECT dateDiff('nanosecond', toDateTime64('2024-01-01 00:00:00.123456789', 9), toDateTime64('2024-01-01 00:00:01.5', 3)) AS a, dateDiff('ns', t, t3) AS b, toTypeName(now64(3, 'UTC')) AS c FROM t WHERE toYear(t) BETWEEN 1971 AND 2100 ORDER BY id;
+-- 1 pipe: nullIf of a value beside a text, and of values of other types
+SELECT id, nullIf(t, '2024-02-29 12:34:56') AS a, nullif(d, '2024-01-02') AS b, nullIf(id, '1') AS c, nullIf(u8, i64) AS e, nullIf(f, nan) AS g, nullIf(ni, u8) AS h, toTypeName(nullIf(d, t)) AS i, nullIf(lc, 'a') AS j, nullIf(dec, 1.5) AS k FROM t ORDER BY id;
+SELECT b, NULLIF(MIN(t) FILTER (WHERE id > 1), '1970-01-01 00:00:00') AS a, nullIf(count(), 2) AS c, nullIf(any(ns), NULL) IS NULL AS e FROM t GROUP BY b ORDER BY b;
+-- 1 pipe: IN of a list in brackets that is cast
+SELECT id IN [1, 2]::Array(UInt32) AS a, s NOT IN ['a']::Array(String) AND b AS c, id IN CAST([1, 3], 'Array(UInt8)') AS e, id IN [1]::Array(UInt8) OR id IN [4 + 1, 2]::Array(UInt8) AS g FROM t WHERE id NOT IN [9]::Array(Int64) ORDER BY id;
+-- 1 pipe: DISTINCT ON before a join's columns, and intervals as texts
+SELECT DISTINCT ON (x.u8) x.u8, x.id FROM t AS x LEFT JOIN (SELECT id, count() AS n FROM t GROUP BY id) AS r ON x.id = r.id ORDER BY x.u8, x.id, r.n DESC NULLS LAST;
+SELECT id, t - INTERVAL '7 days' AS a, t >= toDateTime('2024-01-02 00:00:00') - INTERVAL '1 year' AS b FROM t ORDER BY id;
+-- 1 pipe: conditions in WITH, which stand in the rows' condition
+WITH toDateTime('2024-02-01 00:00:00') AS now_is, CASE WHEN 'month' = 'month' THEN subtractWeeks(now_is, 3) WHEN 'week' = 'month' THEN subtractDays(now_is, 6) ELSE subtractMonths(now_is, 11) END AS since SELECT CASE WHEN 'a' = 'b' THEN formatDateTime(toStartOfWeek(t), '%m-%d') ELSE formatDateTime(toStartOfMonth(t), '%Y-%m') END AS period, count(DISTINCT s) AS n FROM t WHERE t >= since GROUP BY period ORDER BY period;
+-- 1 pipe: numbered rows of tuples in nested lambdas
+WITH arraySort(groupArray((id, s))) AS found SELECT arrayStringConcat(arrayMap(p -> concat(toString(p.1.1), ': ', p.1.2), arrayFilter(p -> p.2 = indexOf(arrayMap(x -> x.2, found), p.1.2), arrayZip(found, arrayEnumerate(found)))), '; ') AS x, splitByChar(' ', max(s))[1] AS y FROM t WHERE id < 5;

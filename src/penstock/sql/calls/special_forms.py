@@ -27,6 +27,7 @@ from penstock.sql.calls.tuples import TUPLE_FORMS
 from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
+from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
@@ -96,6 +97,20 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
             node, "wrong-argument-count", "`multiIf` takes pairs of a condition and a value, and then a default"
         )
     return logic.choose_value(tr, node, values[0:-1:2], [*values[1:-1:2], values[-1]])
+
+
+def _null_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """nullIf(x, y): x, or NULL where `x = y`; a comparison that is NULL leaves x."""
+    first, second = tr.translate_all(call_arguments(tr, node, 2, 2))
+    if isinstance(first.bare, (t.Array, t.Map, t.Tuple)):
+        raise tr.refusal(node, "wrong-argument-type", f"a {first.type} is never NULL")
+    literals = first.constant is not None and second.constant is not None
+    if literals and not is_null(first) and not is_null(second) and supertype((first.type, second.type)) is None:
+        message = f"there is no common type of {first.type}, {second.type}"
+        raise tr.refusal(node, "no-common-type", message, "cast one of them")
+    same = comparisons.compare(tr, node, "=", (first, second))
+    never = is_null(first) or is_null(second)
+    return TypedSql(first.sql if never else f"if({same.sql}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
 
 
 def translate_cast(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -275,6 +290,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "notIn": membership_call,
     "if": _if,
     "multiIf": _multi_if,
+    "nullIf": _null_if,
     "isNotDistinctFrom": _is_not_distinct_from,
     "isDistinctFrom": _is_distinct_from,
     "accurateCast": _accurate_cast_form(ConversionMode("error", "refused")),
@@ -296,7 +312,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     **RUNNING_FORMS,
     **POLYGON_FORMS,
 }
-_ANY_CASE = {name.lower(): name for name in ("scalarProduct", "vectorSum", "vectorDifference")}
+_ANY_CASE = {name.lower(): name for name in ("scalarProduct", "vectorSum", "vectorDifference", "nullIf")}
 """Names with capital letters that ClickHouse takes in any case, by their lower case."""
 
 

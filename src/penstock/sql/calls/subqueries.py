@@ -130,7 +130,7 @@ def _computed_array(tr: Translator, node: exp.Expr) -> exp.Expr | None:
     if isinstance(inner, exp.Column) and not inner.table and inner.name in tr.scope.aliases:
         inner = tr.scope.aliases[inner.name].unalias().unnest()
     listed = call_name(inner) in ("tuple", "array") or known_texts(tr, inner) is not None
-    if listed or not isinstance(inner, (exp.Anonymous, exp.Cast)):
+    if listed or not isinstance(inner, (exp.Anonymous, exp.Cast, exp.CastToStrType)):
         return None
     reads = len(tr.trace.free)
     found = tr.translate(inner)

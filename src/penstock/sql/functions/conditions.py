@@ -1,4 +1,4 @@
-"""NULL handling and choice of values: coalesce, ifNull, nullIf, greatest, least, transform
+"""NULL handling and choice of values: coalesce, ifNull, greatest, least, transform
 
 Arguments are first cast to their common type. The arrays of `transform` must be literals of the same length.
 """
@@ -45,17 +45,6 @@ def coalesce(values: Sequence[TypedSql]) -> TypedSql:
 
 def _cast_to(value: TypedSql, of: Type) -> str:
     return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
-
-
-def _null_if(values: Sequence[TypedSql]) -> TypedSql:
-    if isinstance(values[0].bare, (t.Array, t.Map, t.Tuple)) and not is_null(values[0]):
-        raise BadArguments(f"a {values[0].type} is never NULL")
-    if any(map(is_null, values)):  # nothing is equal to NULL
-        return TypedSql(values[0].sql, t.Nullable(values[0].bare), values[0].spark)
-    of = require_common_type(values)
-    a, b = (_cast_to(value, of) for value in values)
-    first = values[0]
-    return TypedSql(f"if({a} = {b}, NULL, {first.sql})", t.Nullable(first.bare), first.spark)
 
 
 def _assume_not_null(values: Sequence[TypedSql]) -> TypedSql:
@@ -136,7 +125,6 @@ def _default_of_type(values: Sequence[TypedSql]) -> TypedSql:
 FUNCTIONS: tuple[Function, ...] = (
     Function("coalesce", (1, MAX_ARGUMENTS), ("any",), coalesce, strict=False),
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
-    Function("nullIf", (2, 2), ("any",), _null_if, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
     Function("isNull", (1, 1), ("any",), lambda v: null_test(v[0]), strict=False),
     Function(

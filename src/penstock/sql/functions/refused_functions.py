@@ -55,6 +55,9 @@ MISSING: Mapping[str, str] = {
         ("firstSignificantSubdomain", "cutToFirstSignificantSubdomain", "cutToFirstSignificantSubdomainWithWWW"),
         _PUBLIC_SUFFIXES,
     ),
+    **dict.fromkeys(
+        ("joinGet", "joinGetOrNull"), "there is no engine Join; LEFT ANY JOIN the data source, of engine MergeTree"
+    ),
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",

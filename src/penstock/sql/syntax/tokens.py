@@ -297,11 +297,42 @@ def mark_membership_calls(tokens: Tokens) -> Tokens:
     return out
 
 
+def rewrite_cast_sets(tokens: Tokens) -> Tokens:
+    """`IN [1, 2]::Array(Int8)` → `IN ([1, 2]::Array(Int8))`: sqlglot ends the set at its bracket."""
+    if not _has_kind(tokens, TokenType.DCOLON):
+        return tokens
+    out: Tokens = []
+    closing: set[int] = set()
+    for index, token in enumerate(tokens):
+        end = _cast_set_end(tokens, index) if _kind_at(tokens, index - 1) == TokenType.IN else None
+        if end is not None:
+            out.append(token_like(token, TokenType.L_PAREN, "("))
+            closing.add(end)
+        out.append(token)
+        if index in closing:
+            out.append(token_like(token, TokenType.R_PAREN, ")"))
+    return out
+
+
+def _cast_set_end(tokens: Tokens, index: int) -> int | None:
+    """The index of the last token of the type that a list in brackets, which begins at `index`, is cast to."""
+    if _kind_at(tokens, index) != TokenType.L_BRACKET:
+        return None
+    depth, end = 1, index + 1
+    while end < len(tokens) and depth:
+        depth += {TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1}.get(tokens[end].token_type, 0)
+        end += 1
+    if _kind_at(tokens, end) != TokenType.DCOLON or end + 1 >= len(tokens):
+        return None
+    return closing_parenthesis(tokens, end + 2) if _kind_at(tokens, end + 2) == TokenType.L_PAREN else end + 1
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     rewrite_limit_by,
     rewrite_bare_except,
     rewrite_samples,
     rewrite_intervals,
+    rewrite_cast_sets,
     free_bare_names,
     mark_calls,
     mark_membership_calls,
