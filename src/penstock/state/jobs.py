@@ -48,6 +48,7 @@ class Job:
     """The stream that its rows are appended to, once they are read."""
     rows: int | None = None
     error: Mapping[str, object] | None = None
+    """Why it failed; of a job that has not ended, why it could not go on, with its `attempts` in a row."""
     mode: CopyMode = "append"
     """Whether its rows replace those of the data source; `append` until they are read."""
 
@@ -127,6 +128,12 @@ class Jobs:
         if not moved:
             raise Conflict(f"job {id} cannot change from {found.state} to {to}")
         return found
+
+    def note_error(self, id: int, error: Mapping[str, object] | None) -> None:
+        """Write down why a job that has not ended cannot go on, None once it goes on. Its state and time stay."""
+        where = sa.and_(jobs.c.id == id, jobs.c.state.in_(OPEN_STATES))
+        with self._database.write() as connection:
+            connection.execute(sa.update(jobs).where(where).values(error=error))
 
     def trim(self, before: datetime) -> int:
         """Remove the jobs that ended before a time. Returns how many."""

@@ -190,9 +190,19 @@ def test_a_file_that_is_no_rows_is_refused(
 def test_append_says_what_does_not_fit(penstock: Run, pipeline: MemoryPipeline, tmp_path: Path) -> None:
     (tmp_path / "rows.ndjson").write_bytes(b'{"a": 1}\nnonsense\n')
     code, out, _ = penstock("datasource", "append", "flights", "--file", str(tmp_path / "rows.ndjson"))
-    assert (code, "1 row does not fit" in out, "quarantine flights" in out) == (0, True, True)
+    assert (code, "1 row does not fit and is in quarantine" in out, "quarantine flights" in out) == (0, True, True)
     assert penstock("datasource", "append", "flights", "--file", "nowhere")[0] == 1
     assert penstock("datasource", "append", "flihts", "--file", str(tmp_path / "rows.ndjson"))[0] == 1
+
+
+def test_an_append_of_which_no_row_fits_fails(
+    penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.ndjson").write_bytes(b"{nonsense\n{nonsense\n")
+    append = ("datasource", "append", "flights", "--file", str(tmp_path / "rows.ndjson"))
+    code, out, _ = penstock(*append)
+    assert (code, "0 rows appended" in out, "2 rows do not fit" in out) == (1, True, True)
+    assert penstock_json(*append) == (1, {"successful_rows": 0, "quarantined_rows": 2})
 
 
 def test_tokens(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
@@ -258,7 +268,23 @@ def test_copies_and_jobs(penstock: Run, penstock_json: Json, pipeline: MemoryPip
     assert penstock("job", "show", "x")[0] == 2
 
 
-def test_a_quarantine_is_shown_posted_again_and_cleared(penstock: Run, pipeline: MemoryPipeline) -> None:
+def test_a_command_stops_waiting_for_a_job_that_cannot_go_on(
+    penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = {"error": "the disk is full", "code": "storage-full", "attempts": 3}
+    stuck = replace(pipeline.run("take", {}), state="appending", error=error)
+    monkeypatch.setattr(pipeline, "run", lambda name, parameters: stuck)
+    monkeypatch.setattr(pipeline.jobs, "recent", lambda most: (stuck,))
+    monkeypatch.setattr("penstock.cli.commands.job.STUCK_SECONDS", 0.0)
+    code, _, err = penstock("copy", "run", "take")
+    assert (code, "cannot go on: the disk is full (3 attempts)" in err) == (1, True)
+    assert "nothing is lost" in err
+    assert "the disk is full (3 attempts)" in " ".join(penstock("job", "ls")[1].split())
+
+
+def test_a_quarantine_is_shown_posted_again_and_cleared(
+    penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipeline.rows["flights"] = [b'{"a": 1}', b"nonsense"]
     code, out, _ = penstock("datasource", "quarantine", "flights")
     assert code == 0
@@ -270,7 +296,10 @@ def test_a_quarantine_is_shown_posted_again_and_cleared(penstock: Run, pipeline:
     assert (code, "act on the live version" in err) == (2, True), "live's would be cleared"
     assert penstock("datasource", "quarantine", "flihts")[0] == 1
     assert "posted again to flights" in penstock("datasource", "quarantine", "flights", "--replay")[1]
-    assert "1 row removed" in penstock("datasource", "quarantine", "flights", "--clear")[1]
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    code, _, err = penstock("datasource", "quarantine", "flights", "--clear")
+    assert (code, "nobody said yes" in err) == (2, True)
+    assert "1 row removed" in penstock("datasource", "quarantine", "flights", "--clear", "--yes")[1]
     assert "0 rows of flights in quarantine" in penstock("datasource", "quarantine", "flights")[1]
 
 
@@ -304,6 +333,8 @@ def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: Memory
     code, out, _ = penstock("datasource", "delete", "flights", "--where", "2", "--check")
     assert (code, "1 row of flights would be removed" in out, "daily (2 rows)" in out) == (0, True, True)
     assert penstock("datasource", "delete", "flights", "--where", "2")[0] == 2, "nobody answers"
+    code, _, err = penstock("datasource", "delete", "flights", "--where", "2", "--allow-destructive-operations")
+    assert (code, "give --rebuild too" in err) == (2, True)
     assert len(pipeline.rows["flights"]) == 2
     assert "1 row of flights removed" in penstock("datasource", "delete", "flights", "--where", "2", "--yes")[1]
     assert pipeline.rows["flights"] == [b'{"a": 1}']

@@ -18,7 +18,7 @@ import typer
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job
-from penstock.cli.errors import WrongUsage
+from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files import RowFile, RowFormat, open_row_file
 from penstock.cli.session import Session, command
@@ -68,19 +68,32 @@ def append(
     delimiter: Annotated[str, typer.Option("--delimiter", help="What is between the values of CSV.")] = ",",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
-    """Append rows."""
+    """Append rows; exit code 1 if none of them fits."""
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise WrongUsage("--delimiter takes one ASCII character, and no quote")
     with open_row_file(file, form, delimiter) as opened:
         counts = append_rows(session.client(), name, opened, wait)
     if session.as_json:
         print_json(counts)
-        return
+    else:
+        _print_counts(name, counts)
+    _end_unless_accepted(counts)
+
+
+def _print_counts(name: str, counts: Json) -> None:
     page = console()
     page.print(f"{format_number(counts['successful_rows'], 'row', 'rows')} appended to {name}", markup=False)
     if counts["quarantined_rows"]:
-        rows = format_number(counts["quarantined_rows"], "row does not fit", "rows do not fit")
-        page.print(f"{rows}: `penstock datasource quarantine {name}` shows why", style="yellow", markup=False)
+        rows = format_number(counts["quarantined_rows"], "row does not fit and is", "rows do not fit and are")
+        page.print(
+            f"{rows} in quarantine: `penstock datasource quarantine {name}` shows why", style="yellow", markup=False
+        )
+
+
+def _end_unless_accepted(counts: Json) -> None:
+    """Raises Exit where there were rows, and none was accepted."""
+    if counts["quarantined_rows"] and not counts["successful_rows"]:
+        raise typer.Exit(FAILED)
 
 
 @group.command("truncate")
@@ -121,6 +134,10 @@ def delete(
     """Remove the rows for which a condition is true, in every running version."""
     client, path = session.client(), f"/v0/datasources/{name}/delete"
     asked = {"where": where}
+    if allow_destructive_operations and not rebuild:
+        raise WrongUsage(
+            "--allow-destructive-operations is about a rebuild", hint="give --rebuild too, or leave it out"
+        )
     if rebuild:
         asked |= query_parameters(rebuild=True, allow_destructive_operations=allow_destructive_operations)
     found = client.post(path, {**asked, "check": "true"})
@@ -181,6 +198,7 @@ def quarantine(
         bool, typer.Option("--replay", help="Post the rows again that fit the live version now.")
     ] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Remove its rows.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before they are removed.")] = False,
     rows: Annotated[int, typer.Option("--rows", help="Show so many of the newest rows.", min=0, max=1000)] = 5,
     deployment: DeploymentOption = "live",
 ) -> None:
@@ -196,6 +214,8 @@ def quarantine(
         job = wait_for_job(client, client.post(f"{path}/replay")["job"])
         _output(session, job, f"{format_number(job['rows'], 'row was', 'rows were')} posted again to {name}")
     elif clear:
+        if not yes:
+            session.confirm(f"Remove the rows of {name}_quarantine?")
         done = client.post(f"{path}/clear")
         _output(session, done, f"{format_number(done['removed_rows'], 'row', 'rows')} removed from {name}_quarantine")
     else:

@@ -12,10 +12,13 @@ import typer
 
 from penstock.cli.client import Json, ServerClient
 from penstock.cli.errors import ServerRefusal
-from penstock.cli.output import console, format_count, print_json, print_table
+from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
+from penstock.errors import Timeout
 
 PAUSE = 0.3
+STUCK_SECONDS = 60.0
+"""A command stops waiting for a job that could not go on for so long."""
 OVER = ("done", "failed", "cancelled")
 group = typer.Typer()
 JobArgument = Annotated[int, typer.Argument(metavar="ID", help="Its number.", min=1)]
@@ -37,10 +40,11 @@ def ls(session: Session) -> None:
             each["status"],
             each["created_at"][:19],
             format_count(each["rows"]),
+            _error_text(each["error"]),
         )
         for each in found["jobs"]
     ]
-    print_table(("id", "copy", "data source", "status", "created at (UTC)", "rows"), rows)
+    print_table(("id", "copy", "data source", "status", "created at (UTC)", "rows", "last error"), rows)
 
 
 @group.command("show")
@@ -58,13 +62,36 @@ def cancel(session: Session, which: JobArgument) -> None:
 
 
 def wait_for_job(client: ServerClient, job: Json) -> Json:
-    """The job once it has ended. Raises ServerRefusal with its error if it failed or was cancelled."""
+    """The job once it has ended. Raises ServerRefusal with its error if it failed or was cancelled, Timeout if it could
+    not go on for STUCK_SECONDS."""
+    went_on = time.monotonic()
     while job["status"] not in OVER:
+        if not job["error"]:
+            went_on = time.monotonic()
+        elif time.monotonic() - went_on >= STUCK_SECONDS:
+            raise _stuck(job)
         time.sleep(PAUSE)
         job = client.get(f"/v0/jobs/{job['id']}")
     if job["status"] != "done":
         raise ServerRefusal(500, job["error"] or {"error": f"job {job['id']} was cancelled", "code": "conflict"})
     return job
+
+
+def _stuck(job: Json) -> Timeout:
+    id = job["id"]
+    goes_on = f"nothing is lost: it is tried again and again; `penstock job show {id}` shows it"
+    return Timeout(
+        f"job {id} is {job['status']} and cannot go on: {_error_text(job['error'])}",
+        hint=f"{goes_on}, `penstock job cancel {id}` ends it",
+    )
+
+
+def _error_text(error: Json | None) -> str:
+    """The error of a job with its attempts in a row, if it is tried again."""
+    if not error:
+        return ""
+    attempts = f" ({format_number(error['attempts'], 'attempt', 'attempts')})" if "attempts" in error else ""
+    return f"{error.get('error')}{attempts}"
 
 
 def print_job(job: Json) -> None:
@@ -73,7 +100,7 @@ def print_job(job: Json) -> None:
     text = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
     console().print(text, markup=False)
     if job["error"]:
-        console().print(f"error: {job['error'].get('error')}", style="red", markup=False)
+        console().print(f"error: {_error_text(job['error'])}", style="red", markup=False)
 
 
 def _output_job(session: Session, job: Json) -> None:

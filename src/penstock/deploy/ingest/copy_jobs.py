@@ -147,11 +147,12 @@ class CopyJobs(PeriodicTask):
         self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
         return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
 
-    def _hold(self, job: Job) -> int:
-        """Let other jobs go first for a while, longer each time. Returns how often in a row."""
+    def _hold(self, job: Job, error: PenstockError) -> int:
+        """Let other jobs go first for a while, longer each time, and write down why. Returns how often in a row."""
         attempts = self._attempts(job) + 1
         wait = min(PAUSE * 2.0 ** (attempts - 1), LONGEST_WAIT)
         self._held[job.id] = _Held(attempts, time.monotonic() + wait)
+        self._context.jobs.note_error(job.id, {**error.as_json(), "attempts": attempts})
         return attempts
 
     def _attempts(self, job: Job) -> int:
@@ -207,12 +208,12 @@ class CopyJobs(PeriodicTask):
             raise
         except _Later as later:
             log.warning("job %d waits: %s", job.id, later.error.message)
-            self._hold(job)
+            self._hold(job, later.error)
             return
         except _JobOver as over:
             log.info("job %d: %s", job.id, over)
         except Exception as error:
-            if self._hold(job) < MOST_ATTEMPTS or (job.kind == REPLAY and job.state == "appending"):
+            if self._hold(job, _shown(error)) < MOST_ATTEMPTS or (job.kind == REPLAY and job.state == "appending"):
                 log.warning("job %d could not go on and is tried again", job.id, exc_info=error)
                 return
             log.error("job %d fails: %d attempts ended in an error", job.id, MOST_ATTEMPTS, exc_info=error)
@@ -221,9 +222,8 @@ class CopyJobs(PeriodicTask):
 
     def _give_up(self, job: Job, error: Exception) -> None:
         """End a job whose runs keep failing in a way that is not the fault of its query."""
-        shown = error if isinstance(error, PenstockError) else Failed(explain_error(error))
         with suppress(Conflict):  # it was cancelled meanwhile
-            self._fail_job(job, shown)
+            self._fail_job(job, _shown(error))
 
     def _read_rows(self, job: Job, path: Path) -> Job:
         """Write the rows of a job to disk; returns the job. Raises _JobOver, WorkCancelled, _Later."""
@@ -328,12 +328,11 @@ class CopyJobs(PeriodicTask):
         try:
             batch = store()
         except (Overloaded, StorageFull, Unavailable) as error:
-            try:
-                jobs.move(job.id, APPENDING, "appending", error=error.as_json())
-            except Conflict as cancelled:
-                raise _JobOver("it was cancelled; parts that were appended before stay") from cancelled
+            if not jobs.get(job.id).is_open:
+                raise _JobOver("it was cancelled; parts that were appended before stay") from error
             raise _Later(error) from error
-        self._held.pop(job.id, None)  # it goes on
+        if self._held.pop(job.id, None) is not None:  # it goes on
+            jobs.note_error(job.id, None)
         return batch
 
     def _wait_until_queryable(self, job: Job, batch: int) -> None:
@@ -364,6 +363,11 @@ class _Later(Exception):
 
 class _JobOver(Exception):
     """Raised inside a run when the job has ended and nothing is left to do for it."""
+
+
+def _shown(error: Exception) -> PenstockError:
+    """An error as people see it."""
+    return error if isinstance(error, PenstockError) else Failed(explain_error(error))
 
 
 def _stream_name(job: Job) -> str:

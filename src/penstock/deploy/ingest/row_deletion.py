@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
 from penstock.deploy.ingest.row_replacement import ALL_RUNNING, FILLING, RowReplacement, change_key
 from penstock.deploy.runtime.core import Core
-from penstock.errors import Conflict, InvalidQuery, Location, Problem
+from penstock.errors import Conflict, InvalidQuery, Location, NotFound, Problem, did_you_mean
 from penstock.flow.landing.removal import Removal
 from penstock.lake.read.bindings import accepted_conditions, row_condition
 from penstock.lake.read.query_execution import QueryLimits, run_query
@@ -35,7 +35,7 @@ class RowDeletion:
     def count(self, name: str, where: str) -> int:
         """How many rows of live the condition holds for. Raises NotFound, InvalidQuery."""
         live = self._core.board.readable("live")
-        landing, condition = next(self._conditions(live, self._ingestion.stream_of(name), where))
+        landing, condition = next(self._conditions(live, _stream_of(live, name), where))
         server, lake = self._core.settings.server, self._core.warehouse.lake
         most = QueryLimits(server.max_query_seconds, server.max_result_rows, server.max_result_bytes)
         sql = f"SELECT count(*) FROM {qualified_table(landing.table)} WHERE {condition}"
@@ -44,20 +44,25 @@ class RowDeletion:
     def delete(self, name: str, where: str, key: str) -> Receipt:
         """Delete the rows that had arrived before the call for which the condition holds. Raises NotFound,
         InvalidQuery, and Conflict while a version is being filled, or if the views into it do not catch up."""
-        stream, conditions = self._removal_conditions(name, where)
+        stream, removal = self._removal(name, where)
         named = change_key(key, "delete", where.encode())
-        removal = Removal(conditions, *self._general_condition(name, where)).encode()
         with self._replacement.views_aligned(name, stream):
-            return Receipt(stream, self._ingestion.remove_rows(stream, removal, named), 0, 0)
+            return Receipt(stream, self._ingestion.remove_rows(stream, removal.encode(), named), 0, 0)
 
     def check(self, name: str, where: str) -> None:
         """Raises what `delete` would raise now, but for views that do not catch up."""
-        self._removal_conditions(name, where)
-        self._general_condition(name, where)
+        self._removal(name, where)
 
-    def _removal_conditions(self, name: str, where: str) -> tuple[str, Mapping[str, str]]:
-        """The stream of a data source, and the condition for each landing version that runs."""
-        stream = self._ingestion.stream_of(name)
+    def _removal(self, name: str, where: str) -> tuple[str, Removal]:
+        """The stream of a data source, and what goes of it; live is read once, whatever is promoted meanwhile."""
+        live = self._core.board.readable("live")
+        stream = _stream_of(live, name)
+        return stream, Removal(
+            self._conditions_by_version(name, stream, where), *self._general_condition(live, name, where)
+        )
+
+    def _conditions_by_version(self, name: str, stream: str, where: str) -> Mapping[str, str]:
+        """The condition for each landing version that runs."""
         running = self._core.store.deployments.in_state(*ALL_RUNNING)
         having = [each for each in running if each.manifest.landings_of(stream)]
         filling = next((each for each in having if each.state in FILLING), None)
@@ -66,7 +71,7 @@ class RowDeletion:
                 f"rows of `{name}` cannot be deleted while deployment {filling.id} is being filled",
                 hint="try again when it is ready, or discard it",
             )
-        return stream, {
+        return {
             landing.version: condition
             for each in having
             for landing, condition in self._conditions(each, stream, where)
@@ -83,14 +88,22 @@ class RowDeletion:
                     yield landing, _physical_condition(deployment, source, binding, where)
                     break
 
-    def _general_condition(self, name: str, where: str) -> tuple[str, Mapping[str, str]]:
+    def _general_condition(self, live: Deployment, name: str, where: str) -> tuple[str, Mapping[str, str]]:
         """The condition over the columns of live, and those that it reads with their Spark types."""
-        live = self._core.board.readable("live")
         source = self._core.projects.load(live).project.datasource(name)
         assert source is not None, "it was found in live"
         sql = f"({_compiled(live, source, where)}) = 1"
         read = expression_facts(sql).column_names
         return sql, {column.name: spark_type(column.type) for column in source.columns if column.name in read}
+
+
+def _stream_of(live: Deployment, name: str) -> str:
+    """The stream of a data source of live. Raises NotFound."""
+    landing = live.manifest.landing(name)
+    if landing is None:
+        known = [binding.name for binding in live.manifest.bindings]
+        raise NotFound(f"there is no data source `{name}` in the live version", hint=did_you_mean(name, known))
+    return landing.stream
 
 
 def _physical_condition(deployment: Deployment, source: DataSource, binding: Binding, where: str) -> str:

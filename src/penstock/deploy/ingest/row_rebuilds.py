@@ -150,9 +150,9 @@ class RowRebuilds(PeriodicTask):
             crash_point("rebuild.begun")
             self._context.jobs.move(job.id, REBUILDING, "done", deployment=made.id if made else None, error=None)
             self._held.pop(job.id, None)
-        except Timeout:
+        except Timeout as error:
             log.info("job %d waits: the rows are not removed yet", job.id)
-            self._hold(job)
+            self._note(job, error, self._hold(job))
         except Unavailable:
             self._hold(job)
         except Exception as error:
@@ -172,17 +172,22 @@ class RowRebuilds(PeriodicTask):
         attempts, shown = self._hold(job), error if isinstance(error, PenstockError) else Failed(explain_error(error))
         with suppress(Conflict):  # it was cancelled
             if isinstance(error, Conflict):  # a version is being filled: its rows cannot be deleted before it is ready
-                self._context.jobs.move(job.id, DELETING, "reading", error=shown.as_json())
+                self._context.jobs.move(job.id, DELETING, "reading")
+                self._note(job, shown, attempts)
                 log.warning("job %d waits: %s", job.id, shown.message)
                 return
         if attempts < MOST_ATTEMPTS and (isinstance(error, Conflict) or not isinstance(error, PenstockError)):
             log.warning("job %d could not go on and is tried again", job.id, exc_info=error)
+            self._note(job, shown, attempts)
             return
         log.error("job %d fails", job.id, exc_info=error)
         with suppress(Conflict):
             self._context.jobs.move(
                 job.id, OPEN_STATES, "failed", parameters=_without_condition(job), error=shown.as_json()
             )
+
+    def _note(self, job: Job, error: PenstockError, attempts: int) -> None:
+        self._context.jobs.note_error(job.id, {**error.as_json(), "attempts": attempts})
 
     def _hold(self, job: Job) -> int:
         """Try a job again later, each time later. Returns how often in a row."""

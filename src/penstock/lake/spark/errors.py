@@ -26,6 +26,8 @@ _ENDED = (
     "stopped SparkContext",
     "CANNOT_OPEN_SOCKET",
 )
+_CALL_WITHOUT_ANSWER = re.compile(r"An error occurred while calling \S+")
+"""All that py4j says where the connection broke while it sent a call; where Java refused the call, a trace follows."""
 _NO_MEMORY = (
     "Java heap space",
     "GC overhead limit exceeded",
@@ -67,6 +69,8 @@ def _says_ended(error: Exception) -> bool:
     try:
         text = str(error)[:MOST_READ]  # of a Java exception: py4j asks the JVM for it
     except (Py4JError, OSError):
+        return True
+    if type(error) is Py4JError and _CALL_WITHOUT_ANSWER.fullmatch(text.strip()):
         return True
     return any(words in text for words in _ENDED)
 

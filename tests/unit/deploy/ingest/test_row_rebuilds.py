@@ -101,7 +101,8 @@ def test_it_waits_for_versions_that_are_filled_and_for_rows_to_go(jobs: Jobs) ->
     for _ in range(MOST_ATTEMPTS + 1):
         rebuilds(jobs, parts).run_once()
     waiting = jobs.get(job.id)
-    assert (waiting.state, (waiting.error or {})["error"]) == ("reading", "deployment 3 is being filled")
+    told = waiting.error or {}
+    assert (waiting.state, told["error"], told["attempts"]) == ("reading", "deployment 3 is being filled", 1)
     parts.error, parts.is_late = None, True
     rebuilds(jobs, parts).run_once()
     assert parts.made == []

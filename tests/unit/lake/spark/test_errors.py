@@ -29,6 +29,7 @@ ENDED = (
     EOFError(),
     Py4JNetworkError("Answer from Java side is empty"),
     Py4JError("Answer from Java side is empty"),
+    Py4JError("An error occurred while calling o24.setJobGroup"),
     RuntimeError("Job 7 cancelled because SparkContext was shut down"),
 )
 
@@ -48,6 +49,10 @@ def test_a_call_that_is_cut_off_can_be_tried_again(error: Exception) -> None:
     [
         (ValueError("division by zero"), InvalidQuery),
         (RuntimeError("Connection refused is a text here"), InvalidQuery),
+        (
+            Py4JError("An error occurred while calling o24.f. Trace:\npy4j.Py4JException: no such method\n"),
+            InvalidQuery,
+        ),
         (RuntimeError("Job aborted: java.lang.OutOfMemoryError: Java heap space"), TooLarge),
     ],
 )
