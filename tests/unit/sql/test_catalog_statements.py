@@ -23,6 +23,7 @@ def parse(text: str) -> CatalogStatement | None:
         ("SHOW TABLES", ["a_b", "events"]),
         (" show full tables from penstock ", ["a_b", "events"]),
         ("SHOW TABLES LIKE 'ev%'", ["events"]),
+        ("SHOW TABLES LIKE 'ev%' ;\n", ["events"]),
         ("SHOW TABLES LIKE 'EV%'", []),
         ("SHOW TABLES ILIKE 'EV%'", ["events"]),
         ("SHOW TABLES NOT LIKE 'a__'", ["events"]),

@@ -65,8 +65,8 @@ CatalogStatement: TypeAlias = "ShowTables | DescribeTable | ExplainQuery"
 
 def parse_catalog_statement(text: Text) -> CatalogStatement | None:
     """The statement that a text is; None if it is none of these."""
-    start = _first_word(text.text)
-    if (found := _SHOW.fullmatch(text.text, start)) is not None:
+    start, end = _first_word(text.text), len(text.text.rstrip().removesuffix(";"))
+    if (found := _SHOW.fullmatch(text.text, start, end)) is not None:
         return _show_tables(found)
     if (found := _EXPLAIN.match(text.text, start)) is not None:
         return ExplainQuery(_rest_of(text, found.end()))
