@@ -102,7 +102,7 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
 def _null_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """nullIf(x, y): x, or NULL where `x = y`; a comparison that is NULL leaves x."""
     first, second = tr.translate_all(call_arguments(tr, node, 2, 2))
-    if isinstance(first.bare, (t.Array, t.Map, t.Tuple)):
+    if isinstance(first.bare, (t.Array, t.Map, t.Tuple)) and not is_null(first):
         raise tr.refusal(node, "wrong-argument-type", f"a {first.type} is never NULL")
     literals = first.constant is not None and second.constant is not None
     if literals and not is_null(first) and not is_null(second) and supertype((first.type, second.type)) is None:
