@@ -195,3 +195,11 @@ SELECT id IN (1, 2), id IN (1), id NOT IN (1, 2), (id, u8) IN ((1, 2)), s IN ('a
 SELECT 1.0, 1.50, 1e10, 1e30, id + 0.5, 1e-10, 0.1, -1.5, 1e21, 0.0000001, 'a\'b', 'a\nb', 'a\\b', id = 1 AND id = 2 AND id = 3, (id = 1 OR id = 2) AND id = 3, (id, s).1, arrayMap((x, y) -> x + y, arr, arr), arrayExists(x -> x > 1, arr) FROM t LIMIT 0;
 SELECT CASE WHEN id = 1 THEN 2 ELSE 3 END, CASE WHEN id = 1 THEN 2 END, CASE id WHEN 1 THEN 2 ELSE 3 END, id = 1 ? 1 : 2, if(id > 1, 'a', 'b') FROM t LIMIT 0;
 SELECT count(*), count(), count(DISTINCT id), sumIf(u8, id = 1), quantiles(0.5, 0.9)(u8) FROM none;
+WITH (SELECT toUInt32(min(id)) FROM t) AS p SELECT id FROM t ORDER BY id LIMIT 2 OFFSET p;
+WITH (SELECT min(id) FROM t) AS p SELECT id, s FROM t ORDER BY id DESC LIMIT assumeNotNull(p) + 1 OFFSET 2 * 2 - assumeNotNull(p);
+SELECT u8, count() AS c FROM t GROUP BY u8 ORDER BY u8 LIMIT (SELECT count() FROM t) OFFSET (SELECT min(id) FROM t);
+SELECT DISTINCT b FROM t ORDER BY b LIMIT (SELECT 1 + count() - count() FROM t);
+SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM t ORDER BY id LIMIT 3 OFFSET (SELECT count() - count() FROM t);
+SELECT count() FROM (SELECT id FROM t LIMIT (SELECT min(id) + 1 FROM t));
+SELECT id FROM t ORDER BY id LIMIT 1 OFFSET id;
+SELECT id FROM t ORDER BY id LIMIT (SELECT s FROM t WHERE id = 1);

@@ -1,7 +1,7 @@
 """Passes for ORDER BY, LIMIT BY, LIMIT and OFFSET.
 
 In: a `SelectBlock` with its select list. Out: the block with sort keys and limits. Invariant: limits are whole numbers
-that are known when the SQL is compiled.
+that are known when the SQL is compiled; only LIMIT and OFFSET without BY and WITH TIES may be computed by a SELECT.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.model import types as t
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.constants import known_constant
-from penstock.sql.compiler.select_block import LimitBy, OrderKey, SelectBlock
+from penstock.sql.compiler.select_block import ComputedLimit, LimitBy, OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.sort_keys import check_hashable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
+
+_MOST_BITS = 64
 
 
 def translate_order_by(block: SelectBlock) -> SelectBlock:
@@ -102,16 +105,25 @@ def translate_limit(block: SelectBlock) -> SelectBlock:
     limit, offset = block.tree.args.get("limit"), block.tree.args.get("offset")
     options = limit.args.get("limit_options") if limit is not None else None
     with block.environment.report.collecting():
-        count = _constant_limit(block, limit.args.get("count") or limit.expression) if limit is not None else None
-        skip = _constant_limit(block, offset.expression) if offset is not None else None
-        if count is not None and options is not None and options.args.get("with_ties"):
-            if not block.keys:
-                message = "WITH TIES needs ORDER BY"
-                raise refusal(block.environment.text, limit, "unsupported-clause", message)
-            return replace(block, ties=(skip or 0, count))
-        shown = (("LIMIT", count), ("OFFSET", skip))
-        return replace(block, limit="".join(f" {word} {number}" for word, number in shown if number is not None))
+        count_node = limit.args.get("count") or limit.expression if limit is not None else None
+        skip_node = offset.expression if offset is not None else None
+        if count_node is not None and options is not None and options.args.get("with_ties"):
+            skip = _constant_limit(block, skip_node) if skip_node is not None else 0
+            return _limit_with_ties(block, skip, _constant_limit(block, count_node))
+        if any(each is not None and _holds_query(block, each) for each in (count_node, skip_node)):
+            return replace(block, computed_limit=_computed_limit(block, skip_node, count_node))
+        shown = (("LIMIT", count_node), ("OFFSET", skip_node))
+        texts = (f" {word} {_constant_limit(block, each)}" for word, each in shown if each is not None)
+        return replace(block, limit="".join(texts))
     return block
+
+
+def _limit_with_ties(block: SelectBlock, skip: int, count: int) -> SelectBlock:
+    if not block.keys:
+        limit = block.tree.args["limit"]
+        message = "WITH TIES needs ORDER BY"
+        raise refusal(block.environment.text, limit, "unsupported-clause", message)
+    return replace(block, ties=(skip, count))
 
 
 def _constant_limit(block: SelectBlock, node: exp.Expr) -> int:
@@ -122,3 +134,29 @@ def _constant_limit(block: SelectBlock, node: exp.Expr) -> int:
         message = "expected a number from 0 that is known when the SQL is compiled"
         raise refusal(block.environment.text, node, "invalid-limit", message)
     return value
+
+
+def _holds_query(block: SelectBlock, node: exp.Expr) -> bool:
+    """Whether a limit is computed with a SELECT of rows, written there or named by WITH."""
+    if known_constant(block.translator.with_new_trace(), node) is not None:
+        return False
+    aliases = block.translator.scope.aliases
+    named = (aliases[each.name] for each in node.find_all(exp.Column) if not each.table and each.name in aliases)
+    return any(each.find(exp.Query) is not None for each in (node, *named))
+
+
+def _computed_limit(block: SelectBlock, skip: exp.Expr | None, count: exp.Expr | None) -> ComputedLimit:
+    """Raises Refused for a limit that reads a column of the rows."""
+    skipped = _computed_number(block, skip) if skip is not None else "0"
+    return ComputedLimit(skipped, _computed_number(block, count) if count is not None else None)
+
+
+def _computed_number(block: SelectBlock, node: exp.Expr) -> str:
+    """Spark SQL of a whole number from 0; of anything else an error when it runs."""
+    tr = block.translator.with_new_trace()
+    value = tr.translate(node)
+    if not isinstance(value.bare, t.Int) or value.bare.bits > _MOST_BITS or tr.trace.free or tr.trace.aggregates:
+        message = f"expected a whole number from 0 that needs no column of the rows, this is {value.type}"
+        raise refusal(block.environment.text, node, "invalid-limit", message)
+    number = f"CAST({value.sql} AS DECIMAL(38,0))"
+    return f"coalesce(if({number} >= 0, {number}, NULL), raise_error('LIMIT and OFFSET take a number from 0'))"

@@ -15,6 +15,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.environment import SelectOutput
 from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
 from penstock.sql.compiler.select_block import (
+    ComputedLimit,
     OrderKey,
     SelectBlock,
     finished_select,
@@ -44,7 +45,8 @@ def _needs_levels(block: SelectBlock) -> bool:
     distinct = block.tree.args.get("distinct") is not None
     over_sets = bool(block.translator.absent)
     windows = any(key.windows for key in block.keys)
-    return bool(block.fills or block.ties or over_sets or (distinct and hidden) or windows)
+    around = block.fills or block.ties or block.computed_limit
+    return bool(around or over_sets or (distinct and hidden) or windows)
 
 
 def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
@@ -74,12 +76,23 @@ def _nested_sql(block: SelectBlock) -> str:
         f"{_column_name(place)} AS {quote_identifier(item.name)}" for place, item in enumerate(block.items)
     )
     sorting = f" ORDER BY {order}" if order else ""
+    if block.computed_limit is not None:
+        place = f"row_number() OVER (ORDER BY {order or 'CAST(1 AS INT)'}) AS `__at`"
+        return (
+            f"SELECT {shown} FROM (SELECT *, {place} FROM ({rows})) WHERE {_is_within(block.computed_limit)}{sorting}"
+        )
     if block.ties is None:
         return f"SELECT {shown} FROM ({rows}){sorting}{block.limit}"
     skip, count = block.ties
     places = f"row_number() OVER (ORDER BY {order}) AS `__at`, rank() OVER (ORDER BY {order}) AS `__rank`"
     kept = f"`__at` > {skip} AND `__rank` <= {skip + count}" if count else NEVER
     return f"SELECT {shown} FROM (SELECT *, {places} FROM ({rows})) WHERE {kept}{sorting}"
+
+
+def _is_within(limit: ComputedLimit) -> str:
+    """Whether the place of a row is among those that a computed limit keeps."""
+    end = "" if limit.count is None else f" AND `__at` <= {limit.skip} + {limit.count}"
+    return f"`__at` > {limit.skip}{end}"
 
 
 def _column_name(place: int) -> str:

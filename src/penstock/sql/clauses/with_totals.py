@@ -120,6 +120,8 @@ def _check_limit(block: SelectBlock) -> None:
     """Raises Refused for LIMIT 0: ClickHouse may then read no row at all, not even for the totals."""
     if f"{block.limit} ".startswith(" LIMIT 0 ") or (block.ties is not None and block.ties[1] == 0):
         raise _refusal(block, block.tree.args["limit"], "LIMIT 0", "leave LIMIT out: the totals are beside the rows")
+    if block.computed_limit is not None:
+        raise _refusal(block, block.tree, "a LIMIT or OFFSET of a SELECT, which may be 0", "write a number")
 
 
 def _check_totals_defined(block: SelectBlock) -> None:

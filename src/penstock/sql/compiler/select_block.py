@@ -48,6 +48,15 @@ class LimitBy:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputedLimit:
+    """LIMIT and OFFSET of which one is the result of a SELECT: Spark SQL without columns. Without LIMIT, `count` is
+    None."""
+
+    skip: str
+    count: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class OrderKey:
     """One key of ORDER BY."""
 
@@ -90,6 +99,8 @@ class SelectBlock:
     """The formulas of INTERPOLATE, by the place of the column."""
     ties: tuple[int, int] | None = None
     """Offset and count of LIMIT WITH TIES."""
+    computed_limit: ComputedLimit | None = None
+    """Set instead of `limit`."""
     below: Totals | None = None
     """The totals of a subquery in FROM."""
     any_join: AnyJoinRows | None = None
@@ -105,7 +116,8 @@ def finished_select(block: SelectBlock) -> SelectOutput:
 
 def _any_join_rows(block: SelectBlock) -> AnyJoinRows | None:
     """None after a LIMIT, which runs before any filter around it."""
-    if block.any_join is None or block.limit or block.ties is not None:
+    limited = block.limit or block.ties is not None or block.computed_limit is not None
+    if block.any_join is None or limited:
         return None
     return block.any_join.for_outer_select([(each.name, each.node) for each in block.selected], block.translator.scope)
 

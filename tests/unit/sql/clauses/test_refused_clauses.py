@@ -61,7 +61,11 @@ REFUSED = {
     "SELECT day FROM flights ORDER BY [dep_delay]": (
         "the order of Array(Nullable(Float64)) differs where it holds NULL or NaN"
     ),
-    "SELECT day FROM flights LIMIT (SELECT count() FROM flights)": "expected a number from 0 that is known",
+    "SELECT day FROM flights LIMIT (SELECT avg(day) FROM flights)": "expected a whole number from 0",
+    "SELECT day FROM flights LIMIT (SELECT 1 FROM flights) + month": "expected a whole number from 0",
+    "SELECT day FROM flights ORDER BY day LIMIT (SELECT count() FROM flights) WITH TIES": "expected a number from 0",
+    "SELECT day FROM flights LIMIT (SELECT count() FROM flights) BY day": "expected a number from 0",
+    "SELECT count() FROM flights GROUP BY day WITH TOTALS LIMIT (SELECT 1 FROM flights)": "which may be 0",
     "SELECT day FROM flights LIMIT 0.5": "expected a number from 0 that is known",
     "SELECT count() FROM flights GROUP BY GROUPING SETS ((day), ())": (
         "ROLLUP, CUBE and GROUPING SETS do not support an empty or repeated set"
