@@ -8,6 +8,7 @@ from tests.unit.sql.flights import problems
 
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.function_catalog import supported_functions
+from penstock.sql.functions.table import find_function
 
 
 def test_a_name_stands_once() -> None:
@@ -19,6 +20,12 @@ def test_every_name_is_known() -> None:
     for each in supported_functions():
         over = " OVER ()" if each.kind == "window" else ""
         assert not [problem for problem in problems(f"SELECT {each.name}(){over}") if "unknown function" in problem]
+
+
+def test_a_name_of_a_function_is_found_in_any_case() -> None:
+    for each in supported_functions():
+        for name in (each.name.lower(), each.name.upper()):
+            assert find_function(name) is None or find_function(name) is find_function(each.name)
 
 
 def test_combinators() -> None:

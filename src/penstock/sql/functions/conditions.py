@@ -146,4 +146,4 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("defaultValueOfArgumentType", (1, 1), ("any",), _default_of_type),
 )
 ALIASES: dict[str, str] = {}
-ANY_CASE: tuple[str, ...] = ("coalesce", "ifNull", "nullIf", "greatest", "least", "isNull")
+ANY_CASE: tuple[str, ...] = ("coalesce", "ifNull", "greatest", "least", "isNull")

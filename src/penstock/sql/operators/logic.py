@@ -12,6 +12,7 @@ from functools import reduce
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
@@ -87,6 +88,22 @@ def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:
     return choose_value(tr, node, [tr.translate(node.this)], values)
 
 
+def _branch_type(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> Type | None:
+    """The common type of branches, None if there is none. It has the time zone of the first branch, but a condition
+    that ClickHouse computes before it reads rows may leave only the chosen branch. Raises Refused where that is not
+    known. Columns are in backquotes in Spark SQL."""
+    of = supertype(value.type for value in values)
+    constant = any("`" not in test.sql for test in tests)
+    if not constant or of == supertype(value.type for value in reversed(values)):
+        return of
+    if len(tests) == 1 and (tests[0].sql == NEVER or tests[0].constant is not None):
+        chosen = values[1] if tests[0].sql == NEVER or tests[0].constant == 0 else values[0]
+        if "`" in chosen.sql and values[0].nullable == values[1].nullable:
+            return chosen.type
+    message = "the time zone of the result depends on a condition that reads no column"
+    raise tr.refusal(node, "no-common-type", message, "convert the branches to one time zone by toTimeZone")
+
+
 def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> TypedSql:
     """The value of the first true test, otherwise the last value; all values as their common type. Raises Refused if
     they have none."""
@@ -95,10 +112,7 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
         chosen_number = choose_value(tr, node, tests, [replace(value, unit=None) for value in values])
         return replace(chosen_number, unit=units.pop())
     refuse_intervals(tr, node, values)
-    # The time zone of the result comes from a branch that can be chosen.
-    never = [test.sql == NEVER or test.constant == 0 for test in tests] + [False]
-    chosen = [value.type for value, dead in zip(values, never, strict=True) if not dead]
-    of = supertype([*chosen, *(value.type for value, dead in zip(values, never, strict=True) if dead)])
+    of = _branch_type(tr, node, tests, values)
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")

@@ -14,3 +14,7 @@ SELECT toUInt8(2) AS k, count() AS n FROM t GROUP BY k;
 SELECT 0 AS c0 FROM t UNION DISTINCT SELECT nf AS c0 FROM t;
 SELECT leftUTF8(url, ni) AS a, rightUTF8(s, ni) AS b, left(s, ni) AS c, right(s, ni) AS d, substring(s, ni) AS e, substringUTF8(s, 1, ni) AS f, substring(s, ni, 2) AS g, right(s, i8) AS h FROM t;
 SELECT CASE WHEN b.u8 IS NULL THEN toDateTime('2024-03-10 07:30:00', 'America/New_York') ELSE b.t END AS c2 FROM t AS a LEFT JOIN t AS b ON a.id = b.u8;
+SELECT if(0, toTimeZone(t, 'America/New_York'), t) AS c FROM t;
+SELECT if(1, toTimeZone(t, 'America/New_York'), t) AS c FROM t;
+SELECT if(1, toTimeZone(t, 'America/New_York'), toTimeZone(t, 'Asia/Tokyo')) AS c FROM t;
+SELECT if(id > 1, toTimeZone(t, 'America/New_York'), toTimeZone(t, 'Asia/Tokyo')) AS c FROM t;

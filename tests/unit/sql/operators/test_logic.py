@@ -1,0 +1,34 @@
+"""Choices of a value by conditions, where the time zone of the result would depend on what cannot be known."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import problems
+
+TOKYO = "toTimeZone(departure, 'Asia/Tokyo')"
+PARIS = "toTimeZone(departure, 'Europe/Paris')"
+LITERAL = "toDateTime('2024-03-10 07:30:00', 'Europe/Paris')"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        f"CASE WHEN 'a' ILIKE 'H%' THEN {TOKYO} ELSE departure END",
+        f"if(today() > '2020-01-01', {TOKYO}, {PARIS})",
+        f"if(0, {TOKYO}, {LITERAL})",
+        f"if(0, toNullable({TOKYO}), {PARIS})",
+        f"multiIf(0, {TOKYO}, departure > now(), {PARIS}, departure)",
+        f"NULL ? {TOKYO} : {PARIS}",
+    ],
+)
+def test_a_constant_condition_between_time_zones_is_refused(choice: str) -> None:
+    (problem,) = problems(f"SELECT {choice} AS c FROM (SELECT now() AS departure FROM flights)")
+    assert "the time zone of the result depends on a condition that reads no column" in problem
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [f"if(carrier = 'A', {TOKYO}, {PARIS})", f"if(0, {TOKYO}, {PARIS})", f"if('a' LIKE 'b', {TOKYO}, {TOKYO})"],
+)
+def test_a_choice_whose_time_zone_is_known_is_taken(choice: str) -> None:
+    assert problems(f"SELECT {choice} AS c FROM (SELECT now() AS departure, carrier FROM flights)") == []
