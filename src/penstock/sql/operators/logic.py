@@ -89,17 +89,16 @@ def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:
 
 
 def _branch_type(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> Type | None:
-    """The common type of branches, None if there is none. It has the time zone of the first branch, but a condition
-    that ClickHouse computes before it reads rows may leave only the chosen branch. Raises Refused where that is not
-    known. Columns are in backquotes in Spark SQL."""
+    """The common type of branches, None if there is none. It has the time zone of the first one; but of two branches,
+    a condition that ClickHouse computes before it reads rows leaves the chosen one, if that reads a column. Raises
+    Refused where it is not known which that is. Columns are in backquotes in Spark SQL."""
     of = supertype(value.type for value in values)
-    constant = any("`" not in test.sql for test in tests)
-    if not constant or of == supertype(value.type for value in reversed(values)):
+    first, second = values[0], values[1]
+    replaced = len(tests) == 1 and "`" in second.sql and first.nullable == second.nullable
+    if not replaced or "`" in tests[0].sql or is_null(tests[0]) or of == supertype((second.type, first.type)):
         return of
-    if len(tests) == 1 and (tests[0].sql == NEVER or tests[0].constant is not None):
-        chosen = values[1] if tests[0].sql == NEVER or tests[0].constant == 0 else values[0]
-        if "`" in chosen.sql and values[0].nullable == values[1].nullable:
-            return chosen.type
+    if tests[0].sql == NEVER or tests[0].constant is not None:
+        return second.type if tests[0].sql == NEVER or tests[0].constant == 0 else of
     message = "the time zone of the result depends on a condition that reads no column"
     raise tr.refusal(node, "no-common-type", message, "convert the branches to one time zone by toTimeZone")
 

@@ -15,10 +15,7 @@ LITERAL = "toDateTime('2024-03-10 07:30:00', 'Europe/Paris')"
     [
         f"CASE WHEN 'a' ILIKE 'H%' THEN {TOKYO} ELSE departure END",
         f"if(today() > '2020-01-01', {TOKYO}, {PARIS})",
-        f"if(0, {TOKYO}, {LITERAL})",
-        f"if(0, toNullable({TOKYO}), {PARIS})",
-        f"multiIf(0, {TOKYO}, departure > now(), {PARIS}, departure)",
-        f"NULL ? {TOKYO} : {PARIS}",
+        f"length('ab') > 5 ? {LITERAL} : {TOKYO}",
     ],
 )
 def test_a_constant_condition_between_time_zones_is_refused(choice: str) -> None:
