@@ -101,3 +101,25 @@ def test_what_cannot_be_posted_again_says_so(running: Running) -> None:
         running.pipeline.copies.replay("qu_totals")
     with pytest.raises(NotFound, match="no data source `qu_size`"):
         running.pipeline.quarantines.clear("qu_size")
+
+
+def test_an_endpoint_and_a_copy_read_the_rejected_rows_of_their_version(running: Running) -> None:
+    sizes = "SCHEMA >\n    `id` UInt32,\n    `n` UInt8\n"
+    reads = "SELECT raw, arrayStringConcat(problems, '; ') AS why FROM qr_sizes_quarantine"
+    files = {
+        "datasources/qr_sizes.datasource": sizes,
+        "datasources/qr_kept.datasource": "SCHEMA >\n    `raw` String,\n    `why` String\n",
+        "endpoints/qr_rejected.pipe": f"NODE n\nSQL >\n    %\n    {reads} ORDER BY raw LIMIT {{{{ Int32(n, 10) }}}}\n"
+        "TYPE endpoint\n",
+        "copies/qr_keep.pipe": f"NODE n\nSQL >\n    {reads}\nTYPE copy\nTARGET_DATASOURCE qr_kept\n",
+    }
+    assert running.deploy(files).state == "live"
+    running.post("qr_sizes", [{"id": 1, "n": 1}, {"id": 2, "n": 300}])
+    reader, jobs = running.pipeline.reader, running.pipeline.store.jobs
+    wait_until(lambda: running.pipeline.quarantines.describe("qr_sizes", "live", 0).rows == 1, 60, lambda: "no row")
+    ((raw, why),) = reader.endpoint("qr_rejected", {}, "live").rows
+    assert (json.loads(str(raw)), "outside UInt8" in str(why)) == ({"id": 2, "n": 300}, True)
+    job = running.pipeline.copies.run("qr_keep", {})
+    wait_until(lambda: not jobs.get(job.id).is_open, 120, lambda: jobs.get(job.id))
+    running.catch_up()
+    assert running.ask("SELECT raw, why FROM qr_kept") == [(raw, why)]

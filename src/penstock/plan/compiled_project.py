@@ -14,7 +14,7 @@ from penstock.graph import Graph
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.model.service_sources import SERVICE_SOURCES
+from penstock.model.quarantine_sources import is_quarantine, with_quarantines
 from penstock.model.types import is_nullable
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.plan.pipe_check import check_pipe
@@ -82,14 +82,15 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
     reads: dict[str, tuple[SourceRead, ...]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
+    readable = with_quarantines(project)
     for pipe in project.pipes:
         if only is not None and pipe.name not in only:
             continue
         try:
-            view = _compile_materialized(project, pipe)
-            checked = check_pipe(project, pipe) if view is None else None
+            view = _compile_materialized(readable, pipe)
+            checked = check_pipe(readable, pipe) if view is None else None
             found = reads_of_view(view) if view else checked.reads if checked else ()
-            reads[pipe.name] = tuple(each for each in found if each.datasource not in SERVICE_SOURCES)
+            reads[pipe.name] = tuple(each for each in found if project.datasource(each.datasource) is not None)
         except InvalidQuery as error:
             failed.add(pipe.name)
             problems += _problems_of(error, pipe.location)
@@ -108,8 +109,18 @@ def reads_of_view(view: CompiledView) -> tuple[SourceRead, ...]:
 
 
 def _compile_materialized(project: Project, pipe: Pipe) -> CompiledView | None:
+    """The view of a pipe, if it has one. Raises InvalidQuery, also for a view over a quarantine."""
     node = pipe.materialized
-    return compile_view(project, pipe, node) if node is not None else None
+    if node is None:
+        return None
+    view = compile_view(project, pipe, node)
+    found = next((each.datasource for each in reads_of_view(view) if is_quarantine(project, each.datasource)), None)
+    if found is not None:
+        message = f"a materialized view cannot read `{found}`: rows leave it when they are replayed or cleared"
+        hint = "a copy can store its rows, on a schedule"
+        problem = Problem("unsupported-view", message, node.sql.location, hint)
+        raise InvalidQuery(f"the pipe `{pipe.name}` cannot be compiled", [problem])
+    return view
 
 
 def _compile_defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:

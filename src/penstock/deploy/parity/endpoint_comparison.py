@@ -64,6 +64,10 @@ class EndpointComparison:
         if records:
             reason = f"it reads records of the server, which each call changes: {', '.join(records)}"
             return replace(empty, reason=reason)
+        rejected = sorted({each for call in (left, right) for each in _quarantines(call)})
+        if rejected:
+            reason = f"it reads what each version rejects, which is compared by itself: {', '.join(rejected)}"
+            return replace(empty, reason=reason)
         unreadable = self._unreadable(left) or self._unreadable(right)
         if unreadable is not None:
             return replace(empty, outcome="failed", reason=unreadable)
@@ -193,6 +197,11 @@ class EndpointComparison:
 def _service_sources(query: Query) -> Iterable[str]:
     found = (SERVICE_SOURCES.get(read.datasource) for read in query.reads)
     return (f"`{SERVICE_NAMESPACES[0]}.{source.name}`" for source in found if source is not None)
+
+
+def _quarantines(call: PreparedCall) -> Iterable[str]:
+    known = {bound.name for bound in call.version.deployment.manifest.quarantines}
+    return (f"`{read.datasource}`" for read in call.query.reads if read.datasource in known)
 
 
 def _compare(left: QueryResult, right: QueryResult, ignored: frozenset[str]) -> AnswerDifference:

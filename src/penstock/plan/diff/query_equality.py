@@ -18,6 +18,7 @@ from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
+from penstock.model.quarantine_sources import with_quarantines
 from penstock.sql.compile import compile_copy, compile_pipe, compile_view
 from penstock.sql.query import Query
 from penstock.template.declared_parameters import is_templated
@@ -95,4 +96,5 @@ def _comparable_kind(node: Node) -> NodeKind:
 def _compile(project: Project, pipe: Pipe) -> Query:
     if pipe.materialized is not None:
         return compile_view(project, pipe, pipe.materialized).query
-    return compile_pipe(project, pipe) if pipe.copied is None else compile_copy(project, pipe, pipe.copied).query
+    readable = with_quarantines(project)
+    return compile_pipe(readable, pipe) if pipe.copied is None else compile_copy(readable, pipe, pipe.copied).query

@@ -25,18 +25,14 @@ from penstock.model.manifest import (
     Table,
     View,
 )
-from penstock.model.types import Array, DateTime64, String
+from penstock.model.quarantine_sources import QUARANTINE_COLUMNS, SUFFIX
+from penstock.model.types import String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.sql import query
 from penstock.sql.query import SourceRead
 from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns
 
-QUARANTINE = (
-    Field("version", String()),
-    Field("inserted_at", DateTime64(6)),
-    Field("raw", String()),
-    Field("problems", Array(String())),
-)
+QUARANTINE = (Field("version", String()), *(Field(name, of) for name, of in QUARANTINE_COLUMNS.items()))
 
 RECEIVED = {"current_timestamp": "`_received_at`", "current_date": "CAST(`_received_at` AS DATE)"}
 """While rows are landed, the time is that at which their batch was received: landing the batch again,
@@ -102,5 +98,5 @@ def quarantine_table(stream: str) -> Table:
 
 def quarantine_binding(name: str, stream: str, accepts: tuple[Accepts, ...]) -> Binding:
     """The binding of `<name>_quarantine`."""
-    columns = tuple(BoundColumn(field.name, field.type, field.name) for field in QUARANTINE if field.name != "version")
-    return Binding(f"{name}_quarantine", f"{stream}__quarantine", columns, accepts)
+    columns = tuple(BoundColumn(column, of, column) for column, of in QUARANTINE_COLUMNS.items())
+    return Binding(f"{name}{SUFFIX}", f"{stream}__quarantine", columns, accepts)
