@@ -70,6 +70,25 @@ SELECT s::JSON AS j, j.a.b::String AS b FROM docs WHERE id = 4;
 SELECT '{"b":1,"a":"2020-01-01T00:00:00Z","c":null}'::JSON AS j;
 SELECT id, JSONExtractString(j, 's'), JSONExtractInt(j, 'n'), JSONHas(j, 'a') FROM docs ORDER BY id;
 SELECT id, if(id = 1, j.n, j.s) FROM docs ORDER BY id;
+SELECT id, lower(j.s), upper(j.s), lowerUTF8(j.s), upperUTF8(j.s) FROM docs ORDER BY id;
+SELECT id, length(j.s), lengthUTF8(j.s), empty(j.s), notEmpty(j.s) FROM docs ORDER BY id;
+SELECT id, substring(j.s, 2, 2), substringUTF8(j.s, 1, 1) FROM docs ORDER BY id;
+SELECT id, startsWith(j.s, 't'), endsWith(j.s, 't'), match(j.s, '^[a-z]') FROM docs ORDER BY id;
+SELECT id, extract(j.s, '[0-9]'), replaceAll(j.s, 't', 'T') FROM docs ORDER BY id;
+SELECT id, replaceOne(j.s, 't', 'T'), replaceRegexpAll(j.s, '[a-z]', '.') FROM docs ORDER BY id;
+SELECT id, replaceRegexpOne(j.s, '[a-z]', '.') FROM docs ORDER BY id;
+SELECT id, position(j.s, 'x'), positionCaseInsensitive(j.s, 'X'), positionUTF8(j.s, '/') FROM docs ORDER BY id;
+SELECT id, countSubstrings(j.s, 't'), hasToken(j.s, 'text') FROM docs ORDER BY id;
+SELECT id, domain(j.s), domainWithoutWWW(j.s), topLevelDomain(j.s) FROM docs ORDER BY id;
+SELECT id, protocol(j.s), path(j.s), queryString(j.s), fragment(j.s) FROM docs ORDER BY id;
+SELECT id, extractURLParameter(j.s, 'q'), cutQueryString(j.s), cutURLParameter(j.s, 'q') FROM docs ORDER BY id;
+SELECT id, decodeURLComponent(j.s), isValidUTF8(j.s), base64Encode(j.s) FROM docs ORDER BY id;
+SELECT id, length(j.l), empty(j.l), notEmpty(j.l), length(j.m), length(j.w) FROM docs ORDER BY id;
+SELECT id, j.s LIKE '%t%', j.s NOT LIKE '1%', j.s ILIKE 'T%' FROM docs ORDER BY id;
+SELECT id, like(j.s, 't_xt'), startsWith(j.s, j.s) FROM docs ORDER BY id;
+SELECT id, multiSearchAny(j.s::String, ['x']), multiSearchAny(j.s.:String, ['x']) FROM docs ORDER BY id;
+SELECT id, lower(j.zz), length(j.zz), j.zz LIKE 'a' FROM docs ORDER BY id;
+SELECT lower(j.s) AS k, count() FROM docs WHERE j.s LIKE '%' GROUP BY k ORDER BY k;
 SELECT id, coalesce(j.s.:String, 'none'), ifNull(j.n.:Int64, 0) FROM docs ORDER BY id;
 SELECT id, j.n.:Int64 AS n FROM docs ORDER BY n DESC, id;
 SELECT id, j.`a b`.c, j.`a.b`, docs.j.a.b FROM docs ORDER BY id;
@@ -117,6 +136,11 @@ SELECT j.s::Int64 FROM docs;
 SELECT s::JSON FROM (SELECT 'no document' AS s FROM docs);
 SELECT s::JSON FROM (SELECT '{"a":1,"a":2}' AS s FROM docs);
 SELECT s::JSON FROM (SELECT '[1]' AS s FROM docs);
+SELECT lower(j.n) FROM docs WHERE id = 1;
+SELECT lower(j.d) FROM docs WHERE id = 1;
+SELECT length(j.n) FROM docs WHERE id = 1;
+SELECT j.l LIKE 'x' FROM docs WHERE id = 1;
+SELECT replaceAll(j.k, 'a', 'b') FROM docs WHERE id = 1;
 SELECT s::JSON(a UInt8) FROM (SELECT '{"a":"x"}' AS s FROM docs)
 """
 

@@ -8,7 +8,7 @@ Invariant: a kind of node without a handler, and a function in none of the table
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -23,15 +23,16 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, t
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
+from penstock.sql.expr.bind_once import READS_DOCUMENT, fresh_name, try_bind_once
 from penstock.sql.expr.fine_times import as_microseconds
-from penstock.sql.expr.json_documents import is_json
+from penstock.sql.expr.json_documents import is_json, size_of, string_of
 from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
 from penstock.sql.functions.arrays.elements import array_or_map_element
 from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
-from penstock.sql.functions.table import find_function, fine_time_use, function_names, json_use, takes_dynamic
+from penstock.sql.functions.table import dynamic_use, find_function, fine_time_use, function_names, json_use
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
 from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
@@ -136,8 +137,24 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         raise tr.refusal(node, "wrong-argument-count", message)
     values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
     refuse_intervals(tr, node, values)
-    if not takes_dynamic(function.name):
+    if dynamic_use(function.name) == "its length" and isinstance(values[0].bare, t.Dynamic):
+        return build_or_refuse(tr, node, lambda: size_of(values[0], function.build))
+    return _apply_to_values(tr, node, function, _typed_arguments(tr, node, function, values))
+
+
+def _typed_arguments(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> list[TypedSql]:
+    """The arguments, those whose types are only known for each row as what the function takes. Raises Refused."""
+    use = dynamic_use(function.name)
+    if use == "as a String":
+        return [string_of(value) if isinstance(value.bare, t.Dynamic) else value for value in values]
+    if use is None:
         refuse_dynamic(tr, node, values, f"`{function.name}`")
+    return values
+
+
+def _apply_to_values(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> TypedSql:
+    """A function of arguments of any type. Raises Refused for those that it does not take."""
+    arguments = call_parts(node)[1]
     _check_documents(tr, node, function, values)
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
@@ -166,7 +183,7 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
     """The call of values of the right kinds. Raises Refused for a time whose nanoseconds the function would lose."""
     fine = next((value for value in values if value.spark == FINE_TIME and isinstance(value.bare, t.DateTime64)), None)
     if fine is None:
-        return build_or_refuse(tr, node, lambda: function.build(values))
+        return build_or_refuse(tr, node, lambda: _build_outside_lambdas(function, values))
     use = None if any("%f" in str(value.constant) for value in values) else fine_time_use(function.name)
     given = list(map(as_microseconds, values)) if use == "in microseconds" else values
     result = build_or_refuse(tr, node, lambda: function.build(given)) if use is not None else None
@@ -174,6 +191,27 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
         message = f"`{function.name}` of {fine.type} is not supported"
         raise tr.refusal(node, "wrong-argument-type", message, "toDateTime64(…, 6) cuts off the nanoseconds")
     return result
+
+
+def _build_outside_lambdas(function: Function, values: Sequence[TypedSql]) -> TypedSql:
+    """The function of the values. Where it is made of lambdas, what is read from documents is read outside of them:
+    Spark runs no function of Python inside."""
+    result = function.build(values)
+    read = [value for value in values if READS_DOCUMENT in value.sql]
+    own = result.sql
+    for value in read:
+        own = own.replace(value.sql, "")
+    if not read or "->" not in own:
+        return result
+    names: dict[str, str] = {}
+    for value in read:
+        names.setdefault(value.sql, fresh_name("r", " ".join([result.sql, *names.values()])))
+    bound = [replace(value, sql=names[value.sql], whole=None) if value in read else value for value in values]
+    result = function.build(bound)
+    sql = result.sql
+    for text, name in names.items():
+        sql = try_bind_once(text, name, sql)
+    return replace(result, sql=sql)
 
 
 def _with_known_constant(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:

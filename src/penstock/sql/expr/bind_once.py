@@ -13,11 +13,13 @@ from collections.abc import Callable
 
 LONGEST_REPEATED = 160
 """Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""
-_GENERATED_PREFIX = " "
+GENERATED_PREFIX = " "
 
 
 _TRIAL_NAME = "` v`"
-NOT_IN_LAMBDAS = ("(SELECT ", "penstock_json")
+READS_DOCUMENT = "penstock_json"
+"""In SQL that calls a function of Python, which reads a JSON document."""
+NOT_IN_LAMBDAS = ("(SELECT ", READS_DOCUMENT)
 """Spark allows no subquery and no function of ours inside a lambda, so SQL that contains one is written out."""
 
 
@@ -46,11 +48,11 @@ def try_bind_once(sql: str, name: str, body: str) -> str:
 
 def fresh_name(letter: str, text: str) -> str:
     """The first name of ` x0`, ` x1` … (for the letter x), in back-ticks, that does not occur in `text`."""
-    used = {int(number) for number in re.findall(rf"`{_GENERATED_PREFIX}{letter}([0-9]+)`", text)}
+    used = {int(number) for number in re.findall(rf"`{GENERATED_PREFIX}{letter}([0-9]+)`", text)}
     free = next(number for number in range(len(used) + 1) if number not in used)
-    return f"`{_GENERATED_PREFIX}{letter}{free}`"
+    return f"`{GENERATED_PREFIX}{letter}{free}`"
 
 
 def is_generated_name(name: str) -> bool:
     """Whether `fresh_name` could have made this name."""
-    return name.startswith(_GENERATED_PREFIX)
+    return name.startswith(GENERATED_PREFIX)

@@ -6,7 +6,7 @@ In: SQL of a document (`JSON`) or of a Dynamic value. Out: SQL, `TypedSql`. Inva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.model import types as t
@@ -22,7 +22,7 @@ from penstock.model.json_documents.spark_functions import (
     VALUES,
 )
 from penstock.model.types import Type, is_nullable
-from penstock.sql.expr.bind_once import fresh_name
+from penstock.sql.expr.bind_once import fresh_name, try_bind_once
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
@@ -137,6 +137,29 @@ def is_kind(dynamic: str, of: Type) -> str:
 def scalar_of(dynamic: str, of: Type) -> TypedSql:
     """A Dynamic value that is of this scalar type."""
     return typed_sql(SCALARS[of](f"{dynamic}.text"), of)
+
+
+def string_of(value: TypedSql) -> TypedSql:
+    """A Dynamic value as the String that a function takes: NULL for no value, and an error for one of another type, as
+    in ClickHouse."""
+    name = fresh_name("d", value.sql)
+    other = f"raise_error(concat('cannot take ', {name}.kind, ' as a String'))"
+    text = f"CASE WHEN {name} IS NULL THEN NULL WHEN {is_kind(name, t.String())} THEN {name}.text ELSE {other} END"
+    return typed_sql(try_bind_once(value.sql, name, text), t.Nullable(t.String()))
+
+
+def size_of(value: TypedSql, build: Callable[[Sequence[TypedSql]], TypedSql]) -> TypedSql:
+    """A function of the length of a Dynamic value that is a String or an array: NULL for no value, and an error for one
+    of another type."""
+    name = fresh_name("d", value.sql)
+    of_text = build([typed_sql(f"{name}.text", t.String())])
+    of_array = build([typed_sql(f"from_json({name}.json, 'ARRAY<STRING>')", t.Array(t.Nullable(t.String())))])
+    branches = (
+        f"WHEN {is_kind(name, t.String())} THEN {of_text.sql} WHEN {name}.kind LIKE 'Array(%' THEN {of_array.sql}"
+    )
+    other = f"raise_error(concat('cannot tell the length of ', {name}.kind))"
+    sql = try_bind_once(value.sql, name, f"CASE WHEN {name} IS NULL THEN NULL {branches} ELSE {other} END")
+    return replace(of_text, sql=sql, type=t.Nullable(of_text.bare))
 
 
 def element_of(value: TypedSql, of: Type) -> TypedSql | None:

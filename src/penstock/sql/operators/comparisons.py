@@ -19,7 +19,7 @@ from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import NOT_IN_LAMBDAS, bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.json_documents import DYNAMIC_HINT, SCALARS, is_json, is_kind, scalar_of
+from penstock.sql.expr.json_documents import DYNAMIC_HINT, SCALARS, is_json, is_kind, scalar_of, string_of
 from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
@@ -274,6 +274,7 @@ def _scale(of: Type) -> int:
 def match_like(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql], word: str) -> TypedSql:
     """LIKE and ILIKE of a text and a pattern: `%` and `_` as in SQL, a backslash escapes. Raises Refused for other
     types."""
+    pair = (string_of(pair[0]) if isinstance(pair[0].bare, t.Dynamic) else pair[0], pair[1])
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refusal(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
