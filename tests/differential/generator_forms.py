@@ -188,6 +188,33 @@ def fine_time(random: Random) -> str:
     return f"SELECT id, {value} AS c0 FROM t WHERE id > 1"
 
 
+def divided(random: Random) -> str:
+    """Whole quotients of floats."""
+    call = random.choice(("intDiv", "intDivOrZero", "intDivOrZero", "intDivOrNull"))
+    value = random.choice(("id / 7", "f", "nf", "f32", "ni", "u16", "id", "dec"))
+    by = random.choice(("2.5", "-0.75", "f32", "toFloat32(0.3)", "nf", "id + 0.5", "3", "toInt64(2)", "u8"))
+    return f"SELECT id, {call}({value}, {by}) AS c0 FROM t WHERE isFinite(f) AND isFinite(f32) AND abs(f) < 100"
+
+
+def of_groups(random: Random) -> str:
+    """Rows of groups, repeated."""
+    array = random.choice(
+        (
+            "groupArray(id)",
+            "arraySort(groupUniqArray(u8))",
+            "groupArray(ni)",
+            "[1, 2]",
+            "groupArray(arr)",
+            "[any(1), 2]",
+        )
+    )
+    key = random.choice(("id % 3", "b", "lc", "u8 > 1"))
+    after = random.choice(("", "", " HAVING c > 1", " HAVING isNotNull(v)", " ORDER BY k, toString(v)", " LIMIT 0"))
+    beside = random.choice(("count() AS c", "count() AS c, max(id)", "count() AS c, toString(v)", "count() + 1 AS c"))
+    distinct = random.choice(("", "DISTINCT "))
+    return f"SELECT {distinct}{key} AS k, arrayJoin({array}) AS v, {beside} FROM t GROUP BY k{after}"
+
+
 FORMS: tuple[Callable[[Random], str], ...] = (
     shifted,
     shifted,
@@ -205,4 +232,6 @@ FORMS: tuple[Callable[[Random], str], ...] = (
     beside_text,
     computed_key,
     spread,
+    divided,
+    of_groups,
 )

@@ -20,6 +20,7 @@ from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.model.types import Array, DateTime64, Int, String, Type
 from penstock.sql.calls.dispatch import HANDLERS
+from penstock.sql.clauses.group_array_join import split_group_array_join
 from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
 from penstock.sql.clauses.projection import (
     check_grouping,
@@ -223,6 +224,9 @@ def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
     if not isinstance(tree, exp.Select):
         raise Refused(_refused_statement(environment, tree).problem)
     environment.uses.budget.spend(environment.text, STEPS_OF_SELECT)
+    split = split_group_array_join(tree)
+    if split is not None:
+        return compile_query(environment, split)
     block = SelectBlock(environment, tree, _new_translator(environment))
     for each in PASSES:
         block = each(block)

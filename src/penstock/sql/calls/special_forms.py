@@ -205,10 +205,12 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> TypedSql:
     before = tr.trace.aggregates
     value = tr.translate(argument)
     if tr.trace.aggregates != before or tr.locals:
-        raise tr.refusal(node, "unsupported-syntax", "arrayJoin of an aggregate or inside a lambda is not supported")
+        message = "arrayJoin inside a lambda, or of an aggregate beside these clauses, is not supported"
+        raise tr.refusal(node, "unsupported-syntax", message, "group in a subquery, and use it around that")
     if not isinstance(value.bare, t.Array):
         raise tr.refusal(argument, "wrong-argument-type", f"arrayJoin needs an Array, this is {value.type}")
     name = tr.trace.spread.setdefault(value.sql, f"__spread{len(tr.trace.spread)}")
+    tr.trace.free.append(node)
     return typed_sql(f"`{name}`.`value`", value.bare.of)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.sql.clauses.group_array_join import ARRAY_JOINS
 from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn, TranslatedColumn
@@ -172,6 +173,9 @@ def check_grouping(block: SelectBlock) -> SelectBlock:
 def _check_grouped(block: SelectBlock, free: list[exp.Expr]) -> None:
     if block.grouped and free:
         node = free[0]
-        name = node.name or call_name(node)
-        message = f"`{name}` is neither grouped by nor aggregated"
-        raise refusal(block.environment.text, node, "not-grouped", message, "add it to GROUP BY, or use any(…)")
+        name = call_name(node) or node.name
+        message, hint = f"`{name}` is neither grouped by nor aggregated", "add it to GROUP BY, or use any(…)"
+        if name in ARRAY_JOINS:
+            message = f"`{name}` beside these aggregates or clauses is not supported"
+            hint = "group in a subquery, and use it around that"
+        raise refusal(block.environment.text, node, "not-grouped", message, hint)

@@ -146,7 +146,7 @@ def arithmetic_type(operator: str, left: Type, right: Type) -> Type | None:
         return t.Float(64)
     if isinstance(a, t.Int) and isinstance(b, t.Int):
         return _integer_result(operator, a, b)
-    return t.Float(64) if operator != "intDiv" else None
+    return t.Int(a.bits) if operator == "intDiv" else t.Float(64)
 
 
 def _integer_result(operator: str, a: t.Int, b: t.Int) -> Type:

@@ -58,6 +58,10 @@ MISSING: Mapping[str, str] = {
     **dict.fromkeys(
         ("joinGet", "joinGetOrNull"), "there is no engine Join; LEFT ANY JOIN the data source, of engine MergeTree"
     ),
+    **dict.fromkeys(
+        ("rowNumberInBlock", "rowNumberInAllBlocks", "blockNumber", "blockSize"),
+        "there are no blocks of rows; row_number() OVER (ORDER BY …) - 1 numbers the rows from 0",
+    ),
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",

@@ -162,6 +162,8 @@ def _plain_arithmetic(operator: str, left: TypedSql, right: TypedSql, of: t.Type
     spark = value_type(of)
     if operator == "/":
         return divide_floats(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
+    if operator == "intDiv" and isinstance(of, t.Int) and is_float_division(left, right):
+        return divide_to_integer((left, right), of, "raise_error('intDiv by zero')")
     if operator == "intDiv":
         left, right = as_signed_operands(left, right)
     if operator in ("intDiv", "%") and isinstance(of, t.Int):
@@ -172,6 +174,40 @@ def _plain_arithmetic(operator: str, left: TypedSql, right: TypedSql, of: t.Type
         return _float_remainder(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"))
     result = f"({as_spark(left, spark)} {operator} {as_spark(right, spark)})"
     return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
+
+
+def is_float_division(left: TypedSql, right: TypedSql) -> bool:
+    """Whether one of the operands of intDiv is a float."""
+    return isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float)
+
+
+def divide_to_integer(pair: tuple[TypedSql, TypedSql], of: t.Int, without_quotient: str) -> str:
+    """intDiv of floats: their quotient without its fraction, an integer of the dividend's size.
+
+    Where ClickHouse has no quotient (by zero, or the least integer by -1), it is the SQL `without_quotient`. Infinite
+    operands, NaN, and a quotient that is not between the least and the greatest integer make the query fail.
+    """
+    wide = any(each.bare == t.Float(64) for each in pair)
+    left, right = (as_spark(each, "DOUBLE") if wide else f"CAST({as_spark(each, 'FLOAT')} AS DOUBLE)" for each in pair)
+    dividend = pair[0].bare
+    least = f"{float(dividend.low)!r}D" if isinstance(dividend, t.Int) and dividend.signed else None
+    too_large = f"raise_error('the quotient of intDiv does not fit into {of}')"
+
+    def cut(q: str) -> str:
+        within = f"{q} < {float(of.high)!r}D AND {q} > {float(of.low)!r}D"
+        return f"if({within}, CAST({q} AS {value_type(of)}), if({q} IS NULL, NULL, {too_large}))"
+
+    def formula(a: str, b: str) -> str:
+        quotient = f"try_divide({a}, {b})" if wide else f"CAST(CAST(try_divide({a}, {b}) AS FLOAT) AS DOUBLE)"
+        none = f"{b} = 0" if least is None else f"{b} = 0 OR ({b} = -1 AND {a} = {least})"
+        unbounded = " OR ".join(
+            f"{each} IN (double('Infinity'), double('-Infinity'), double('NaN'))" for each in (a, b)
+        )
+        infinite = "raise_error('intDiv of a number that is infinite or NaN')"
+        whole = bind_if_long(quotient, cut)
+        return f"CASE WHEN {none} THEN {without_quotient} WHEN {unbounded} THEN {infinite} ELSE {whole} END"
+
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: formula(a, b)))
 
 
 def as_signed_operands(left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:

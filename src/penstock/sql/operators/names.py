@@ -14,6 +14,7 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.bind_once import is_generated_name
 from penstock.sql.expr.json_documents import is_json
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
@@ -80,7 +81,7 @@ def resolve_name(tr: Translator, node: exp.Expr, name: str) -> TypedSql:
     if relation is None and name.lower() in _CALLS_WITHOUT_PARENTHESES:
         return tr.translate(exp.Anonymous(this=_CALLS_WITHOUT_PARENTHESES[name.lower()] + CALL_MARK))
     if relation is None:
-        known = (*tr.scope.column_names, *tr.scope.aliases)
+        known = [each for each in (*tr.scope.column_names, *tr.scope.aliases) if not is_generated_name(each)]
         raise tr.refusal(node, "unknown-column", f"unknown column `{name}`", did_you_mean(name, known))
     return read_column(tr, node, relation, name)
 

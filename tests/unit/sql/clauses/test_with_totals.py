@@ -25,7 +25,7 @@ REFUSED = {
     "SELECT carrier, groupArrayArray([day]) FROM flights GROUP BY carrier WITH TOTALS": "`groupArrayArray`: its total",
     "SELECT carrier, grouping(carrier) FROM flights GROUP BY carrier WITH TOTALS": "window functions and `grouping`",
     "SELECT carrier, sum(count()) OVER () FROM flights GROUP BY carrier WITH TOTALS": "window functions and",
-    "SELECT carrier, arrayJoin([1, 2]) FROM flights GROUP BY carrier WITH TOTALS": "arrayJoin, QUALIFY, or HAVING",
+    "SELECT carrier, arrayJoin([1, 2]) FROM flights GROUP BY carrier WITH TOTALS": "`arrayJoin` beside these",
     "SELECT carrier FROM flights GROUP BY carrier, day WITH ROLLUP WITH TOTALS HAVING day > 1": "HAVING of ROLLUP",
     "SELECT carrier FROM flights GROUP BY GROUPING SETS ((carrier), (day)) WITH TOTALS": "support GROUPING SETS",
     "SELECT toDate32(time_hour) AS d, count() FROM flights GROUP BY d WITH TOTALS": "does not support a key of Date32",

@@ -17,7 +17,7 @@ from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
-from penstock.sql.operators.arithmetic import as_signed_operands
+from penstock.sql.operators.arithmetic import as_signed_operands, divide_to_integer, is_float_division
 from penstock.sql.operators.literals import negate
 
 _POWER_COUNTS = {2: 64, 10: 20}
@@ -49,8 +49,15 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
     """intDivOrZero, moduloOrNull …"""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = arithmetic_type(operator, _int_type(values[0]), _int_type(values[1]))
+        if any(isinstance(value.bare, t.Decimal) for value in values):
+            raise BadArguments(f"`{name}` of a Decimal is not supported")
+        of = arithmetic_type(operator, values[0].bare, values[1].bare)
         assert isinstance(of, t.Int)
+        if is_float_division(values[0], values[1]):
+            result = t.Nullable(of) if other == "NULL" else nullable_if_any(of, list(values))
+            none = f"CAST({other} AS {value_type(of)})"
+            null = unless_null(none, values[0]) if other == "0" else none
+            return typed_sql(divide_to_integer((values[0], values[1]), of, null), result)
         values = as_signed_operands(values[0], values[1]) if operator == "intDiv" else values
         a, b = _common_sides(values)
         sql = f"CAST(({a} {'DIV' if operator == 'intDiv' else '%'} {b}) AS {value_type(of)})"
@@ -60,7 +67,7 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
         result = t.Nullable(of) if other == "NULL" else nullable_if_any(of, list(values))
         return typed_sql(f"if({_has_no_quotient(values)}, {zero}, {sql})", result)
 
-    return Function(name, (2, 2), ("integer",), build)
+    return Function(name, (2, 2), ("number" if operator == "intDiv" else "integer",), build)
 
 
 def _divide_or_null(values: Sequence[TypedSql]) -> TypedSql:

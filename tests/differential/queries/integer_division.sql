@@ -1,0 +1,25 @@
+-- intDiv of floats: the size of the dividend, signed; zeros, infinities and numbers that do not fit.
+SELECT id, intDiv(id, 2.5), intDiv(id, -0.75), intDivOrZero(id, 2.5), intDivOrNull(id, 2.5) FROM t ORDER BY id;
+SELECT id, intDiv(u16 / 7, 3), intDiv(u16, 1.5), intDiv(i32 + 0.9, 2), intDiv(ni, 2.5), intDiv(ni + 0.5, 0.5) FROM t ORDER BY id;
+SELECT id, intDiv(f32, f32 * f32 + 0.1), intDiv(u16, toFloat32(1.5)), intDivOrZero(f32, u16), intDivOrNull(f32, u16) FROM t ORDER BY id;
+SELECT id, intDivOrZero(id, 0.0), intDivOrNull(id, 0.0), intDivOrZero(ni, 0.), intDivOrNull(ni, toFloat32(0)) FROM t ORDER BY id;
+SELECT intDiv(7, 2.5), intDiv(7.9, 3), intDiv(-7.9, 2), intDiv(7.9, -2), intDiv(-0.5, 1), intDiv(7.5, 1.5), 7.5 DIV 2, intDiv(true, 0.5);
+SELECT intDiv(toInt8(126), 1.), intDiv(toInt8(-127), 1.), intDiv(9.2233720368547e18, 1), intDiv(toUInt64(18446744073709551615), 3.0), intDiv(toUInt64(18446744073709551615), toFloat32(10));
+SELECT intDiv(toFloat32(16777217), toInt64(1)), intDiv(toInt64(16777217), toFloat32(1)), intDiv(toFloat32(1), toFloat32(0.1)), intDiv(toInt32(2147483500), toFloat32(1)), intDiv(toFloat32(0.1), toFloat64(0.01));
+SELECT intDivOrZero(toInt8(-128), -1.), intDivOrNull(toInt8(-128), -1.), intDivOrZero(toInt64(-9223372036854775808), -1.), intDivOrNull(toInt64(-9223372036854775808), toFloat32(-1));
+SELECT intDiv(7, CAST(NULL AS Nullable(Float64))), intDivOrZero(CAST(NULL AS Nullable(Float64)), 0.), intDivOrNull(7, CAST(NULL AS Nullable(Float64)));
+SELECT intDiv(toInt8(127), 1.);
+SELECT intDiv(toInt8(-128), 1.);
+SELECT intDiv(toUInt8(200), 1.5);
+SELECT intDiv(2000000000, 0.1);
+SELECT intDiv(9223372036854775807, 1.);
+SELECT intDiv(toInt32(2147483647), toFloat32(1));
+SELECT intDiv(1e30, 1);
+SELECT intDiv(inf, 2);
+SELECT intDiv(7, inf);
+SELECT intDivOrZero(nan, 2);
+SELECT intDivOrNull(7, -inf);
+SELECT intDiv(7.9, 0);
+SELECT intDiv(id, 0.) FROM t;
+SELECT intDivOrNull(toDecimal32(7.9, 2), 2);
+SELECT tupleIntDiv((7.5, 3), (2, 1.5)), tupleIntDivByNumber((7.5, 3), 2.5);
