@@ -67,7 +67,7 @@ def test_names_and_types(selected: str, name: str, of: str) -> None:
     ("selected", "message", "hint"),
     [
         ("j.a + 1", "`+` is not defined for Dynamic", "cast"),
-        ("lower(j.a)", "`lower` of Dynamic is not supported", "`.:Int64`"),
+        ("trim(j.a)", "`trimBoth` of Dynamic is not supported", "`.:Int64`"),
         ("sum(j.a)", "`sum` needs a number", ""),
         ("count(j.a)", "`count` of Dynamic is not supported", "`.:Int64`"),
         ("max([j.a])", "`max` of Dynamic is not supported", "`.:Int64`"),
