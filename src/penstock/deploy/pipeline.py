@@ -73,6 +73,7 @@ from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.settings import Settings
+from penstock.model.token_grants import TokenGrants
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts, QueryCrashes
@@ -188,7 +189,12 @@ class Pipeline:
     def find_token(self, secret: str) -> ApiToken | None:
         """The token of a secret; a `declared` token has the grants of the TOKEN lines of the live version."""
         found = self.tokens.find(secret)
-        return found.with_grants(self.core.board.running.grants) if found is not None else None
+        return found.with_grants(self.grants) if found is not None else None
+
+    @property
+    def grants(self) -> TokenGrants:
+        """What the TOKEN lines of the live version grant, by the name of the token."""
+        return self.core.board.running.grants
 
     @property
     def files(self) -> FileIngestion:

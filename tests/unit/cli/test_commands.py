@@ -220,6 +220,17 @@ def test_tokens(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) ->
     assert penstock("sql", "SELECT 1", "--token", made["token"])[0] == 1
 
 
+def test_tokens_of_datafiles_are_listed(penstock: Run, pipeline: MemoryPipeline) -> None:
+    pipeline.grants = {"tracker": ("append:flights",), "reader": ("read:top",)}
+    penstock("token", "create", "reader", "--scope", "declared")
+    _, out, _ = penstock("token", "ls")
+    assert "append:flights" in out
+    assert "read:top" in out
+    assert "nobody has a token `tracker`: `penstock token create tracker --scopes declared` makes one" in out
+    assert "`reader`" not in out
+    penstock("token", "rm", "reader")
+
+
 def test_the_admin_token_of_the_folder_is_rotated_with_the_folder(
     penstock: Run, pipeline: MemoryPipeline, project: Path
 ) -> None:

@@ -98,12 +98,27 @@ def test_tokens(client: TestClient) -> None:
     made = client.post("/v0/tokens", json={"name": "ci", "scopes": "deploy, read"})
     assert (made.status_code, made.json()["scopes"]) == (201, ["deploy", "read"])
     assert client.get("/v1/deployments", headers={"Authorization": f"Bearer {made.json()['token']}"}).status_code == 200
-    assert {"name": "ci", "scopes": ["deploy", "read"]} in client.get("/v0/tokens").json()["tokens"]
+    listed = {each["name"]: each for each in client.get("/v0/tokens").json()["tokens"]}
+    assert listed["ci"] == {"name": "ci", "created": True, "scopes": ["deploy", "read"], "grants": []}
     wrong = client.post("/v0/tokens", params={"name": "x", "scopes": "red"})
     assert wrong.json()["problems"][0]["hint"] == "did you mean `read`?"
     assert client.delete("/v0/tokens/ci").status_code == 200
     assert client.delete("/v0/tokens/ci").status_code == 404
     assert client.delete("/v0/tokens/admin").status_code == 409
+
+
+def test_what_token_lines_grant_is_listed(client: TestClient, pipeline: MemoryPipeline) -> None:
+    """Also to a name for which nobody has created a token."""
+    pipeline.grants = {"tracker": ("append:flights", "read:top"), "append": ("append:flights",)}
+    listed = {each["name"]: each for each in client.get("/v0/tokens").json()["tokens"]}
+    assert listed["tracker"] == {
+        "name": "tracker",
+        "created": False,
+        "scopes": [],
+        "grants": ["append:flights", "read:top"],
+    }
+    assert listed["append"]["grants"] == ["append:flights"]
+    assert listed["admin"]["grants"] == []
 
 
 def test_too_many_callers_are_turned_away(

@@ -24,10 +24,15 @@ ADMIN = "admin"
 
 
 def list_tokens(host: PipelineHost, request: Request) -> Response:
-    """`GET /v0/tokens`."""
-    return json_response(
-        {"tokens": [{"name": each.name, "scopes": each.scopes} for each in host.pipeline.tokens.list()]}
-    )
+    """`GET /v0/tokens`: every token, and every name that TOKEN lines of the live version grant something, also one for
+    which no token was created. `grants` are in effect for tokens with the scope `declared`."""
+    grants, made = host.pipeline.grants, {each.name: each for each in host.pipeline.tokens.list()}
+    shown = [_describe_token(name, made.get(name), grants.get(name, ())) for name in sorted({*made, *grants})]
+    return json_response({"tokens": shown})
+
+
+def _describe_token(name: str, token: ApiToken | None, grants: tuple[str, ...]) -> dict[str, object]:
+    return {"name": name, "created": token is not None, "scopes": token.scopes if token else (), "grants": grants}
 
 
 def create_token(host: PipelineHost, request: Request) -> Response:

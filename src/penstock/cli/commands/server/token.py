@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.client import Json
 from penstock.cli.errors import print_problems
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.session import Session, command
@@ -19,12 +20,27 @@ group = typer.Typer()
 @group.command("ls")
 @command
 def ls(session: Session) -> None:
-    """List the tokens."""
-    found = session.client().get("/v0/tokens")
+    """List the tokens, and what the TOKEN lines of the live version grant."""
+    tokens = session.client().get("/v0/tokens")["tokens"]
     if session.as_json:
-        print_json(found)
+        print_json({"tokens": tokens})
         return
-    print_table(("token", "scopes"), [(each["name"], ", ".join(each["scopes"])) for each in found["tokens"]])
+    print_table(
+        ("token", "scopes", "granted by TOKEN lines"),
+        [(each["name"], ", ".join(each["scopes"]) or "—", ", ".join(each["grants"])) for each in tokens],
+    )
+    for text in filter(None, map(_idle_grants, tokens)):
+        console().print(text, style="dim", markup=False)
+
+
+def _idle_grants(token: Json) -> str:
+    """Why the grants of a name are not in effect, and what makes them so; empty if they are, or if there are none."""
+    name = token["name"]
+    if not token["grants"] or "declared" in token["scopes"]:
+        return ""
+    if not token["created"]:
+        return f"nobody has a token `{name}`: `penstock token create {name} --scopes declared` makes one"
+    return f"the token `{name}` has no scope `declared`, so TOKEN lines grant it nothing"
 
 
 @group.command("create")
