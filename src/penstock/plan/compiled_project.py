@@ -33,6 +33,8 @@ class CompiledProject:
     """The compiled materialized view by pipe."""
     reads: Mapping[str, tuple[SourceRead, ...]] = field(default_factory=dict)
     """The data sources of the project that each pipe which compiles reads."""
+    quarantines: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The quarantines that each pipe which compiles reads."""
     defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """DEFAULTs by data source and column, as Spark SQL over logical names, of the column's type."""
     failed: frozenset[str] = frozenset()
@@ -80,6 +82,7 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
     of all."""
     views: dict[str, CompiledView] = {}
     reads: dict[str, tuple[SourceRead, ...]] = {}
+    quarantines: dict[str, frozenset[str]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
     readable = with_quarantines(project)
@@ -91,6 +94,8 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
             checked = check_pipe(readable, pipe) if view is None else None
             found = reads_of_view(view) if view else checked.reads if checked else ()
             reads[pipe.name] = tuple(each for each in found if project.datasource(each.datasource) is not None)
+            names = {each.datasource for each in found}
+            quarantines[pipe.name] = frozenset(name for name in names if is_quarantine(project, name))
         except InvalidQuery as error:
             failed.add(pipe.name)
             problems += _problems_of(error, pipe.location)
@@ -99,7 +104,7 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
             problems += checked.problems if checked else ()
     sources = [source for source in project.datasources if only is None or source.name in only]
     defaults, wrong = _compile_defaults(sources)
-    compiled = CompiledProject(project, views, reads, defaults, frozenset(failed), (*problems, *wrong))
+    compiled = CompiledProject(project, views, reads, quarantines, defaults, frozenset(failed), (*problems, *wrong))
     return _refuse_cycle(compiled)
 
 

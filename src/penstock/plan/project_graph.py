@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Union
 
 from sqlglot import exp
 
 from penstock.graph import Graph
-from penstock.model.datasource import DataSource, Text
+from penstock.model.datasource import SERVICE_PREFIX, DataSource, Text
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
+from penstock.model.quarantine_sources import SUFFIX, is_quarantine
+from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project
 from penstock.plan.diff.changes import ResourceKind
@@ -28,17 +30,21 @@ from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
 
-ArrowKind: TypeAlias = Literal["reads", "feeds", "copies"]
-"""A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs."""
+ArrowKind: TypeAlias = Literal["reads", "feeds", "copies", "rejects"]
+"""A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs; a
+data source rejects into its quarantine what does not fit."""
+NodeKind: TypeAlias = Union[ResourceKind, Literal["quarantine", "records"]]
+"""Resources, and what pipes read that has no file: quarantines, and the server's own records."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceNode:
-    """A data source or a pipe."""
+    """A data source or a pipe, or a quarantine or records that a pipe reads."""
 
     name: str
-    kind: ResourceKind
+    kind: NodeKind
     file: str
+    """Empty for records of the server; a quarantine has that of its data source."""
     description: str = ""
     is_broken: bool = False
     """Its file, or its SQL, has an error."""
@@ -77,7 +83,7 @@ def draw_project(loaded: LoadedProject) -> ProjectGraph:
     errors = [problem for problem in (*loaded.problems, *compiled.problems) if problem.level == "error"]
     broken = {problem.location.file for problem in errors if problem.location is not None}
     arrows = tuple(sorted(set(_find_arrows(project, compiled))))
-    resources = (*map(_node, project.datasources), *map(_node, project.pipes))
+    resources = (*map(_node, project.datasources), *map(_node, project.pipes), *_nodes_without_files(project, arrows))
     nodes = {each.name: replace(each, is_broken=each.file in broken) for each in resources}
     return ProjectGraph(tuple(nodes[name] for name in _order(nodes, arrows)), arrows)
 
@@ -87,12 +93,25 @@ def _node(resource: DataSource | Pipe) -> ResourceNode:
     return ResourceNode(resource.name, kind, resource.location.file, resource.description)
 
 
+def _nodes_without_files(project: Project, arrows: Collection[Arrow]) -> Iterator[ResourceNode]:
+    """The quarantines and the records that pipes read."""
+    for name in sorted({arrow.start for arrow in arrows}.difference(project.names)):
+        source = project.datasource(name.removesuffix(SUFFIX))
+        if source is not None:
+            yield ResourceNode(name, "quarantine", source.location.file, f"The rows that {source.name} rejected")
+        else:
+            yield ResourceNode(name, "records", "", "Records of the server")
+
+
 def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]:
     names = frozenset(project.names)
     known = {pipe: {read.datasource for read in reads} for pipe, reads in compiled.reads.items()}
     for pipe in project.pipes:
-        for read in _find_reads(project, pipe, names, known):
+        for read in (*_find_reads(project, pipe, names, known), *_find_records(pipe)):
             yield Arrow(read, pipe.name, "reads")
+        for read in _find_quarantines(project, pipe, compiled.quarantines):
+            yield Arrow(read, pipe.name, "reads")
+            yield Arrow(read.removesuffix(SUFFIX), read, "rejects")
         for kind in (node.kind for node in pipe.nodes):
             if isinstance(kind, Materialized) and kind.datasource in names:
                 yield Arrow(pipe.name, kind.datasource, "feeds")
@@ -116,9 +135,23 @@ def _find_reads(
             yield name
 
 
+def _find_quarantines(project: Project, pipe: Pipe, known: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The quarantines that a pipe itself names as tables, and reads if it compiles."""
+    for name in sorted(_named_as_tables(pipe).difference(project.names)):
+        if is_quarantine(project, name) and name in known.get(pipe.name, (name,)):
+            yield name
+
+
+def _find_records(pipe: Pipe) -> Iterator[str]:
+    """The records of the server that a pipe names, by the first of their namespaces."""
+    for namespace, _, name in (each.partition(".") for each in sorted(_named_as_tables(pipe))):
+        if namespace in SERVICE_NAMESPACES and f"{SERVICE_PREFIX}{name}" in SERVICE_SOURCES:
+            yield f"{SERVICE_NAMESPACES[0]}.{name}"
+
+
 def _named_as_tables(pipe: Pipe) -> frozenset[str]:
-    """The names that stand in the SQL of a pipe where a table stands. A branch that a template does not render is read
-    as text."""
+    """The names that stand in the SQL of a pipe where a table stands, as `namespace.name` where that is written. A
+    branch that a template does not render is read as text."""
     found: set[str] = set()
     for sql in (node.sql for node in pipe.nodes):
         if is_template(sql.text):
@@ -137,10 +170,11 @@ def _tables_of_query(sql: Text) -> frozenset[str]:
     except Refused:
         return find_named_tables(sql.text)
     tables = {table.name for table in tree.find_all(exp.Table) if not table.db}
+    spaced = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db}
     lists = {
         each.args["field"].name for each in tree.find_all(exp.In) if isinstance(each.args.get("field"), exp.Column)
     }
-    return frozenset((tables | lists) - {each.alias for each in tree.find_all(exp.CTE)})
+    return frozenset((tables | lists) - {each.alias for each in tree.find_all(exp.CTE)}) | spaced
 
 
 def _order(names: Collection[str], arrows: Collection[Arrow]) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 from penstock.cli.graph_formats.dot import to_dot
 from penstock.cli.graph_formats.mermaid import to_mermaid
 from penstock.cli.graph_formats.svg import to_svg
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.project_graph import Arrow, ProjectGraph, ResourceNode
+from penstock.plan.project_graph import Arrow, NodeKind, ProjectGraph, ResourceNode
 from unit.cli.conftest import Run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -91,7 +90,9 @@ def test_odd_names_are_quoted() -> None:
 
 
 def test_every_kind_of_resource_has_its_shape() -> None:
-    nodes = tuple(ResourceNode(f"a_{kind}", kind, "x", "", False) for kind in get_args(ResourceKind))
+    nodes = tuple(
+        ResourceNode(f"a_{kind}", kind, "x", "", False) for part in get_args(NodeKind) for kind in get_args(part)
+    )
     graph = ProjectGraph(nodes, ())
     for draw in (to_dot, to_mermaid, to_svg):
         drawn = draw(graph)

@@ -76,3 +76,38 @@ def test_a_circle_is_drawn() -> None:
     graph = draw(back_pipe=back)
     assert {"sums reads back", "back feeds rows"} <= arrows(graph)
     assert len(graph.nodes) == 9
+
+
+QUARANTINE_READER = "NODE n\nSQL >\n    SELECT raw FROM {} WHERE 1\nTYPE endpoint\n"
+
+
+def test_a_quarantine_that_is_read_is_drawn() -> None:
+    graph = draw(other_pipe=QUARANTINE_READER.format("rows_quarantine"))
+    assert {"rows rejects rows_quarantine", "rows_quarantine reads other"} <= arrows(graph)
+    assert [(node.kind, node.file) for node in graph.nodes if node.name == "rows_quarantine"] == [
+        ("quarantine", "rows.datasource")
+    ]
+    assert not any(node.kind == "quarantine" for node in draw().nodes)
+
+
+def test_a_quarantine_is_read_by_the_pipe_that_names_it() -> None:
+    inner = "NODE n\nSQL >\n    SELECT raw FROM rows_quarantine\n"
+    graph = draw(inner_pipe=inner, other_pipe=QUARANTINE_READER.format("inner"))
+    assert graph.before("other") == ("inner",)
+    assert graph.before("inner") == ("rows_quarantine",)
+
+
+def test_a_name_that_hides_a_quarantine_is_none() -> None:
+    hiding = "WITH rows_quarantine AS (SELECT 'x' AS raw) SELECT raw FROM rows_quarantine"
+    assert draw(other_pipe=f"NODE n\nSQL >\n    {hiding}\nTYPE endpoint\n").before("other") == ()
+
+
+def test_records_of_the_server_are_drawn() -> None:
+    """By one name, whichever namespace is written; also in a branch that is not rendered."""
+    sql = (
+        "%\n    SELECT count() AS n FROM tinybird.jobs_log WHERE job_id IN (SELECT pipe_id FROM penstock.pipe_stats)\n"
+        "    {% if defined(x) %} OR 1 IN (SELECT rows FROM tinybird.datasources_ops_log) {% end %}"
+    )
+    graph = draw(other_pipe=f"NODE n\nSQL >\n    {sql}\nTYPE endpoint\n")
+    assert graph.before("other") == ("penstock.datasources_ops_log", "penstock.jobs_log", "penstock.pipe_stats")
+    assert {node.kind for node in graph.nodes if node.name.startswith("penstock.")} == {"records"}

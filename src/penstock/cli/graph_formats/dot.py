@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.project_graph import Arrow, ProjectGraph, ResourceNode
+from penstock.plan.project_graph import Arrow, NodeKind, ProjectGraph, ResourceNode
 
-SHAPES: Mapping[ResourceKind, str] = {
+SHAPES: Mapping[NodeKind, str] = {
     "datasource": "cylinder",
     "materialized": "box",
     "copy": "box",
     "sink": "box",
     "endpoint": "cds",
     "pipe": "box",
+    "quarantine": "folder",
+    "records": "tab",
 }
-STYLES = {"reads": "solid", "feeds": "bold", "copies": "dashed"}
+STYLES = {"reads": "solid", "feeds": "bold", "copies": "dashed", "rejects": "dotted"}
 
 
 def to_dot(graph: ProjectGraph) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.project_graph import ProjectGraph
+from penstock.plan.project_graph import NodeKind, ProjectGraph
 
-SHAPES: Mapping[ResourceKind, tuple[str, str]] = {
+SHAPES: Mapping[NodeKind, tuple[str, str]] = {
     "datasource": ("[(", ")]"),
     "materialized": ("[[", "]]"),
     "copy": ("[/", "/]"),
     "sink": ("[/", "\\]"),
     "endpoint": ("([", "])"),
     "pipe": ("[", "]"),
+    "quarantine": ("{{", "}}"),
+    "records": (">", "]"),
 }
-ARROWS = {"reads": "-->", "feeds": "==>", "copies": "-.->"}
+ARROWS = {"reads": "-->", "feeds": "==>", "copies": "-.->", "rejects": "-.-x"}
 
 
 def to_mermaid(graph: ProjectGraph) -> str:

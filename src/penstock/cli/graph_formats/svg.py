@@ -26,13 +26,15 @@ rect { stroke: #57606a; fill: #f6f8fa; }
 .copy rect { fill: #ffeff7; stroke: #bf3989; }
 .sink rect { fill: #fff1e5; stroke: #bc4c00; }
 .endpoint rect { fill: #dafbe1; stroke: #1a7f37; }
+.quarantine rect { fill: #ffebe9; stroke: #cf222e; }
 .broken rect { stroke: #cf222e; stroke-width: 2; stroke-dasharray: 4 3; }
 path { fill: none; stroke: #6e7781; } path.feeds { stroke-width: 2.2; } path.copies { stroke-dasharray: 5 4; }
+path.rejects { stroke-dasharray: 2 3; }
 marker path { fill: #6e7781; stroke: none; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3; } rect { fill: #161b22; } .datasource rect { fill: #0c2d6b; }
 .materialized rect { fill: #4b2900; } .copy rect { fill: #5e103e; } .sink rect { fill: #5a1e02; }
-.endpoint rect { fill: #033a16; }
+.endpoint rect { fill: #033a16; } .quarantine rect { fill: #490202; }
 }
 """
 

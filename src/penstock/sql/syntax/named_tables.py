@@ -1,7 +1,8 @@
 """Tables that are named in SQL which need not parse: a template, a query with an error.
 
-In: a text. Out: the names that stand after FROM, JOIN or IN. Invariants: what stands in a comment or a string is no
-name; of a text that cannot be divided into tokens, for a quote that is open, the lines that can be are read.
+In: a text. Out: the names that stand after FROM, JOIN or IN; `a.b` gives `a` and `a.b`. Invariants: what stands in a
+comment or a string is no name; of a text that cannot be divided into tokens, for a quote that is open, the lines that
+can be are read.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def _lex(text: str) -> Iterator[list[Token]]:
 
 def _names_at_places(tokens: list[Token]) -> Iterator[str]:
     follows = False
-    for token in tokens:
+    for at, token in enumerate(tokens):
         if follows and token.token_type != TokenType.STRING and _NAME.fullmatch(token.text):
             yield token.text
+            match tokens[at + 1 : at + 3]:
+                case [dot, inner] if dot.token_type == TokenType.DOT:
+                    yield f"{token.text}.{inner.text}"
         follows = token.token_type in _PLACES or (follows and token.token_type == TokenType.L_PAREN)

@@ -85,7 +85,7 @@ def _graph_to_json(found: ProjectGraph) -> Json:
         {
             "name": node.name,
             "kind": node.kind,
-            "file": node.file,
+            "file": node.file or None,
             "description": node.description,
             "broken": node.is_broken,
         }
