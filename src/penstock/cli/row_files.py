@@ -1,7 +1,8 @@
 """Files of rows as bodies for the Events API.
 
 In: a file or standard input: NDJSON, JSON, CSV or Parquet, packed by gzip, Zstandard, bzip2 or xz, or not. Out: bodies
-of whole rows. Invariant: what a file is, its first bytes say; its name says only that it is CSV or one JSON document.
+of whole rows, each small enough for a call. Invariant: what a file is, its first bytes say; its name says only that it
+is CSV or one JSON document.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import importlib
 import lzma
+import shutil
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,12 +25,14 @@ from typing import BinaryIO, Literal, cast
 
 import zstandard
 
+from penstock.cli.json_lists import divide_list
 from penstock.errors import InvalidRequest
 
 BYTES_A_BODY = 8 * 2**20
 MOST_BYTES = 2**28
-"""The most bytes of a file that is sent as a whole."""
+"""The most bytes of a JSON document, which is read as a whole."""
 LONGEST_VALUE = 2**25
+COPIED_BYTES = 2**20
 RowFormat = Literal["ndjson", "json", "csv", "parquet"]
 
 
@@ -56,12 +62,15 @@ class RowFile:
     """What is between the values of CSV."""
 
     def bodies(self) -> Iterator[bytes]:
-        """Whole rows, a call's worth at a time; JSON and Parquet all at once. Bodies of CSV after the first begin with
-        its first record once more. Raises InvalidRequest if the file is damaged, or too large."""
+        """Whole rows, a call's worth at a time. Bodies of CSV after the first begin with its first record once more,
+        those of a list of JSON are lists, those of Parquet files of Parquet. Raises InvalidRequest if the file is
+        damaged, or too large."""
         try:
             match self.format:
-                case "json" | "parquet":
-                    yield self._whole()
+                case "json":
+                    yield from divide_list(self._whole(), BYTES_A_BODY)
+                case "parquet":
+                    yield from self._parquet_bodies()
                 case "csv":
                     yield from self._csv_bodies()
                 case "ndjson":
@@ -73,9 +82,21 @@ class RowFile:
     def _whole(self) -> bytes:
         content = self.source.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            message = f"{self.name} has more than {MOST_BYTES // 2**20} MiB, and such a file is sent as a whole"
+            message = f"{self.name} has more than {MOST_BYTES // 2**20} MiB, and a JSON document is read as a whole"
             raise InvalidRequest(message, hint="divide it into several files, or send its rows as NDJSON")
         return content
+
+    def _parquet_bodies(self) -> Iterator[bytes]:
+        """The file as it is if it is small. A larger one is kept in a temporary file: it is read from its end."""
+        start = self.source.read(BYTES_A_BODY + 1)
+        if len(start) <= BYTES_A_BODY:
+            yield start
+            return
+        with tempfile.TemporaryFile() as kept:
+            kept.write(start)
+            shutil.copyfileobj(self.source, kept, COPIED_BYTES)
+            # Arrow takes a fifth of a second to be imported, and few commands need it.
+            yield from importlib.import_module("penstock.cli.parquet_parts").divide_parquet(kept, BYTES_A_BODY)
 
     def _csv_bodies(self) -> Iterator[bytes]:
         records = self._csv_records()

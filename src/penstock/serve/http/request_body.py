@@ -147,4 +147,7 @@ MAGIC: Mapping[str, bytes] = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
 def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"the body is larger than {most // 2**20} MiB", hint="send the rows in several calls")
+    return TooLarge(
+        f"the body is larger than {most // 2**20} MiB",
+        hint="send the rows in several calls; `penstock datasource append` divides a file of any size by itself",
+    )
