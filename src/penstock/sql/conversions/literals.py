@@ -79,9 +79,7 @@ def _parse_time(text: str, of: Type) -> TypedSql:
     elif isinstance(of, t.DateTime) and not date(1970, 1, 2) < moment.date() < date(2106, 2, 7):
         raise ValueError(text)
     sql = f"TIMESTAMP'{moment.isoformat(sep=' ')}'"
-    return typed_sql(
-        (from_written_clock if _is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of
-    )
+    return typed_sql((from_written_clock if is_skipped(moment, zone_of(of)) else from_wall_clock)(sql, zone_of(of)), of)
 
 
 def _parse_fine_time(text: str, of: t.DateTime64) -> TypedSql:
@@ -92,7 +90,7 @@ def _parse_fine_time(text: str, of: t.DateTime64) -> TypedSql:
     return typed_sql(f"CAST({fine_from_timestamp(moment.sql)} + 0.{digits}BD AS {FINE_TIME})", of)
 
 
-def _is_skipped(moment: datetime, zone: str | None) -> bool:
+def is_skipped(moment: datetime, zone: str | None) -> bool:
     """Whether the change to summer time skips this time of the zone's clock."""
     if zone is None:
         return False

@@ -18,6 +18,7 @@ from penstock.model.types import Type, unwrap_type
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator
+from penstock.sql.conversions.constants import written_constant
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.conversions.literals import parse_literal
@@ -56,9 +57,9 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
         exact = cast_column(value.sql, value.type, column.type)
         if exact is not None:
             return exact
-        if value.constant is not None:
-            _check_constant(tr, tree, value, column)
-            return f"CAST({value.sql} AS {spark_type(column.type)})"
+        constant = _constant_default(tr, tree, value, column)
+        if constant is not None:
+            return f"CAST({constant} AS {spark_type(column.type)})"
         stored = convert_for_insert(value, column.type)
         if stored is not None:
             return stored
@@ -68,10 +69,18 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
     raise AssertionError("a refused expression has a problem")
 
 
-def _check_constant(tr: Translator, node: exp.Expr, value: TypedSql, column: Column) -> None:
-    """Raises Refused for a literal that the type of the column does not have."""
-    if not _is_value_of(value.constant, unwrap_type(column.type)):
-        raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}")
+def _constant_default(tr: Translator, node: exp.Expr, value: TypedSql, column: Column) -> str | None:
+    """A constant in literals and casts alone; None if it is none, or cannot be written so. Raises Refused for a literal
+    that the type of the column does not have."""
+    of, constant = unwrap_type(column.type), value.constant
+    if constant is None:
+        return None
+    try:
+        if _is_value_of(constant, of):
+            return value.sql if isinstance(of, (t.Int, t.Float, t.Bool)) else written_constant(constant, of)
+    except (ValueError, ArithmeticError):
+        pass
+    raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}")
 
 
 def _is_value_of(constant: Constant | None, of: Type) -> bool:

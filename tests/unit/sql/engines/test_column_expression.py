@@ -6,7 +6,8 @@ import pytest
 from tests.unit.sql.flights import column, text
 
 from penstock.errors import InvalidQuery
-from penstock.sql.compile import compile_expression
+from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.compile import compile_default, compile_expression
 
 COLUMNS = (column("a", "UInt8"), column("t", "DateTime"))
 
@@ -30,3 +31,66 @@ def test_problems(sql: str, problem: str) -> None:
     with pytest.raises(InvalidQuery) as caught:
         compile_expression(text(sql), COLUMNS)
     assert [str(each) for each in caught.value.problems] == [problem]
+
+
+CONSTANTS = [
+    ("DateTime", "'2020-01-02 03:04:05'", "TIMESTAMP'2020-01-02 03:04:05'"),
+    ("DateTime", "'2200-01-01 00:00:00'", "TIMESTAMP'2106-02-07 06:28:15'"),
+    ("DateTime", "1577934245", "1577934245"),
+    ("DateTime('Asia/Tokyo')", "'2020-01-02 03:04:05'", "TIMESTAMP'2020-01-01 18:04:05'"),
+    ("DateTime('Europe/Madrid')", "'2024-10-27 02:30:00'", "TIMESTAMP'2024-10-27 00:30:00'"),
+    ("DateTime('Europe/Madrid')", "'2024-03-31 02:30:00'", "TIMESTAMP'2024-03-31 00:30:00'"),
+    ("DateTime64(3)", "'2020-01-02 03:04:05.123456'", "TIMESTAMP'2020-01-02 03:04:05.123'"),
+    ("DateTime64(9)", "'2020-01-02 03:04:05.123456789'", "CAST('1577934245.123456789' AS DECIMAL(20,9))"),
+    ("DateTime64(7)", "'2020-01-02 03:04:05.123456789'", "CAST('1577934245.123456700' AS DECIMAL(20,9))"),
+    ("DateTime64(9)", "'1969-12-31 23:59:59.999999999'", "CAST('-0.000000001' AS DECIMAL(20,9))"),
+    ("Nullable(DateTime64(9, 'Asia/Tokyo'))", "'1970-01-01 09:00:00'", "CAST('0.000000000' AS DECIMAL(20,9))"),
+    ("Date", "0", "DATE'1970-01-01'"),
+    ("Date", "18000", "DATE'2019-04-14'"),
+    ("Date", "'1900-01-01'", "DATE'1970-01-01'"),
+    ("Date32", "'1900-01-01'", "DATE'1900-01-01'"),
+    ("UUID", "'61F0C404-5cb3-11e7-907b-a6006ad3dba0'", "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'"),
+    ("IPv6", "'2001:DB8:0::0001'", "'2001:db8::1'"),
+    ("IPv6", "'1.2.3.4'", "'::ffff:1.2.3.4'"),
+    ("IPv6", "'::1.2.3.4'", "'::1.2.3.4'"),
+    ("Enum8('a' = 1, 'b' = 2)", "2", "'b'"),
+    ("JSON", '\'{"b": 1, "a": null}\'', "'{\"b\":1}'"),
+    ("JSON(a Int64)", "'{}'", "'{\"a\":0}'"),
+    ("Decimal(9, 2)", "'1.005'", "'1.00'"),
+    ("Decimal(9, 2)", "-1.239", "'-1.23'"),
+    ("Decimal(9, 2)", "0.29", "'0.28'"),
+    ("LowCardinality(String)", "7", "'7'"),
+    ("Int32", "'5'", "'5'"),
+    ("Int32", "1.9", "1.9D"),
+]
+"""Types, DEFAULTs, and the constants that ClickHouse 26.9 stores for them."""
+
+
+def default_of(of: str, sql: str) -> str:
+    return compile_default(text(sql), COLUMNS, column("c", of))
+
+
+@pytest.mark.parametrize(("of", "sql", "stored"), CONSTANTS)
+def test_a_constant_is_what_clickhouse_converts_it_to(of: str, sql: str, stored: str) -> None:
+    found = default_of(of, sql)
+    assert found.startswith(f"CAST({stored} AS ")
+    assert expression_facts(found).is_constant, "other Iceberg readers are given the value in metadata"
+
+
+@pytest.mark.parametrize(
+    ("of", "sql"),
+    [
+        ("Decimal(9, 2)", "12345678901"),
+        ("FixedString(2)", "'abc'"),
+        ("JSON", "'nope'"),
+        ("Enum8('a' = 1)", "3"),
+        ("IPv6", "'a.b'"),
+        ("UUID", "'1'"),
+        ("DateTime64(9)", "'soon'"),
+    ],
+)
+def test_a_constant_that_is_no_value_of_the_type(of: str, sql: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        default_of(of, sql)
+    (problem,) = caught.value.problems
+    assert problem.code == "invalid-literal"
