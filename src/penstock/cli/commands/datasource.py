@@ -20,7 +20,7 @@ from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.output import console, format_number, print_json, print_table
-from penstock.cli.row_files import RowFile, RowFormat, open_row_file
+from penstock.cli.row_files.row_file import RowFile, RowFormat, open_row_file
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 

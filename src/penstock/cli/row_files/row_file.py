@@ -25,7 +25,7 @@ from typing import BinaryIO, Literal, cast
 
 import zstandard
 
-from penstock.cli.json_lists import divide_list
+from penstock.cli.row_files.json_lists import divide_list
 from penstock.errors import InvalidRequest
 
 BYTES_A_BODY = 8 * 2**20
@@ -96,7 +96,9 @@ class RowFile:
             kept.write(start)
             shutil.copyfileobj(self.source, kept, COPIED_BYTES)
             # Arrow takes a fifth of a second to be imported, and few commands need it.
-            yield from importlib.import_module("penstock.cli.parquet_parts").divide_parquet(kept, BYTES_A_BODY)
+            yield from importlib.import_module("penstock.cli.row_files.parquet_parts").divide_parquet(
+                kept, BYTES_A_BODY
+            )
 
     def _csv_bodies(self) -> Iterator[bytes]:
         records = self._csv_records()

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from penstock.cli import row_files
-from penstock.cli.json_lists import divide_list
-from penstock.cli.parquet_parts import divide_parquet
-from penstock.cli.row_files import open_row_file
+from penstock.cli.row_files import row_file
+from penstock.cli.row_files.json_lists import divide_list
+from penstock.cli.row_files.parquet_parts import divide_parquet
+from penstock.cli.row_files.row_file import open_row_file
 from penstock.errors import InvalidRequest
 
 TABLE = pa.table(
@@ -39,7 +39,7 @@ def _packed() -> bytes:
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.parquet.gz"])
 def test_a_large_parquet_file_is_sent_as_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """With the same values and types, in the same order."""
-    monkeypatch.setattr(row_files, "BYTES_A_BODY", 50_000)
+    monkeypatch.setattr(row_file, "BYTES_A_BODY", 50_000)
     (tmp_path / name).write_bytes(gzip.compress(_packed()) if name.endswith("gz") else _packed())
     with open_row_file(tmp_path / name) as opened:
         bodies = list(opened.bodies())
@@ -72,7 +72,7 @@ def test_a_parquet_file_without_rows_is_one_part() -> None:
 
 
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_files, "BYTES_A_BODY", 50_000)
+    monkeypatch.setattr(row_file, "BYTES_A_BODY", 50_000)
     (tmp_path / "rows").write_bytes(_packed()[:-20])
     with open_row_file(tmp_path / "rows") as opened, pytest.raises(InvalidRequest, match="is damaged"):
         list(opened.bodies())

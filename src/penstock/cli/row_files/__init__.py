@@ -1,0 +1,1 @@
+"""Files of rows as bodies of limited size."""
