@@ -17,7 +17,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from penstock.errors import Location
-from penstock.lake.spark.session import BULK_CONF, SPARK_CONF
+from penstock.lake.spark.java_process import SPARK_CONF
+from penstock.lake.spark.session import BULK_CONF
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project

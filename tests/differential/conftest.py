@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
-from penstock.lake.spark.json_functions import register_json_functions
-from penstock.lake.spark.session import SPARK_CONF
+from penstock.lake.spark.java_process import SPARK_CONF
+from penstock.lake.spark.session import register_json_functions
 
 OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
 """Its jars are not there; no table is."""

@@ -15,7 +15,7 @@ from tests.differential.compare import by_text, without_hint
 from tests.differential.engines import ClickHouse, same
 
 from penstock.errors import InvalidQuery, Location
-from penstock.lake.spark.json_functions import register_json_functions
+from penstock.lake.spark.session import register_json_functions
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine

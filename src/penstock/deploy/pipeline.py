@@ -68,6 +68,7 @@ from penstock.flow.throttle import BackfillThrottle
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits
 from penstock.lake.spark.errors import explain_error
+from penstock.lake.spark.java_process import StartingJava
 from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
 from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
@@ -121,13 +122,16 @@ def _start_parts(parts: Iterable[PipelinePart]) -> None:
 class Pipeline:
     """Opens in the constructor (some seconds: Spark starts), runs until `close`."""
 
-    def __init__(self, settings: Settings, home: Path, database: Database | None = None):
-        """`database` is the state store, if the caller has opened it and holds its lease."""
+    def __init__(
+        self, settings: Settings, home: Path, database: Database | None = None, java: StartingJava | None = None
+    ):
+        """`database` is the state store, if the caller has opened it and holds its lease; `java` a process for Spark
+        that the caller has launched."""
         self._settings, self._home = settings, home
         self.database = database if database is not None else open_database(state_url(settings, home))
         claim_storage(settings, home, self.database)
         self.batches = BatchLog(self.database)
-        self.core = core = self._open_core(settings, home)
+        self.core = core = self._open_core(settings, home, java)
         self.store, self.projects, self.audit = core.store, core.projects, core.store.audit
         self.deployer, self.reader, self.open_tables = Deployer(core), QueryReader(core), OpenTables(core)
         self.tokens = ApiTokens(self.database)
@@ -274,9 +278,9 @@ class Pipeline:
         rebuilds = RebuildContext(store.jobs, store.deployments, self.deletion, self.ingestion, self.deployer)
         return CopyJobs(copies), RowRebuilds(rebuilds)
 
-    def _open_core(self, settings: Settings, home: Path) -> Core:
+    def _open_core(self, settings: Settings, home: Path, java: StartingJava | None) -> Core:
         began = time.monotonic()
-        lake, operations = open_lake(settings, home), OperationsLog(self.database)
+        lake, operations = open_lake(settings, home, java), OperationsLog(self.database)
         log.info("Spark started in %.1f s", time.monotonic() - began)
         recorded = RecordedTables(partial(physical_tables.load_table, lake), MadeTables(self.database))
         warehouse = Warehouse(lake, recorded, TableRegistry(lake))

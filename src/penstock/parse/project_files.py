@@ -33,14 +33,20 @@ def is_project_file(path: str) -> bool:
 def read_folder(folder: Path, problems: list[Problem], more: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]:
     """The files of a project by relative path, in the order of their paths; `more` are endings of further files."""
     for path in sorted(_walk_folder(folder, (*SUFFIXES, *more))):
-        try:
-            with open(os.path.join(folder, path), "rb") as file:
-                content = file.read()
-        except OSError as error:
-            message = f"the file cannot be read: {error.strerror or 'unknown cause'}"
-            problems.append(Problem("unreadable-file", message, Location(path)))
-        else:
+        content = read_project_file(folder, path, problems)
+        if content is not None:
             yield path, content
+
+
+def read_project_file(folder: Path, path: str, problems: list[Problem]) -> bytes | None:
+    """The content of a file by its relative path; None with a problem added if it cannot be read."""
+    try:
+        with open(os.path.join(folder, path), "rb") as file:
+            return file.read()
+    except OSError as error:
+        message = f"the file cannot be read: {error.strerror or 'unknown cause'}"
+        problems.append(Problem("unreadable-file", message, Location(path)))
+        return None
 
 
 def contains_datafiles(folder: Path) -> bool:

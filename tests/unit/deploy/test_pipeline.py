@@ -16,7 +16,7 @@ from penstock.model.settings import Settings
 @pytest.fixture
 def lake(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     lake = MagicMock()
-    monkeypatch.setattr(module, "open_lake", lambda settings, home: lake)
+    monkeypatch.setattr(module, "open_lake", lambda settings, home, java: lake)
     monkeypatch.setattr(table_cleanup.physical_tables, "list_tables", lambda lake: ())
     return lake
 

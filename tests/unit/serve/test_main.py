@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Conflict, InvalidProject
-from penstock.serve.server.main import load_settings, main
+from penstock.serve.server.main import main
+from penstock.serve.server.server_settings import load_settings
 from penstock.serve.server.server_socket import open_listener
 
 

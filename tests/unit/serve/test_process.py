@@ -49,8 +49,10 @@ def no_preparation(home: Path, database: Database, show: Callable[[str], None]) 
     """Nothing is to be done before the pipeline is opened."""
 
 
-def opener(slow: threading.Event, made: list[MemoryPipeline]) -> Callable[[Settings, Path, Database], MemoryPipeline]:
-    def open_pipeline(settings: Settings, home: Path, database: Database) -> MemoryPipeline:
+def opener(
+    slow: threading.Event, made: list[MemoryPipeline]
+) -> Callable[[Settings, Path, Database, object], MemoryPipeline]:
+    def open_pipeline(settings: Settings, home: Path, database: Database, java: object) -> MemoryPipeline:
         slow.wait(5)
         pipeline = MemoryPipeline(ApiTokens(database))
         pipeline.jvm = os.getpid()  # type: ignore[attr-defined]
@@ -110,7 +112,7 @@ def test_it_restarts_when_spark_has_ended_whatever_fails_before_that(
         if not restarted.wait(10):
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def open_pipeline(settings: Settings, home: Path, database: Database) -> MemoryPipeline:
+    def open_pipeline(settings: Settings, home: Path, database: Database, java: object) -> MemoryPipeline:
         return Uncountable(ApiTokens(database))
 
     monkeypatch.setattr("penstock.serve.server.process.Pipeline", open_pipeline)
@@ -127,7 +129,7 @@ def test_it_restarts_when_spark_has_ended_whatever_fails_before_that(
 def test_what_keeps_the_pipeline_from_opening_ends_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    def fail(settings: Settings, home: Path, database: Database) -> None:
+    def fail(settings: Settings, home: Path, database: Database, java: object) -> None:
         raise fault
 
     monkeypatch.setattr("penstock.serve.server.process.Pipeline", fail)

@@ -30,9 +30,10 @@ from penstock.lake.spark.class_archive import (
     remove_old_archives,
 )
 from penstock.lake.spark.java import find_java_home
+from penstock.lake.spark.java_process import JAVA_DEFAULTS
 from penstock.lake.spark.names import CATALOG, NAMESPACE
 from penstock.lake.spark.packages import package_configuration
-from penstock.lake.spark.session import JAVA_DEFAULTS, Lake, open_lake
+from penstock.lake.spark.session import Lake, open_lake
 from penstock.model.settings import Settings, SparkSettings
 
 MEMORY = "768m"

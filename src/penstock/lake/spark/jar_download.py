@@ -39,12 +39,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def fetch_command(packages: Sequence[str], conf: Mapping[str, str]) -> list[str]:
-    """The command that fetches packages by a process of its own; `conf` are settings of Spark."""
-    given = [f"--conf={name}={value}" for name, value in conf.items() if name.startswith("spark.jars.")]
-    return [sys.executable, "-m", "penstock.lake.spark.jar_download", *given, *packages]
-
-
 def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Fetch the jars of Spark's packages ahead of the first start.")
     parser.add_argument("packages", nargs="*", help="group:name:version; without any, those that Penstock needs")

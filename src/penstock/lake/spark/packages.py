@@ -7,6 +7,7 @@ list of files before every task (0.2 s for Iceberg's); on one machine, Iceberg w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -63,6 +64,12 @@ def fetch_configuration(packages: Sequence[str | None], conf: Mapping[str, str])
     fetched = {name: value for name, value in conf.items() if name.startswith("spark.jars.")}
     cache = {"spark.jars.ivy": str(CACHE.expanduser())}
     return cache | fetched | {"spark.jars.packages": _join(",", *packages)}
+
+
+def fetch_command(packages: Sequence[str], conf: Mapping[str, str]) -> list[str]:
+    """The command that fetches packages by a process of its own; `conf` are settings of Spark."""
+    given = [f"--conf={name}={value}" for name, value in conf.items() if name.startswith("spark.jars.")]
+    return [sys.executable, "-m", "penstock.lake.spark.jar_download", *given, *packages]
 
 
 def _join(separator: str, *parts: str | None) -> str:

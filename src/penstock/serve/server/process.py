@@ -22,6 +22,7 @@ from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
 from penstock.deploy.worker.class_trainer import ClassTrainer
 from penstock.errors import Failed, PenstockError, Unavailable
+from penstock.lake.spark.java_process import StartingJava
 from penstock.model.server_identity import ServerIdentity
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
@@ -91,10 +92,12 @@ class ServerProcess:
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
 
-    def run(self, prepare: Callable[[Path, Database, Callable[[str], None]], None]) -> None:
-        """Serve until a signal. Raises the error if the pipeline could not be opened. `prepare` is called before that
-        with the folder, the state store, and a call that shows in /health what is done. It may take its time: the lease
-        is renewed meanwhile."""
+    def run(
+        self, prepare: Callable[[Path, Database, Callable[[str], None]], None], java: StartingJava | None = None
+    ) -> None:
+        """Serve until a signal. Raises the error if the pipeline could not be opened. `java` was started ahead for it.
+        `prepare` is called before with the folder, the state store, and a call that shows in /health what is done. It
+        may take its time: the lease is renewed meanwhile."""
         address, port = self._listener.getsockname()
         url = f"http://{address}:{port}"
         record = self._owner.record(None, url)
@@ -107,7 +110,7 @@ class ServerProcess:
         add_server_gauges(
             self._host.metrics, lambda: float(self._database.token or 0), lease_keeper.seconds_since_heartbeat
         )
-        opening = threading.Thread(target=self._open, args=(prepare, url), name="open", daemon=True)
+        opening = threading.Thread(target=self._open, args=(prepare, java, url), name="open", daemon=True)
         opening.start()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
@@ -120,11 +123,13 @@ class ServerProcess:
             raise self._failure
         log.info("the server has stopped")
 
-    def _open(self, prepare: Callable[[Path, Database, Callable[[str], None]], None], url: str) -> None:
+    def _open(
+        self, prepare: Callable[[Path, Database, Callable[[str], None]], None], java: StartingJava | None, url: str
+    ) -> None:
         try:
             prepare(self._home, self._database, self._show)
             self._show("starting Spark")
-            self._pipeline = Pipeline(self._settings, self._home, self._database)
+            self._pipeline = Pipeline(self._settings, self._home, self._database, java)
             self._owner.record(self._pipeline.jvm, url)
             call_when_ended(self._pipeline.jvm, self._spark_ended)
             ensure_admin_token(self._home, self._pipeline.tokens)

@@ -6,17 +6,15 @@ password, a wrong name) ends the start at once; while it waits, a warning says s
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
-from penstock.errors import Failed, PenstockError, Problem, Unavailable
+from penstock.errors import Failed, Unavailable
 from penstock.lake.spark.catalog import catalog_outage
 from penstock.model.settings import Settings
+from penstock.serve.server.caller_reports import report_waiting
 from penstock.state.database import Database, connect_database, may_pass
 
 PATIENCE = 600.0
@@ -66,17 +64,3 @@ class _Waiting:
             self.reported = time.monotonic()
             minutes = (self.end - self.reported) / 60
             report_waiting(Unavailable(f"{message}; trying again for {minutes:.0f} minutes"))
-
-
-def report_waiting(error: PenstockError) -> None:
-    """Write why the start waits."""
-    hint = error.hint or "`--no-wait` does not wait"
-    problem = Problem(error.code, error.message, hint=hint, level="warning")
-    error.problems = (problem,)
-    report_to_caller(error)
-
-
-def report_to_caller(error: PenstockError) -> None:
-    """Write an error as one line on standard error, which `penstock up` reads."""
-    sys.stderr.write(orjson.dumps(error.as_json()).decode() + "\n")
-    sys.stderr.flush()

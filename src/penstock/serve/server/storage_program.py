@@ -28,7 +28,7 @@ from penstock.errors import NotFound, PenstockError
 from penstock.model.settings import secret_values
 from penstock.redaction import register_secrets
 from penstock.serve.server.folder_access import create_private_files, make_private
-from penstock.serve.server.main import HOME, load_settings
+from penstock.serve.server.server_settings import HOME, load_settings
 from penstock.state.database import connect_database, migrate_database
 from penstock.state.lease import Lease
 

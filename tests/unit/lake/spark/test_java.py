@@ -8,7 +8,8 @@ import pytest
 
 from penstock.lake.spark import java
 from penstock.lake.spark.java import JavaMissing, find_java_home
-from penstock.lake.spark.session import SparkStartFailure, open_lake
+from penstock.lake.spark.java_process import SparkStartFailure, StartingJava
+from penstock.lake.spark.session import open_lake
 from penstock.model.settings import Settings
 
 JAVA = """#!/bin/sh
@@ -74,3 +75,11 @@ def test_the_reason_is_what_java_raised(tmp_path: Path) -> None:
     )
     log.write_text("WARNING: x\n\nInvalid maximum heap size: -Xmx900g\n")
     assert str(SparkStartFailure(log, 0)).endswith("Invalid maximum heap size: -Xmx900g")
+
+
+def test_why_a_launched_java_failed_is_said_to_whoever_asks_for_it(only_java: Path, tmp_path: Path) -> None:
+    make_java(only_java, "17.0.1")
+    launch = StartingJava(Settings(), tmp_path)
+    with pytest.raises(SparkStartFailure, match="Invalid maximum heap size: -Xmx900g"):
+        launch.take_gateway()
+    launch.end()
