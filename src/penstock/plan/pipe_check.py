@@ -16,6 +16,7 @@ from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.sql.compile import compile_copy, compile_pipe
+from penstock.sql.from_clause.table_functions import UNSUPPORTED_SOURCE
 from penstock.sql.query import Query, SourceRead
 from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of, pipes_read
@@ -31,6 +32,7 @@ _CERTAIN_ERRORS = (
     "invalid-sql",
     "cyclic-pipes",
     "external-table",
+    UNSUPPORTED_SOURCE,
 )
 _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
 """What a call is told, and no fault of the project where other calls do well."""
@@ -56,7 +58,19 @@ class PipeCheck:
 
 
 def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
-    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems."""
+    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems; a copy that reads what
+    this version cannot fetch has only a warning, since the rest of the project does without it."""
+    try:
+        return _check_calls(project, pipe)
+    except InvalidQuery as error:
+        unread = next((each for each in error.problems if each.code == UNSUPPORTED_SOURCE), None)
+        if unread is None:
+            raise
+        hint = f"everything else of the project works; {unread.hint}"
+        return PipeCheck((), (replace(unread, hint=hint, level="warning"),))
+
+
+def _check_calls(project: Project, pipe: Pipe) -> PipeCheck:
     trace = RenderTrace()
     if not is_templated(pipe):
         return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace)).reads, ())

@@ -158,4 +158,12 @@ def as_warnings(problems: Sequence[Problem]) -> list[Problem]:
     ]
 
 
-_CERTAIN = ("external-table", "unknown-table", "unknown-function", "invalid-sql", "not-a-query", "cyclic-pipes")
+_CERTAIN = (
+    "external-table",
+    "unsupported-source",
+    "unknown-table",
+    "unknown-function",
+    "invalid-sql",
+    "not-a-query",
+    "cyclic-pipes",
+)

@@ -26,17 +26,25 @@ _BUCKET = f"{_FILE}, also one that was fetched from a bucket"
 _SERVER = "post its rows (`penstock datasource append`, or POST /v0/events); of other databases a copy reads Postgres"
 _TABLES = "name the data sources, with UNION ALL between their SELECTs"
 _ELSEWHERE = "load its rows into a data source with `penstock datasource append`, and read that"
-_UNSAFE = {
+UNSUPPORTED_SOURCE = "unsupported-source"
+"""The code of the problem of a copy that reads what this version cannot fetch."""
+_REMOTE = {
     **dict.fromkeys(("url", "urlCluster"), f"fetch it, then {_FILE}"),
-    **dict.fromkeys(("file", "fileCluster"), _FILE),
-    **dict.fromkeys(("s3", "s3Cluster", "gcs", "azureBlobStorage", "azureBlobStorageCluster", "hdfs"), _BUCKET),
-    **dict.fromkeys(("iceberg", "icebergS3", "deltaLake", "hudi"), _BUCKET),
+    **dict.fromkeys(("s3", "s3Cluster", "gcs", "hdfs"), _BUCKET),
+    **dict.fromkeys(("azureBlobStorage", "azureBlobStorageCluster"), _BUCKET),
+    **dict.fromkeys(("iceberg", "icebergS3", "icebergAzure", "icebergHDFS", "deltaLake", "hudi"), _BUCKET),
     **dict.fromkeys(("mysql", "mongodb", "redis", "sqlite", "jdbc", "odbc"), _SERVER),
-    **dict.fromkeys(("remote", "remoteSecure", "cluster", "clusterAllReplicas"), _SERVER),
+    **dict.fromkeys(("remote", "remoteSecure"), _SERVER),
+}
+"""Functions that read the network or other servers, with the nearest way to their rows."""
+_UNSAFE = {
+    **_REMOTE,
+    **dict.fromkeys(("file", "fileCluster"), _FILE),
+    **dict.fromkeys(("cluster", "clusterAllReplicas"), _SERVER),
     **dict.fromkeys(("executable", "input", "dictionary"), _ELSEWHERE),
     "merge": _TABLES,
 }
-"""Functions that would read files, the network or other servers, with the nearest way to their rows."""
+"""These, and functions that read this machine, with the nearest way to their rows."""
 _MOST_ROWS = 2**63 - 1
 _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
     f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
@@ -131,6 +139,9 @@ def _literal_count(node: exp.Expr) -> int | None:
 
 
 def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Exception:
+    if environment.external is not None and name in _REMOTE:
+        message = f"this copy does not run: `{name}(…)` is not in this version, only `postgresql(…)` is"
+        return refusal(environment.text, call, "unsupported-source", message, _REMOTE[name])
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
         return refusal(environment.text, call, "unknown-table", message, _UNSAFE[name])

@@ -80,7 +80,6 @@ def test_what_only_the_database_can_tell_is_a_warning() -> None:
         (f"SELECT id FROM postgresql('db:99999', 'shop', 'orders', {LOGIN})", "must be a host and a port"),
         (f"SELECT id FROM postgresql('db', 'shop', concat('a', 'b'), {LOGIN})", "the table of `postgresql` must be"),
         ("SELECT id FROM postgresql('db', 'shop', 'orders', 'ann', 'geheim')", "must come from a secret"),
-        ("SELECT id FROM mysql('db', 'shop', 'orders', 'ann', 'geheim')", "`mysql` is not allowed"),
     ],
 )
 def test_what_no_database_mends_is_an_error_at_its_place(sql: str, told: str) -> None:
@@ -100,10 +99,34 @@ def test_only_copies_read_it(ending: str) -> None:
     assert "TYPE copy" in found.hint
 
 
-@pytest.mark.parametrize("name", ["url", "s3", "gcs", "file", "remote", "iceberg", "azureBlobStorage", "mysql"])
-def test_others_are_refused_with_the_nearest_way(name: str) -> None:
-    (found,) = check(f"SELECT 1 AS id FROM {name}('x')")
-    assert found.message == f"the table function `{name}` is not allowed: SQL reads only this project's data"
+@pytest.mark.parametrize("name", ["url", "s3", "gcs", "remote", "iceberg", "azureBlobStorage", "mysql"])
+def test_a_copy_that_reads_another_kind_of_source_keeps_nothing_from_deploying(name: str) -> None:
+    sql = f"SELECT x AS id FROM {name}('x') WHERE {{% if defined(a) %}} at night {{% else %}} 1 {{% end %}}"
+    (found,) = check(sql)
+    assert (found.level, found.code) == ("warning", "unsupported-source")
+    assert found.message == f"this copy does not run: `{name}(…)` is not in this version, only `postgresql(…)` is"
+    assert found.hint is not None
+    assert "datasource append" in found.hint
+
+
+@pytest.mark.parametrize("name", ["url", "iceberg"])
+def test_a_run_of_such_a_copy_fails_and_says_why(name: str) -> None:
+    with pytest.raises(InvalidQuery) as failed:
+        compiled(f"SELECT x AS id FROM {name}('x')", ExternalColumns({}))
+    assert [(each.level, each.code) for each in failed.value.problems] == [("error", "unsupported-source")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "ending"),
+    [
+        ("SELECT 1 AS id FROM file('x')", "TYPE copy\nTARGET_DATASOURCE t"),
+        ("SELECT 1 AS id FROM url('x')", "TYPE endpoint"),
+    ],
+)
+def test_files_of_this_machine_and_endpoints_over_others_are_refused(sql: str, ending: str) -> None:
+    (found,) = check(sql, ending)
+    assert found.level == "error"
+    assert "is not allowed: SQL reads only this project's data" in found.message
     assert found.hint is not None
     assert "datasource append" in found.hint
 
