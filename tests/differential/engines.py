@@ -44,7 +44,8 @@ class ClickHouse:
 
     def rows(self, sql: str, more: str = "") -> tuple[list[str], list[str], Rows]:
         """Names and types of the columns, and the rows; `more` are further settings, each with a comma before it."""
-        settings = f"SETTINGS output_format_json_quote_denormals=1, session_timezone='UTC'{more}"
+        own = "output_format_json_quote_denormals=1, session_timezone='UTC', joined_subquery_requires_alias=0"
+        settings = f"SETTINGS {own}{more}"
         self.session.query("USE d")
         answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
         document = json.loads(answer)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.parse.classic.directives import ALIASES, CLASSIC_DATASOURCE, IGNORED, current_entries
-from penstock.parse.connectors.connector import CONNECTOR_KEYWORDS, check_connectors, with_kafka_columns
+from penstock.parse.connectors.connector import CONNECTOR_KEYWORDS, check_connectors, with_added_columns
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
 from penstock.parse.directive_values import (
     parse_items,
@@ -53,7 +53,7 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
         (each for each in datafile.entries if each.keyword not in ("TOKEN", *CONNECTOR_KEYWORDS)), problems
     )
     in_schema: list[Problem] = []
-    columns = with_kafka_columns(_parse_columns(datafile, directives, in_schema), datafile.entries)
+    columns = with_added_columns(_parse_columns(datafile, directives, in_schema), datafile.entries)
     in_engine: list[Problem] = []
     engine = parse_engine(directives, columns, in_engine)
     problems.extend((*in_schema, *_own_problems(in_engine, in_schema)))

@@ -174,3 +174,10 @@ SELECT id, t - INTERVAL '7 days' AS a, t >= toDateTime('2024-01-02 00:00:00') - 
 WITH toDateTime('2024-02-01 00:00:00') AS now_is, CASE WHEN 'month' = 'month' THEN subtractWeeks(now_is, 3) WHEN 'week' = 'month' THEN subtractDays(now_is, 6) ELSE subtractMonths(now_is, 11) END AS since SELECT CASE WHEN 'a' = 'b' THEN formatDateTime(toStartOfWeek(t), '%m-%d') ELSE formatDateTime(toStartOfMonth(t), '%Y-%m') END AS period, count(DISTINCT s) AS n FROM t WHERE t >= since GROUP BY period ORDER BY period;
 -- 1 pipe: numbered rows of tuples in nested lambdas
 WITH arraySort(groupArray((id, s))) AS found SELECT arrayStringConcat(arrayMap(p -> concat(toString(p.1.1), ': ', p.1.2), arrayFilter(p -> p.2 = indexOf(arrayMap(x -> x.2, found), p.1.2), arrayZip(found, arrayEnumerate(found)))), '; ') AS x, splitByChar(' ', max(s))[1] AS y FROM t WHERE id < 5;
+-- 1 pipe: expressions without a name in WITH
+WITH 'all', number + 1 AS x, 5, [1, 2] SELECT x, (WITH 'q', 2 AS y SELECT y) AS z FROM numbers(2);
+-- 2 pipes: a SELECT or table function that is joined has no alias
+WITH moments AS (SELECT toDateTime('2024-01-01 00:00:00') AS start) SELECT addMinutes(start, number) AS minute, k FROM numbers(3) CROSS JOIN moments LEFT JOIN (SELECT toDateTime('2024-01-01 00:01:00') AS at, 7 AS k) ON addMinutes(start, number) = at ORDER BY minute;
+SELECT id, k, n FROM t LEFT JOIN (SELECT id, count() AS n FROM t GROUP BY id) USING (id) LEFT JOIN (SELECT 2 AS j, 'b' AS k) ON id = j ORDER BY id;
+-- 1 pipe: a day in a format, with a time zone
+SELECT id, formatDateTime(d, '%a %e %b', 'UTC') AS a, formatDateTime(d, '%F %T', 'America/New_York') AS b, formatDateTime(toDate32(d), '%F %T', 'Asia/Tokyo') AS c FROM t ORDER BY id;

@@ -157,6 +157,7 @@ def test_sampling_keys(written: str, said: str | None) -> None:
             "warning",
         ),
         ("IMPORT_SERVICE s3_iamrole\nIMPORT_SCHEDULE @auto", "unsupported-directive", "warning"),
+        ("PG_CONNECTION_NAME shop\nPG_TABLE orders", "unsupported-directive", "warning"),
         ('ENGINE "MergeTree"\nENGINE MergeTree', "duplicate-directive", "warning"),
     ],
 )
@@ -180,9 +181,10 @@ def test_the_last_of_two_directives_counts() -> None:
             "__value __topic __partition __offset __timestamp __key __headers",
         ),
         ("IMPORT_CONNECTION_NAME k", ""),
+        ("IMPORT_TABLE_ARN 'arn:x'", "_record _old_record _timestamp _event_name _is_deleted"),
     ],
 )
-def test_the_columns_that_kafka_adds(lines: str, added: str) -> None:
+def test_the_columns_that_connectors_add(lines: str, added: str) -> None:
     source = read(f"SCHEMA >\n    a Int8 `json:$.a`\n{lines}\n")
     assert source.column_names == ("a", *added.split())
     assert all(column.default is not None and source.path_of(column) is None for column in source.columns[1:])
@@ -195,6 +197,17 @@ def test_keys_may_name_the_columns_that_kafka_adds() -> None:
     )
     assert source.engine.sorting_key == ("__timestamp",)
     assert [column.name for column in source.columns].count("__offset") == 1
+
+
+def test_the_engine_may_name_the_columns_that_dynamodb_adds() -> None:
+    source = read(
+        "SCHEMA >\n    `pk` String `json:$.Item.pk`,\n    `_old_record` Nullable(String) `json:$.OldImage`\n"
+        'ENGINE "ReplacingMergeTree"\nENGINE_PARTITION_KEY "toYYYYMM(toDateTime64(_timestamp, 3))"\n'
+        'ENGINE_SORTING_KEY "pk"\nENGINE_VER "_timestamp"\nENGINE_IS_DELETED "_is_deleted"\n'
+        "IMPORT_SERVICE 'dynamodb'\nIMPORT_CONNECTION_NAME 'c'\nIMPORT_TABLE_ARN 'arn:x'\nIMPORT_EXPORT_BUCKET 'b'\n"
+    )
+    assert source.engine.ver == "_timestamp"
+    assert source.path_of(source.columns[1]) == "$.OldImage", "a column that the schema lists is the schema's"
 
 
 def test_a_column_that_cannot_be_read_is_one_problem() -> None:

@@ -37,6 +37,8 @@ _WITHOUT_MEANING: Mapping[str, str] = {
     "SHARD_KEY": "tables have no shards",
     "ENGINE_SHARD_KEY": "tables have no shards",
     "DEPLOYMENT_METHOD": "the plan of a deployment chooses how a view changes",
+    "ON_DEMAND_COMPUTE": "copies run on this server",
+    "FILTER": "the format's own servers ignore it as well",
 }
 IGNORED = tuple(_WITHOUT_MEANING)
 """Directives of the format that change nothing here."""

@@ -28,7 +28,6 @@ def read_from(block: SelectBlock) -> SelectBlock:
     if clause is None:
         return _with_table(block, system_one("system.one")) if _reads_system_one(block) else block
     joins = block.tree.args.get("joins") or []
-    _check_aliases(block, [clause.this, *(each.this for each in joins if each.args.get("kind") != "ARRAY")])
     first = read_table(block.environment, clause.this, len(block.translator.scope.relations))
     block = replace(block, source=first.sql, source_grouped=first.grouped, below=first.totals, any_join=first.any_join)
     block = _with_table(block, first)
@@ -50,18 +49,31 @@ def _reads_system_one(block: SelectBlock) -> bool:
     )
 
 
-def _check_aliases(block: SelectBlock, nodes: list[exp.Expr]) -> None:
-    """Raises Refused for a joined SELECT or table function without an alias, which ClickHouse refuses as well."""
-    for node in nodes if len(nodes) > 1 else []:
-        is_function = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
-        if (is_function or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias:
-            message = "a SELECT or table function that is joined needs an alias"
-            raise refusal(block.environment.text, node, "missing-alias", message, "(SELECT …) AS name")
+def _check_unnamed(block: SelectBlock, node: exp.Join, right: TableReference) -> None:
+    """Raises Refused where a joined SELECT or table function has no alias and shares a column with another table: no
+    name tells the two apart. The format takes such a join where all names differ."""
+    clause = block.tree.args["from_"]
+    tables = (clause.this, *(each.this for each in block.tree.args["joins"] if each.args.get("kind") != "ARRAY"))
+    unnamed = next((each for each in tables if _is_unnamed(each)), None)
+    if unnamed is None:
+        return
+    once = {name.name for name in node.args.get("using") or ()}
+    known = set(block.translator.scope.column_names) - once
+    twice = next((name for name in right.relation.columns if name in known), None)
+    if twice is not None:
+        message = f"a SELECT or table function that is joined needs an alias: another table has a column `{twice}` too"
+        raise refusal(block.environment.text, unnamed, "missing-alias", message, "(SELECT …) AS name")
+
+
+def _is_unnamed(node: exp.Expr) -> bool:
+    is_function = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
+    return (is_function or isinstance(node, (exp.Subquery, exp.Values))) and not node.alias
 
 
 def _add_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     environment = block.environment.without_trigger()
     right = read_table(environment, node.this, len(block.translator.scope.relations))
+    _check_unnamed(block, node, right)
     done = join_table(block, node, right)
     scope = replace(block.translator.scope, relations=done.relations)
     below, any_join = block.below or right.totals, combine_any_joins(block.any_join, right.any_join)

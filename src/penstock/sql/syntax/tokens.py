@@ -327,7 +327,53 @@ def _cast_set_end(tokens: Tokens, index: int) -> int | None:
     return closing_parenthesis(tokens, end + 2) if _kind_at(tokens, end + 2) == TokenType.L_PAREN else end + 1
 
 
+_WITH_MODIFIERS = frozenset({"fill", "totals", "ties", "rollup", "cube", "offset", "ordinality"})
+"""Words behind a WITH that begins no list of expressions."""
+
+
+def name_with_expressions(tokens: Tokens) -> Tokens:
+    """`WITH 'all', 2 SELECT` → `WITH 'all' AS __with_1, 2 AS __with_3 SELECT`: an expression without a name is read by
+    nothing, and sqlglot wants one."""
+    if not _has_kind(tokens, TokenType.WITH):
+        return tokens
+    unnamed = {end for index in range(len(tokens)) for end in _unnamed_ends(tokens, index)}
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        out.append(token)
+        if index in unnamed:
+            out += [token_like(token, TokenType.ALIAS, "AS"), token_like(token, TokenType.VAR, f"__with_{index}")]
+    return out
+
+
+def _unnamed_ends(tokens: Tokens, index: int) -> list[int]:
+    """The last tokens of the expressions without AS in the WITH list that begins at `index`; none where there is no
+    such list, or it does not end at a SELECT."""
+    if tokens[index].token_type != TokenType.WITH or index + 1 >= len(tokens):
+        return []
+    if tokens[index + 1].text.lower() in _WITH_MODIFIERS:
+        return []
+    ends: list[int] = []
+    named, depth, end = False, 0, index + 1
+    while end < len(tokens) and (depth or tokens[end].token_type != TokenType.SELECT):
+        kind = tokens[end].token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth < 0:
+            return []
+        if not depth and kind == TokenType.COMMA:
+            ends += [] if named else [end - 1]
+        named = (named or kind == TokenType.ALIAS) if depth or kind != TokenType.COMMA else False
+        end += 1
+    if end >= len(tokens) or tokens[end - 1].token_type == TokenType.COMMA:
+        return []
+    return ends if named else [*ends, end - 1]
+
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
+    name_with_expressions,
     rewrite_limit_by,
     rewrite_bare_except,
     rewrite_samples,

@@ -17,6 +17,7 @@ CASES = {
     "SELECT 1 FROM flights NATURAL JOIN flights AS g": "NATURAL JOIN is not supported",
     "SELECT x FROM (SELECT 1 AS x, 1 AS x)": "gives the column `x` twice",
     "SELECT a FROM (SELECT 1, 2) AS z(a, b)": "column names after the alias of a table are not supported",
+    "SELECT * FROM (SELECT 3 AS n) CROSS JOIN (SELECT 4 AS n)": "needs an alias: another table has a column `n` too",
     "SELECT CAST(1, 'Bool') AS x UNION ALL SELECT 5": "there is no common type",
     "SELECT toDecimal32(1, 2) AS x UNION ALL SELECT 5": "there is no common type",
     "SELECT map('a', 1) AS x UNION DISTINCT SELECT map('b', 2)": "cannot compare the rows by `x`",

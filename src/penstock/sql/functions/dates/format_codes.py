@@ -120,7 +120,11 @@ def _offset_digits(value: TypedSql, moment: str) -> str:
 
 
 def _format_datetime(values: Sequence[TypedSql]) -> TypedSql:
-    value = apply_zone_argument(values[0], values, 2)
+    if isinstance(values[0].bare, t.Date) and len(values) > 2:
+        literal_string(values[2], "the time zone")
+        value = values[0]  # a day is the same in every zone
+    else:
+        value = apply_zone_argument(values[0], values, 2)
     return typed_sql(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
 
 
