@@ -87,6 +87,7 @@ from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
 from penstock.state.logs.operations import OperationsLog
 from penstock.state.made_tables import MadeTables
+from penstock.state.reader_leases import ReaderLeases
 from penstock.state.tokens import ApiToken, ApiTokens
 
 JOBS = ".jobs"
@@ -296,7 +297,7 @@ class Pipeline:
         )
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()
-        leases = ReaderLeaseRecord(home / "reader_leases", float(settings.maintenance.reader_seconds))
+        leases = ReaderLeaseRecord(ReaderLeases(self.database), float(settings.maintenance.reader_seconds))
         readers = ActiveReaders(self._clean_up_unread, leases)
         board, suspects = DeploymentBoard(store, flows, projects, readers), SuspectQueries(QueryCrashes(self.database))
         return Core(settings, warehouse, store, flows, board, projects, suspects)

@@ -265,3 +265,11 @@ storage = sa.Table(
     sa.Column("next_stamp", sa.String(36)),
     sa.Column("location", sa.Text, nullable=False),
 )
+
+reader_leases = sa.Table(
+    "reader_leases",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("until", sa.Double, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+)

@@ -18,7 +18,7 @@ from pyiceberg.types import IcebergType, PrimitiveType
 from penstock.deploy.queries.default_filling import fill_defaults
 from penstock.deploy.queries.open_namespaces import ClosedTable, OpenNamespaces, find_table
 from penstock.deploy.runtime.core import Core
-from penstock.errors import Failed, NotFound, StorageFull
+from penstock.errors import Failed, NotFound
 from penstock.lake.open_tables.constant_values import NESTED, ConstantValues
 from penstock.lake.open_tables.file_columns import FileColumnsReader
 from penstock.lake.open_tables.shown_columns import (
@@ -77,10 +77,7 @@ class OpenTables:
         readers, seconds = self._core.board.readers, self._core.settings.maintenance.reader_seconds
         with self.namespaces.reading(namespace) as deployment:
             binding = find_table(deployment, name)
-            try:
-                readers.lease(deployment.id, binding.table, float(seconds))
-            except OSError as error:
-                raise StorageFull(f"the lease of the table's files cannot be recorded: {error}") from error
+            readers.lease(deployment.id, binding.table, float(seconds))
             found = self._physical_table(binding)
             columns = self._columns(binding, found, misread)
             if fill_defaults(self._core, deployment.manifest, binding, _omitted(columns)):

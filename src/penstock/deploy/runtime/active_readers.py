@@ -49,7 +49,7 @@ class ActiveReaders:
 
     def lease(self, deployment: int, table: str, seconds: float) -> None:
         """Count a reader of a deployment's table from before it gets the table's files until `seconds` from now. Raises
-        OSError if that cannot be recorded for the next server."""
+        what the state store raises if that cannot be recorded for the next server."""
         until = time.monotonic() + seconds
         if self._record is not None:
             self._record.note(until)

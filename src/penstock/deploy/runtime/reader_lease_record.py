@@ -1,45 +1,41 @@
 """Until when other Iceberg readers may use files that they were given, kept for the next server.
 
-In: the ends of leases. Out: a file with the last of them. Invariant: what a server says of a lease is on disk before a
-reader gets files by it, so the next server in this folder waits as well; but never longer than one lease takes,
-whatever the clock says.
+In: the ends of leases. Out: the last of them, in the state store. Invariant: what a server says of a lease is recorded
+before a reader gets files by it, so the next server waits as well, in whatever folder it runs; but never longer than
+the lease takes, whatever the clock says.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
-from penstock.lake.storage.durable_writes import replace_file
+from penstock.state.reader_leases import LeaseEnd, ReaderLeases
 
 SPARE = 0.1
 """The part of a lease that is recorded in advance: there are at most ten writes in the time of one lease."""
 
 
 class ReaderLeaseRecord:
-    """The record in one folder. Thread-safe."""
+    """The record of one server. Thread-safe."""
 
-    def __init__(self, path: Path, seconds: float):
-        self._path, self._seconds = path, seconds * (1 + SPARE)
-        self.earlier = time.monotonic() + self._remaining()
+    def __init__(self, stored: ReaderLeases, seconds: float):
+        self._stored, self._seconds = stored, seconds * (1 + SPARE)
+        self.earlier = time.monotonic() + _remaining(stored.read())
         """Until when a lease of an earlier server may hold, by the monotonic clock."""
         self._recorded = float("-inf")
         self._guard = threading.Lock()
 
-    def _remaining(self) -> float:
-        try:
-            until = float(self._path.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            return 0.0
-        return min(max(until - time.time(), 0.0), self._seconds)
-
     def note(self, until: float) -> None:
-        """Record that a lease holds until a time of the monotonic clock. Raises OSError."""
+        """Record that a lease holds until a time of the monotonic clock. Raises what the state store raises: Fenced if
+        another server has taken over."""
         with self._guard:
             if until <= self._recorded:
                 return
             end = time.monotonic() + self._seconds
-            with replace_file(self._path, 0o600) as file:
-                file.write(str(time.time() + self._seconds).encode("ascii"))
+            self._stored.note(LeaseEnd(time.time() + self._seconds, self._seconds))
             self._recorded = end
+
+
+def _remaining(last: LeaseEnd | None) -> float:
+    return 0.0 if last is None else min(max(last.until - time.time(), 0.0), last.seconds)

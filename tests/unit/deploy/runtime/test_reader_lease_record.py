@@ -1,17 +1,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.reader_lease_record import ReaderLeaseRecord
+from penstock.state.database import open_database
+from penstock.state.reader_leases import LeaseEnd, ReaderLeases
 
 
 def ignore(deployment: int) -> None: ...
 
 
-def test_a_lease_keeps_its_deployment_and_its_table(tmp_path: Path) -> None:
-    readers = ActiveReaders(ignore, ReaderLeaseRecord(tmp_path / "leases", 60))
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[ReaderLeases]:
+    database = open_database(f"sqlite:///{tmp_path / 'state.db'}")
+    yield ReaderLeases(database)
+    database.close()
+
+
+def test_a_lease_keeps_its_deployment_and_its_table(stored: ReaderLeases) -> None:
+    readers = ActiveReaders(ignore, ReaderLeaseRecord(stored, 60))
     readers.lease(1, "hits__d1", 60)
     assert (readers.read, readers.leases("hits__d1"), readers.leases("other")) == ({1}, True, False)
     assert readers.may_lease_any
@@ -30,31 +42,31 @@ def test_a_later_lease_does_not_shorten_an_earlier_one() -> None:
     assert readers.read == {1}
 
 
-def test_the_next_server_knows_that_there_were_leases(tmp_path: Path) -> None:
-    path = tmp_path / "leases"
-    assert ActiveReaders(ignore, ReaderLeaseRecord(path, 60)).knows_leases
-    ActiveReaders(ignore, ReaderLeaseRecord(path, 60)).lease(1, "hits__d1", 60)
-    restarted = ActiveReaders(ignore, ReaderLeaseRecord(path, 60))
+def test_the_next_server_knows_that_there_were_leases(stored: ReaderLeases) -> None:
+    assert ActiveReaders(ignore, ReaderLeaseRecord(stored, 60)).knows_leases
+    ActiveReaders(ignore, ReaderLeaseRecord(stored, 60)).lease(1, "hits__d1", 60)
+    restarted = ActiveReaders(ignore, ReaderLeaseRecord(stored, 60))
     assert (restarted.knows_leases, restarted.may_lease("hits__d1"), restarted.may_lease_any) == (False, True, True)
 
 
-def test_leases_that_ended_and_damaged_records_hold_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "leases"
-    for text in ("", "x", str(time.time() - 1)):
-        path.write_text(text)
-        assert ActiveReaders(ignore, ReaderLeaseRecord(path, 60)).knows_leases
+def test_a_shorter_setting_does_not_shorten_what_was_promised(stored: ReaderLeases) -> None:
+    ActiveReaders(ignore, ReaderLeaseRecord(stored, 3_600)).lease(1, "hits__d1", 3_600)
+    assert ReaderLeaseRecord(stored, 1).earlier > time.monotonic() + 3_500
 
 
-def test_a_clock_that_was_wrong_holds_nothing_for_longer_than_a_lease(tmp_path: Path) -> None:
-    path = tmp_path / "leases"
-    path.write_text(str(time.time() + 1e9))
-    assert ReaderLeaseRecord(path, 60).earlier <= time.monotonic() + 67
+def test_leases_that_ended_hold_nothing(stored: ReaderLeases) -> None:
+    stored.note(LeaseEnd(time.time() - 1, 60.0))
+    assert ActiveReaders(ignore, ReaderLeaseRecord(stored, 60)).knows_leases
 
 
-def test_it_is_written_ten_times_a_lease_at_most(tmp_path: Path) -> None:
-    path = tmp_path / "leases"
-    readers = ActiveReaders(ignore, ReaderLeaseRecord(path, 1000))
+def test_a_clock_that_was_wrong_holds_nothing_for_longer_than_a_lease(stored: ReaderLeases) -> None:
+    stored.note(LeaseEnd(time.time() + 1e9, 60.0))
+    assert ReaderLeaseRecord(stored, 60).earlier <= time.monotonic() + 60
+
+
+def test_it_is_written_ten_times_a_lease_at_most(stored: ReaderLeases) -> None:
+    readers = ActiveReaders(ignore, ReaderLeaseRecord(stored, 1000))
     readers.lease(1, "hits__d1", 1000)
-    first = path.stat().st_ino
+    first = stored.read()
     readers.lease(1, "hits__d1", 1000)
-    assert path.stat().st_ino == first
+    assert stored.read() == first
