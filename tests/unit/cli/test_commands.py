@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import zstandard
 
+from penstock.errors import Conflict
 from penstock.model.deployment import Deployment
 from unit.cli.conftest import Run
-from unit.serve.memory import MemoryPipeline
+from unit.serve.memory import MemoryPipeline, Receipt
 
 Json = Callable[..., tuple[int, Any]]
 
@@ -349,6 +350,39 @@ def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: Memory
     assert len(pipeline.rows["flights"]) == 2
     assert "1 row of flights removed" in penstock("datasource", "delete", "flights", "--where", "2", "--yes")[1]
     assert pipeline.rows["flights"] == [b'{"a": 1}']
+
+
+def test_delete_with_rebuild_says_why_it_waits(
+    penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And goes on when what it waits for is over, with one document on standard output if that is asked for."""
+    reason, deletes = "deployment 7 is being filled", pipeline.delete
+    asked: list[str] = []
+
+    def refused_twice(name: str, where: str, key: str) -> Receipt:
+        asked.append(key)
+        if len(asked) % 3:
+            raise Conflict(reason)
+        return deletes(name, where, key)
+
+    monkeypatch.setattr(pipeline, "delete", refused_twice)
+    for number in (1, 2):
+        pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}']
+        delete = ("datasource", "delete", "flights", "--where", "2", "--rebuild", "--yes")
+        pipeline.rebuilds.start()
+        if number == 1:
+            code, out, _ = penstock(*delete, "--allow-destructive-operations")
+            assert (code, f"waits: {reason} (1 attempt)" in out, "1 row of flights removed" in out) == (0, True, True)
+        else:
+            code, made = penstock_json(*delete, "--allow-destructive-operations")
+            assert (code, made["deleted"], made["job"]["status"], made["deployment"]["state"]) == (
+                0,
+                True,
+                "done",
+                "live",
+            )
+        pipeline.rebuilds.stop()
+        assert pipeline.rows["flights"] == [b'{"a": 1}']
 
 
 def test_delete_with_rebuild_makes_live_what_is_computed_anew(penstock: Run, pipeline: MemoryPipeline) -> None:

@@ -117,7 +117,8 @@ class MemoryPipeline:
         self.comparison = MemoryComparison(self)
         self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
         deployments, rebuild = SimpleNamespace(in_state=self.in_state), SimpleNamespace(rebuild_once=self.rebuild_once)
-        context = RebuildContext(Jobs(tokens._database), deployments, self, self, rebuild)  # type: ignore[arg-type]
+        self._rebuild_jobs = Jobs(tokens._database)
+        context = RebuildContext(self._rebuild_jobs, deployments, self, self, rebuild)  # type: ignore[arg-type]
         self.rebuilds = RowRebuilds(context)
         self.tokens = tokens
         self.monitor = self
@@ -287,6 +288,8 @@ class MemoryPipeline:
         return tuple(reversed(self._jobs))
 
     def get_job(self, id: int) -> Job:
+        if not self._jobs:
+            return self._rebuild_jobs.get(id)
         if not 0 < id <= len(self._jobs):
             raise NotFound(f"there is no job {id}")
         found = self._jobs[id - 1]

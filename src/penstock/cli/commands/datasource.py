@@ -17,7 +17,7 @@ import typer
 
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.commands.deploy import Promotion, wait_for_deployment
-from penstock.cli.commands.job import wait_for_job
+from penstock.cli.commands.job import wait_for_job, watch_job
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files.row_file import RowFile, RowFormat, open_row_file
@@ -147,9 +147,19 @@ def delete(
     if not check:
         if not yes:
             session.confirm(f"Remove {rows} of {name}?")
-        found = client.post(path, {**asked, "auto_promote": "false"} if rebuild else asked)
+        found = client.post(path, {**asked, "auto_promote": "false", "wait": "false"} if rebuild else asked)
+        found = _once_gone(session, client, found)
     text = f"{rows} of {name} {'removed' if found['deleted'] else 'would be removed'}"
     _output(session, *_once_rebuilt(session, client, found, text))
+
+
+def _once_gone(session: Session, client: ServerClient, found: Json) -> Json:
+    """What a deletion answered, once its job has removed the rows and begun the deployment, if it has one."""
+    if "job" not in found:
+        return found
+    job = watch_job(client, found["job"], silent=session.as_json)
+    made = client.get(f"/v1/deployments/{job['deployment']}") if job["deployment"] is not None else None
+    return {**found, "deleted": True, "job": job, "deployment": made}
 
 
 def _once_rebuilt(session: Session, client: ServerClient, found: Json, text: str) -> tuple[Json, str]:

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.client import Json, ServerClient
-from penstock.cli.errors import ServerRefusal
+from penstock.cli.errors import Interrupted, ServerRefusal
+from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
-from penstock.errors import Timeout
+from penstock.errors import NoServer, Timeout
 
 PAUSE = 0.3
 STUCK_SECONDS = 60.0
@@ -35,7 +36,8 @@ def ls(session: Session) -> None:
     rows = [
         (
             each["id"],
-            each["pipe"],
+            each["kind"],
+            each["pipe"] if each["pipe"] != each["datasource"] else "",
             each["datasource"],
             each["status"],
             each["created_at"][:19],
@@ -44,7 +46,7 @@ def ls(session: Session) -> None:
         )
         for each in found["jobs"]
     ]
-    print_table(("id", "copy", "data source", "status", "created at (UTC)", "rows", "last error"), rows)
+    print_table(("id", "kind", "pipe", "data source", "status", "created at (UTC)", "rows", "last error"), rows)
 
 
 @group.command("show")
@@ -72,9 +74,37 @@ def wait_for_job(client: ServerClient, job: Json) -> Json:
             raise _stuck(job)
         time.sleep(PAUSE)
         job = client.get(f"/v0/jobs/{job['id']}")
+    _raise_unless_done(job)
+    return job
+
+
+def watch_job(client: ServerClient, job: Json, *, silent: bool) -> Json:
+    """The job once it has ended, however long that takes; meanwhile it is said why it waits. Raises ServerRefusal with
+    its error if it failed or was cancelled, NoServer if the server went away, Interrupted if the user did."""
+    id, said = job["id"], ""
+    try:
+        with interrupted_by_signals():
+            while job["status"] not in OVER:
+                reason = _error_text(job["error"])
+                if reason != said and reason and not silent:
+                    console().print(f"  job {id} waits: {reason}", markup=False)
+                said = reason
+                time.sleep(PAUSE)
+                job = client.get(f"/v0/jobs/{id}")
+    except KeyboardInterrupt:
+        hint = f"`penstock job show {id}` shows it; the same command waits for it again"
+        raise Interrupted(f"nobody watches any more: the server goes on with job {id}", hint) from None
+    except NoServer as error:
+        raise NoServer(
+            error.message, hint=f"job {id} goes on when the server runs again: repeat the command"
+        ) from error
+    _raise_unless_done(job)
+    return job
+
+
+def _raise_unless_done(job: Json) -> None:
     if job["status"] != "done":
         raise ServerRefusal(500, job["error"] or {"error": f"job {job['id']} was cancelled", "code": "conflict"})
-    return job
 
 
 def _stuck(job: Json) -> Timeout:
@@ -97,7 +127,8 @@ def _error_text(error: Json | None) -> str:
 def print_job(job: Json) -> None:
     """Print a job for people: one line, and one more for its error."""
     rows = f", {format_count(job['rows'])} rows" if job["rows"] is not None else ""
-    text = f"job {job['id']}: {job['pipe']} to {job['datasource']} is {job['status']}{rows}"
+    what = f"{job['kind']} of" if job["pipe"] == job["datasource"] else f"{job['pipe']} to"
+    text = f"job {job['id']}: {what} {job['datasource']} is {job['status']}{rows}"
     console().print(text, markup=False)
     if job["error"]:
         console().print(f"error: {_error_text(job['error'])}", style="red", markup=False)

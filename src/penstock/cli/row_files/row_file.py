@@ -96,9 +96,8 @@ class RowFile:
             kept.write(start)
             shutil.copyfileobj(self.source, kept, COPIED_BYTES)
             # Arrow takes a fifth of a second to be imported, and few commands need it.
-            yield from importlib.import_module("penstock.cli.row_files.parquet_parts").divide_parquet(
-                kept, BYTES_A_BODY
-            )
+            parts = importlib.import_module("penstock.cli.row_files.parquet_parts")
+            yield from parts.divide_parquet(kept, BYTES_A_BODY)
 
     def _csv_bodies(self) -> Iterator[bytes]:
         records = self._csv_records()

@@ -35,6 +35,7 @@ MOST_LOOKED_AT = 100
 DELETING: tuple[JobState, ...] = ("reading",)
 REBUILDING: tuple[JobState, ...] = ("appending",)
 """The rows are gone."""
+ROWS_ARE_GONE: tuple[JobState, ...] = (*REBUILDING, "done")
 log = logging.getLogger("penstock.deploy")
 
 

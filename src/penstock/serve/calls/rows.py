@@ -18,10 +18,12 @@ from starlette.responses import Response
 
 from penstock.deploy.ingest.row_files.csv_rows import CsvForm
 from penstock.deploy.ingest.row_files.file_ingestion import ParquetForm
+from penstock.deploy.ingest.row_rebuilds import ROWS_ARE_GONE
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import did_you_mean
 from penstock.serve.calls.deployments import deployment_to_json
 from penstock.serve.calls.events import WAIT_SECONDS, idempotency_key, post_events, receipt_response, to_ndjson
+from penstock.serve.calls.jobs import job_to_json
 from penstock.serve.http.access import require_also
 from penstock.serve.http.audited_call import CHECKED, name_target
 from penstock.serve.http.json_response import json_response
@@ -116,8 +118,6 @@ def delete_rows(host: PipelineHost, request: Request) -> Response | Continued:
     given = parameters.get("where") or parameters.get("delete_condition") or ""
     where = required_parameter({"where": given}, "where")
     waits, rebuilds = flag_parameter(parameters, "wait", "true"), flag_parameter(parameters, "rebuild")
-    if rebuilds and not waits:
-        raise invalid_request_parameter("wait", "a rebuild begins when the rows are gone: it needs wait=true")
     rows, traces = pipeline.deletion.count(name, where), asdict(pipeline.row_traces(name))
     found = {"datasource": name, "where": where, "rows": rows, "traces": traces}
     name_target(request, f"{name}, {rows} rows")
@@ -138,7 +138,8 @@ def _delete_and_rebuild(
 ) -> Response | Continued:
     """Delete the rows and compute anew what views compute from them, by a job that goes on after a crash. Raises
     InvalidProject where that would change more than the rows that are deleted, unless it is allowed. The same deletion
-    again, with no more rows to delete, goes on with the job and the deployment that there are."""
+    again, with no more rows to delete, goes on with the job and the deployment that there are. With `wait=false` the
+    answer is the job, whose error says why it waits."""
     name, where, rebuilds = str(found["datasource"]), str(found["where"]), host.pipeline.rebuilds
     under_way = rebuilds.find_under_way(name) if found["rows"] == 0 else None
     allowed = under_way is not None or flag_parameter(parameters, "allow_destructive_operations")
@@ -150,6 +151,8 @@ def _delete_and_rebuild(
     if under_way is None:
         host.pipeline.deletion.check(name, where)
     job = under_way or rebuilds.create(name, where, key or uuid.uuid4().hex, promote=promote)
+    if not flag_parameter(parameters, "wait", "true"):
+        return json_response({**answer, "deleted": job.state in ROWS_ARE_GONE, "job": job_to_json(job)}, 202)
     return Continued("waits", lambda: _answer_once_rebuilding(host, job, answer))
 
 
