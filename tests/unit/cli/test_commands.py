@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from penstock.errors import Conflict
+from penstock.cli.client import ServerClient
+from penstock.errors import Conflict, NoServer
 from penstock.model.deployment import Deployment
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline, Receipt
@@ -352,37 +353,57 @@ def test_delete_counts_shows_what_stays_and_asks(penstock: Run, pipeline: Memory
     assert pipeline.rows["flights"] == [b'{"a": 1}']
 
 
+@pytest.mark.parametrize(
+    ("fault", "code", "told"),
+    [
+        (KeyboardInterrupt(), 130, "note: nobody watches any more: the server goes on with job 1"),
+        (NoServer("no server answers"), 3, "job 1 goes on when the server runs again"),
+    ],
+)
+@pytest.mark.parametrize("command", [("copy", "run", "take"), ("datasource", "quarantine", "flights", "--replay")])
+def test_who_no_longer_waits_for_a_job_is_told_that_it_goes_on(
+    penstock: Run,
+    pipeline: MemoryPipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: BaseException,
+    code: int,
+    told: str,
+    command: tuple[str, ...],
+) -> None:
+    get = ServerClient.get
+
+    def interrupted(client: ServerClient, path: str, parameters: dict[str, str] | None = None) -> dict[str, Any]:
+        if path.startswith("/v0/jobs/"):
+            raise fault
+        return get(client, path, parameters)
+
+    monkeypatch.setattr(ServerClient, "get", interrupted)
+    ended, out, err = penstock(*command)
+    assert (ended, out, told in err) == (code, "", True)
+
+
 def test_delete_with_rebuild_says_why_it_waits(
     penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And goes on when what it waits for is over, with one document on standard output if that is asked for."""
-    reason, deletes = "deployment 7 is being filled", pipeline.delete
-    asked: list[str] = []
+    reason, deletes, asked = "deployment 7 is being filled", pipeline.delete, list[str]()
 
-    def refused_twice(name: str, where: str, key: str) -> Receipt:
+    def refused_at_first(name: str, where: str, key: str) -> Receipt:
         asked.append(key)
-        if len(asked) % 3:
+        if asked.count(key) == 1:
             raise Conflict(reason)
         return deletes(name, where, key)
 
-    monkeypatch.setattr(pipeline, "delete", refused_twice)
-    for number in (1, 2):
-        pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}']
-        delete = ("datasource", "delete", "flights", "--where", "2", "--rebuild", "--yes")
-        pipeline.rebuilds.start()
-        if number == 1:
-            code, out, _ = penstock(*delete, "--allow-destructive-operations")
-            assert (code, f"waits: {reason} (1 attempt)" in out, "1 row of flights removed" in out) == (0, True, True)
-        else:
-            code, made = penstock_json(*delete, "--allow-destructive-operations")
-            assert (code, made["deleted"], made["job"]["status"], made["deployment"]["state"]) == (
-                0,
-                True,
-                "done",
-                "live",
-            )
-        pipeline.rebuilds.stop()
-        assert pipeline.rows["flights"] == [b'{"a": 1}']
+    monkeypatch.setattr(pipeline, "delete", refused_at_first)
+    delete = ("datasource", "delete", "flights", "--rebuild", "--yes", "--allow-destructive-operations", "--where")
+    pipeline.rows["flights"] = [b'{"a": 1}', b'{"a": 2}', b'{"a": 3}']
+    pipeline.rebuilds.start()
+    code, out, _ = penstock(*delete, "2")
+    assert (code, f"waits: {reason} (1 attempt)" in out, "1 row of flights removed" in out) == (0, True, True)
+    code, made = penstock_json(*delete, "3")
+    pipeline.rebuilds.stop()
+    assert (code, made["deleted"], made["job"]["status"], made["deployment"]["state"]) == (0, True, "done", "live")
+    assert pipeline.rows["flights"] == [b'{"a": 1}']
 
 
 def test_delete_with_rebuild_makes_live_what_is_computed_anew(penstock: Run, pipeline: MemoryPipeline) -> None:

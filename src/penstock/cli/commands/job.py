@@ -6,6 +6,7 @@ In: the number of a job. Out: its status, rows and error. Invariant: each comman
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -64,42 +65,58 @@ def cancel(session: Session, which: JobArgument) -> None:
 
 
 def wait_for_job(client: ServerClient, job: Json) -> Json:
-    """The job once it has ended. Raises ServerRefusal with its error if it failed or was cancelled, Timeout if it could
-    not go on for STUCK_SECONDS."""
+    """The job once it has ended. Raises what `watch_job` raises, and Timeout if it could not go on for
+    STUCK_SECONDS."""
     went_on = time.monotonic()
-    while job["status"] not in OVER:
-        if not job["error"]:
+
+    def look(now: Json) -> None:
+        nonlocal went_on
+        if not now["error"]:
             went_on = time.monotonic()
         elif time.monotonic() - went_on >= STUCK_SECONDS:
-            raise _stuck(job)
-        time.sleep(PAUSE)
-        job = client.get(f"/v0/jobs/{job['id']}")
-    _raise_unless_done(job)
-    return job
+            raise _stuck(now)
+
+    return _ended_job(client, job, look)
 
 
 def watch_job(client: ServerClient, job: Json, *, silent: bool) -> Json:
     """The job once it has ended, however long that takes; meanwhile it is said why it waits. Raises ServerRefusal with
     its error if it failed or was cancelled, NoServer if the server went away, Interrupted if the user did."""
-    id, said = job["id"], ""
+    said = ""
+
+    def look(now: Json) -> None:
+        nonlocal said
+        reason = _error_text(now["error"])
+        if reason not in (said, "") and not silent:
+            console().print(f"  job {now['id']} waits: {reason}", markup=False)
+        said = reason
+
+    return _ended_job(client, job, look)
+
+
+def _ended_job(client: ServerClient, job: Json, look: Callable[[Json], None]) -> Json:
+    """The job once it is done; `look` is called with each of its states before."""
+    id = job["id"]
     try:
         with interrupted_by_signals():
             while job["status"] not in OVER:
-                reason = _error_text(job["error"])
-                if reason != said and reason and not silent:
-                    console().print(f"  job {id} waits: {reason}", markup=False)
-                said = reason
+                look(job)
                 time.sleep(PAUSE)
-                job = client.get(f"/v0/jobs/{id}")
+                job = _job_now(client, id)
     except KeyboardInterrupt:
-        hint = f"`penstock job show {id}` shows it; the same command waits for it again"
+        hint = f"`penstock job show {id}` shows it, `penstock job cancel {id}` ends it"
         raise Interrupted(f"nobody watches any more: the server goes on with job {id}", hint) from None
-    except NoServer as error:
-        raise NoServer(
-            error.message, hint=f"job {id} goes on when the server runs again: repeat the command"
-        ) from error
     _raise_unless_done(job)
     return job
+
+
+def _job_now(client: ServerClient, id: int) -> Json:
+    """Raises NoServer that says what becomes of the job."""
+    try:
+        return client.get(f"/v0/jobs/{id}")
+    except NoServer as error:
+        hint = f"job {id} goes on when the server runs again (`penstock up`): `penstock job show {id}` shows it"
+        raise NoServer(error.message, hint=hint) from error
 
 
 def _raise_unless_done(job: Json) -> None:
