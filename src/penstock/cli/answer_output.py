@@ -1,8 +1,8 @@
 """The rows of a query for people: as a table, or one value a line.
 
 In: an answer of the server as JSON, whose inf and nan are texts. Out: text on standard output, in a pager if a terminal
-is too small for it. Invariant: every value is shown as what it is: NULL, inf and nan are none of each other, and a
-state of an aggregate is named, not printed as bytes.
+is too small for it. Invariants: every value is shown as what it is: NULL, inf and nan are none of each other, and a
+state of an aggregate is named, not printed as bytes; no value begins a line, which would look like another value.
 """
 
 from __future__ import annotations
@@ -59,8 +59,12 @@ def show_value(value: object, of: str) -> object:
     if isinstance(value, str):
         if (state := _STATE.match(of)) is not None:
             return f"<state of {state[1]}, {_size_of(value):,} bytes>"
-        return _NON_FINITE.get(value, value) if _NUMBER.match(_bare_type(of)) else value
+        return _NON_FINITE.get(value, value) if _NUMBER.match(_bare_type(of)) else _on_one_line(value)
     return value
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _bare_type(of: str) -> str:

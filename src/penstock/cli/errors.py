@@ -10,8 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.text import Text
+
 from penstock.cli.output import errors_console, print_json
 from penstock.errors import Level, Location, NoServer, PenstockError, Problem, Unavailable
+from penstock.redaction import escape_controls
 
 DONE, FAILED, WRONG_USAGE, NO_SERVER = 0, 1, 2, 3
 INTERRUPTED = 130
@@ -74,32 +77,40 @@ def report_json(error: PenstockError) -> None:
 
 def report(error: PenstockError) -> None:
     """Show an error to people."""
-    console = errors_console()
     warned = bool(error.problems) and all(problem.level == "warning" for problem in error.problems)
-    title = "[yellow bold]note:[/]" if warned else "[red bold]error:[/]"
-    console.print(f"{title} {_escape_markup(error.message)}")
+    title = ("note:", "yellow bold") if warned else ("error:", "red bold")
+    _print_parts(title, f" {error.message}")
     for problem in error.problems:
         label = "" if warned or problem.level == "error" else f"{problem.level}: "
         _report_problem(problem, error, label)
     if error.hint and not any(problem.hint == error.hint for problem in error.problems):
-        console.print(f"  {_escape_markup(error.hint)}", style="dim")
+        _print_parts((f"  {error.hint}", "dim"))
+
+
+def print_note(text: str) -> None:
+    """Print what the user should know, and which is no error."""
+    _print_parts(("note:", "yellow"), f" {text}")
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
     """Print the warnings of a plan that is carried out."""
-    console = errors_console()
     for each in map(_parse_problem, problems):
-        console.print(f"[yellow]{each.level}:[/] {_escape_markup(str(each))}")
+        _print_parts((f"{each.level}:", "yellow"), f" {each}")
+
+
+def _print_parts(*parts: str | tuple[str, str]) -> None:
+    """Print texts, some with a style. No text is read as Rich's markup: what is in square brackets is the user's."""
+    shown = (escape_controls(each) if isinstance(each, str) else (escape_controls(each[0]), each[1]) for each in parts)
+    errors_console().print(Text.assemble(*shown))
 
 
 def _report_problem(problem: Problem, error: PenstockError, label: str) -> None:
-    console = errors_console()
     message = "" if problem.message == error.message and problem.location is None else problem.message
     if message:
         place = f"{problem.location}: " if problem.location else ""
-        console.print(f"  {_escape_markup(place)}[yellow]{label}[/][bold]{_escape_markup(message)}[/]")
+        _print_parts(f"  {place}", (label, "yellow"), (message, "bold"))
     if problem.hint:
-        console.print(f"    {_escape_markup(problem.hint)}", style="dim")
+        _print_parts((f"    {problem.hint}", "dim"))
 
 
 def _parse_problem(document: Mapping[str, Any]) -> Problem:
@@ -123,8 +134,3 @@ def parse_error_document(text: str) -> Mapping[str, Any]:
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"error": text.strip() or "no reason was given"}
-
-
-def _escape_markup(text: str) -> str:
-    """Square brackets are Rich's markup; here they are the user's."""
-    return text.replace("[", "\\[")

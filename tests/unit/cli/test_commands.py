@@ -92,7 +92,10 @@ def test_queries_in_other_forms(penstock: Run, penstock_json: Json, pipeline: Me
     three = "SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3"
     assert penstock("sql", three, "--format", "csv")[1] == '"a"\n1\n2\n3\n'
     assert penstock("sql", f"{three};", "--format", "ndjson", "--limit", "2")[1] == '{"a":1}\n{"a":2}\n'
-    assert json.loads(penstock("sql", three, "--format", "json")[1])["rows"] == 3
+    out = penstock("sql", three, "--format", "json")[1]
+    assert (json.loads(out)["rows"], out.endswith("}\n")) == (3, True)
+    code, error = penstock_json("sql", three, "--format", "csv")
+    assert (code, "is one JSON document" in error["error"]) == (2, True)
     code, out, _ = penstock("sql", three, "--vertical", "--limit", "1")
     assert (code, "row 1\na: 1\n" in out, "--limit 0 all" in out) == (0, True, True)
     code, answer = penstock_json("sql", three, "--limit", "2")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from penstock.cli.answer_output import AnswerView, print_answer, show_value
-from penstock.cli.errors import ServerRefusal, report
+from penstock.cli.errors import ServerRefusal, print_problems, report
 from penstock.cli.output import console, print_json, print_table
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b31m\r\u202eabc\u2028[red]"
@@ -77,3 +77,25 @@ def test_an_answer_that_was_cut_says_so(capsys: pytest.CaptureFixture[str]) -> N
     answer = {"meta": [{"name": "a", "type": "UInt8"}], "data": [{"a": 1}], "rows_before_limit_at_least": 2}
     print_answer({**answer, "statistics": {"elapsed": 0.1, "rows_read": 1000}})
     assert "1 row in 0.10 s, 1,000 rows read; there are more: --limit N shows N of them" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("vertical", [False, True])
+def test_a_value_with_line_breaks_is_one_line(capsys: pytest.CaptureFixture[str], vertical: bool) -> None:
+    """Else it could look like the value of another column."""
+    meta = [{"name": "a", "type": "String"}, {"name": "b", "type": "Nullable(String)"}]
+    answer = {"meta": meta, "data": [{"a": "x\nb: forged\t", "b": None}], "statistics": {"elapsed": 0.1}}
+    print_answer(answer, AnswerView(vertical=vertical))
+    out = capsys.readouterr().out
+    assert r"x\nb: forged\t" in out
+    assert not any(line.startswith("b: forged") for line in out.splitlines())
+
+
+def test_square_brackets_of_errors_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not styles, also behind a backslash."""
+    text = r"bad \[b] regex [a-z]+ [/red] \\[x]\ end"
+    problem = {"code": "x", "message": f"m {text}", "file": "f[1].pipe", "line": 1, "column": 1, "hint": f"h {text}"}
+    report(ServerRefusal(400, {"error": text, "code": "x", "problems": [problem]}))
+    print_problems([problem | {"level": "warning"}])
+    err = capsys.readouterr().err
+    assert err.count(text) == 5
+    assert err.count("f[1].pipe") == 2

@@ -50,6 +50,8 @@ def sql(
     """Run a query."""
     if vertical and form not in (None, AnswerForm.vertical):
         raise WrongUsage("--vertical and --format name two forms", hint="give one of them")
+    if session.as_json and form not in (None, AnswerForm.json):
+        raise WrongUsage("--output json is one JSON document, which --format asks not to print", hint="leave one out")
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():
         raise WrongUsage("the query is empty", hint="`SHOW TABLES` says what there is")
@@ -67,7 +69,11 @@ def sql(
 
 
 def _print_formatted(client: ServerClient, text: str, parameters: dict[str, str]) -> None:
-    """The server's answer, piece by piece: as it is into a file, without control characters on a terminal."""
-    shown = escape_controls if sys.stdout.isatty() else str
+    """The server's answer, piece by piece: as it is into a file, without control characters on a terminal. Its last
+    line ends, so that a prompt, or the answer of the next command, begins a line."""
+    shown, last = escape_controls if sys.stdout.isatty() else str, "\n"
     for piece in client.query_text(text, parameters):
         sys.stdout.write(shown(piece))
+        last = piece[-1:] or last
+    if last != "\n":
+        sys.stdout.write("\n")

@@ -16,10 +16,11 @@ from typing_extensions import assert_never
 
 from penstock.cli.client import Json
 from penstock.cli.commands.project.check import load_datafiles
+from penstock.cli.errors import print_note
 from penstock.cli.graph_formats.dot import to_dot
 from penstock.cli.graph_formats.mermaid import to_mermaid
 from penstock.cli.graph_formats.svg import to_svg
-from penstock.cli.output import errors_console, format_number, print_json, print_table
+from penstock.cli.output import format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.plan.project_graph import ProjectGraph, draw_project
 
@@ -50,7 +51,7 @@ def graph(
     broken = sum(node.is_broken for node in found.nodes)
     if broken and not session.as_json:
         files = format_number(broken, "file has", "files have")
-        errors_console().print(f"[yellow]note:[/] {files} problems: `penstock check` shows them")
+        print_note(f"{files} problems: `penstock check` shows them")
 
 
 def _print_graph(found: ProjectGraph, form: GraphFormat) -> None:

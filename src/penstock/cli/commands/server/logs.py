@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.errors import NO_SERVER, ServerRefusal, WrongUsage, exit_code
-from penstock.cli.output import errors_console, print_json
+from penstock.cli.errors import NO_SERVER, ServerRefusal, WrongUsage, exit_code, print_note
+from penstock.cli.output import print_json
 from penstock.cli.project_folder import HOME
 from penstock.cli.session import Session, command
 from penstock.errors import NoServer, PenstockError
@@ -51,7 +51,7 @@ def logs(
             raise
         found = {"lines": _read_file(session, lines, away), "position": None}
         state = "no server answers" if isinstance(away, NoServer) else "the server is not ready"
-        errors_console().print(f"[yellow]note:[/] {state}; these are the last lines of its log")
+        print_note(f"{state}; these are the last lines of its log")
     if session.as_json:
         print_json(found)
         return
