@@ -16,6 +16,7 @@ from penstock.sql.aggregates.aggregate import (
     AggregateInput,
     AggregateParameter,
     AggregateState,
+    Needs,
     Types,
     contains_map,
     needs_all,
@@ -26,12 +27,40 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.aggregates.array_state import bind_lambda
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
-from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text, order_key
+from penstock.sql.expr.sort_order import (
+    contains_stored_as_text,
+    is_stored_as_text,
+    needs_nested_key,
+    nested_key,
+    order_key,
+)
 from penstock.sql.expr.spark_types import value_default, value_type
 
 
 def _comparable_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     return "a value that can be compared" if contains_map(types[0]) or contains_stored_as_text(types[0]) else None
+
+
+def _least_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    return _comparable_needs(types, parameters) or _min_needs(types[0])
+
+
+def _has_key(name: str, of: t.Type) -> bool:
+    """Whether min or max may not order values of the type by themselves."""
+    return is_stored_as_text(of) or (name == "max" and needs_nested_key(of, "least"))
+
+
+def _key(of: t.Type, sql: str) -> str:
+    """What min or max orders values by. NULL and NaN inside of them lose: NaN is Spark's greatest number already."""
+    return order_key(of, sql) if is_stored_as_text(of) else nested_key(of, sql, "least")
+
+
+def _min_needs(of: t.Type) -> str | None:
+    """With GROUP BY, and when it merges parts, ClickHouse's min takes a NULL inside for the least value, else not."""
+    return "no NULL inside: ifNull(…) or minIf" if needs_nested_key(of, "greatest") else None
+
+
+_PICK_NEEDS: dict[str, Needs] = {"min": _least_needs, "max": _comparable_needs}
 
 
 def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
@@ -41,14 +70,14 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         if name == "max" and isinstance(unwrap_type(types[0]), t.Float):
             # NaN is Spark's greatest number; ClickHouse ignores it where there is any other.
             return f"(- min(- {sql.removeprefix('DISTINCT ')}){over})"
-        if not name.startswith("any") and is_stored_as_text(types[0]):
+        if not name.startswith("any") and _has_key(name, types[0]):
             value = sql.removeprefix("DISTINCT ")
-            return f"{name}_by({value}, {order_key(types[0], value)}){over}"
+            return f"{name}_by({value}, {_key(types[0], value)}){over}"
         return spark.format(sql) + over
 
     def chosen(rows: AggregateState) -> str:
-        if not name.startswith("any") and is_stored_as_text(rows.types[0]):
-            pairs = f"transform({rows.sql}, ` y` -> struct({order_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
+        if not name.startswith("any") and _has_key(name, rows.types[0]):
+            pairs = f"transform({rows.sql}, ` y` -> struct({_key(rows.types[0], '` y`')} AS k, ` y` AS v))"
             return f"(array_{name}({pairs})).v"
         if name == "max" and isinstance(unwrap_type(rows.types[0]), t.Float):
             numbers = "array_max(filter(` v`, ` x` -> NOT isnan(` x`)))"
@@ -69,7 +98,7 @@ def _pick_aggregate(name: str, spark: str, gather: str) -> Aggregate:
         empty=lambda types: f"CAST(NULL AS {value_type(types[0])})",
         inputs=value_inputs,
         gather=chosen,
-        needs=needs_nothing if name.startswith("any") else _comparable_needs,
+        needs=_PICK_NEEDS.get(name, needs_nothing),
         ordered=name.startswith("any"),
         null_over_none=True,
     )
@@ -167,12 +196,18 @@ def _arg_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str 
     return "a second argument that can be compared" if kept or contains_map(types[1]) else None
 
 
+def _arg_least_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    return _arg_needs(types, parameters) or _min_needs(types[1])
+
+
 def _arg_aggregate(name: str, spark: str) -> Aggregate:
     """argMin, argMax: the pair with the least or greatest value; of equal ones, the argument decides."""
 
     def chosen(sql: str, value: str, types: Types, over: str) -> str:
         """Spark does not compare maps: there, any row with the best value may be taken."""
-        return f"{spark}_by({sql}, {value}){over}" if contains_map(types[0]) else f"{spark}({sql}){over}"
+        if not contains_map(types[0]) and not _has_key(spark, types[1]):
+            return f"{spark}({sql}){over}"
+        return f"{spark}_by({sql}, {_key(types[1], value) if _has_key(spark, types[1]) else value}){over}"
 
     def best(call: AggregateInput) -> str:
         argument, value = call.args
@@ -180,8 +215,11 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
         return chosen(pair, f"if({call.all_given}, {value}, NULL)", call.types, call.over)
 
     def gathered(rows: AggregateState) -> str:
-        pairs = f"transform({rows.sql}, ` x` -> {_arg_pair(spark, rows.types, '` x`.col1', '` x`.col2')})"
-        return f"array_{spark}({pairs})"
+        pair = _arg_pair(spark, rows.types, "` x`.col1", "` x`.col2")
+        if not _has_key(spark, rows.types[1]):
+            return f"array_{spark}(transform({rows.sql}, ` x` -> {pair}))"
+        keyed = f"named_struct('key', {_key(rows.types[1], '` x`.col2')}, 'pair', {pair})"
+        return f"(array_{spark}(transform({rows.sql}, ` x` -> {keyed}))).pair"
 
     return Aggregate(
         name=name,
@@ -197,7 +235,7 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
         empty=lambda types: f"CAST(NULL AS {_arg_storage(types)})",
         inputs=value_inputs,
         gather=gathered,
-        needs=_arg_needs,
+        needs=_arg_least_needs if spark == "min" else _arg_needs,
         null_over_none=True,
         error="of rows with equal values, the one with the least (argMin) or greatest (argMax) argument",
     )
@@ -211,7 +249,7 @@ def _arg_and_value(row: Aggregate, name: str) -> Aggregate:
 
     def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
         plain = not any(map(t.is_nullable, types)) and not isinstance(unwrap_type(types[1]), t.Float)
-        return _arg_needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
+        return row.needs(types, parameters) if plain else "arguments that are not Nullable, the second no float"
 
     def finish(state: AggregateState) -> str:
         pair = f"named_struct('_1', ({state.sql}).`argument`, '_2', ({state.sql}).`value`)"

@@ -14,9 +14,8 @@ from penstock.model import types as t
 from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
-from penstock.sql.operators.comparisons import as_comparable_pair
+from penstock.sql.operators.comparisons import as_comparable_pair, tuple_elements
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
@@ -220,8 +219,8 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
 def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp.Expr]) -> TypedSql:
     if is_null(value):
         return NULL
-    pairs = []
-    left = value.sql
+    pairs: list[tuple[str, str]] = []
+    missing = [each for each in tuple_elements(value) if each.nullable] if _is_row(value) else []
     for element in elements:
         _, item = adapt_literals(tr, element, value, tr.translate(element))
         if is_null(item):
@@ -233,7 +232,8 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
         return TypedSql(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
     lefts = list(dict.fromkeys(left for left, _ in pairs))
     groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
-    return TypedSql(f"({' OR '.join(groups)})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
+    given = "".join(f" AND {each.sql} IS NOT NULL" for each in missing)  # such a row matches nothing
+    return TypedSql(f"(({' OR '.join(groups)}){given})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
 def _check_time_precision(tr: Translator, node: exp.Expr, cut: TypedSql, to: TypedSql) -> None:
@@ -281,12 +281,12 @@ def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) 
 
 def _compared_values(value: TypedSql) -> list[TypedSql]:
     """The values to compare with the columns of the SELECT: the elements of a tuple, or the value itself."""
-    if not isinstance(value.bare, t.Tuple) or len(value.bare.fields) < 2:
-        return [value]
-    return [
-        TypedSql(f"{value.sql}.{quote_identifier(name or f'_{place}')}", of, value_type(of))
-        for place, (name, of) in enumerate(value.bare.fields, 1)
-    ]
+    return tuple_elements(value) if _is_row(value) else [value]
+
+
+def _is_row(value: TypedSql) -> bool:
+    """Whether IN compares the elements of a tuple with columns."""
+    return isinstance(value.bare, t.Tuple) and len(value.bare.fields) > 1
 
 
 def _in_rows(tr: Translator, node: exp.Expr, lefts: list[TypedSql], rows: tuple[str, OutputColumns]) -> TypedSql:

@@ -82,22 +82,24 @@ def _on_test(condition: JoinCondition, on: exp.Expr, kind: JoinKind) -> str:
 
 
 def _on_value(condition: JoinCondition, on: exp.Expr) -> TypedSql:
-    """The condition as it is written, except that NaN equals NaN in a key of floats, as in ClickHouse's hash table."""
+    """The condition as it is written, except that NaN equals NaN in a key, and NULL equals NULL in a key that is a
+    tuple, as in ClickHouse's hash table."""
     parts = list(condition.conjuncts(on))
-    keys = [_float_key_test(condition, part) for part in parts]
+    keys = [_key_test(condition, part) for part in parts]
     if not any(keys):
         return condition.value(on)
     tests = [key or condition.value(part) for part, key in zip(parts, keys, strict=True)]
     return join_conditions(condition.tr, on, "AND", tests)
 
 
-def _float_key_test(condition: JoinCondition, node: exp.Expr) -> TypedSql | None:
-    """An equality of both sides if one of them is a float: in Spark NaN equals NaN; None for any other part."""
+def _key_test(condition: JoinCondition, node: exp.Expr) -> TypedSql | None:
+    """An equality of both sides if one of them is a float or a tuple, as Spark compares keys; None for any other
+    part."""
     comparison = condition.comparison(node)
     if comparison is None or comparison.kind not in EQUALITIES:
         return None
     left, right = condition.value(comparison.left), condition.value(comparison.right)
-    if not isinstance(left.bare, t.Float) and not isinstance(right.bare, t.Float):
+    if not any(isinstance(value.bare, (t.Float, t.Tuple)) and not is_null(value) for value in (left, right)):
         return None
     check_common_type(condition.tr, node, (left, right))
     a, b = as_comparable_pair(condition.tr, node, left, right)

@@ -12,8 +12,15 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.sort_order import (
+    ORDER_HINT,
+    OddPlace,
+    contains_stored_as_text,
+    is_stored_as_text,
+    needs_nested_key,
+    nested_key,
+)
+from penstock.sql.expr.spark_types import function_default, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, null_test, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
@@ -67,6 +74,8 @@ def _extreme_function(name: str) -> Function:
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.unwrap_type(of), t.Float):
             return typed_sql(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
+        if needs_nested_key(of, "greatest") or needs_nested_key(of, "least"):
+            return typed_sql(reduce(partial(_nested_extreme_sql, name, of), [_cast_to(v, of) for v in values]), of)
         return typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
@@ -78,6 +87,17 @@ def _float_extreme_sql(name: str, left: str, right: str) -> str:
 
     def chosen(a: str, b: str) -> str:
         return f"coalesce(if({a} {sign} {b} AND NOT isnan({odd.format(a, b)}), {a}, {b}), {a})"
+
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
+
+
+def _nested_extreme_sql(name: str, of: Type, left: str, right: str) -> str:
+    """The extreme of two arrays or tuples in which NULL and NaN lose."""
+    sign = ">=" if name == "greatest" else "<="
+    odd: OddPlace = "least" if name == "greatest" else "greatest"
+
+    def chosen(a: str, b: str) -> str:
+        return f"if({nested_key(of, a, odd)} {sign} {nested_key(of, b, odd)}, {a}, {b})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
 
@@ -119,7 +139,7 @@ def _is_nullable(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _default_of_type(values: Sequence[TypedSql]) -> TypedSql:
-    return typed_sql(value_default(values[0].type), values[0].type)
+    return typed_sql(function_default(values[0].type), values[0].type)
 
 
 FUNCTIONS: tuple[Function, ...] = (

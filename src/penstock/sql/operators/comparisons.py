@@ -20,11 +20,17 @@ from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import NOT_IN_LAMBDAS, bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.json_documents import DYNAMIC_HINT, SCALARS, is_json, is_kind, scalar_of, string_of
-from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, is_stored_as_text, order_key
+from penstock.sql.expr.sort_order import (
+    ORDER_HINT,
+    contains_stored_as_text,
+    is_stored_as_text,
+    nested_key,
+    order_key,
+)
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators.json_paths import refuse_dynamic
-from penstock.sql.spark_text import string_literal
+from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.problems import Refused
 
 COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
@@ -36,6 +42,8 @@ COMPARISON_OPERATORS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
 }
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+_ODD_ELEMENTS = (t.Float, t.Tuple, t.Array, t.Dynamic)
+"""Types of which elements of tuples are compared one by one, as Nullable ones are."""
 _EXACT = 2**53
 """Doubles hold every integer up to here."""
 _WIDE = "DECIMAL(20,0)"
@@ -55,7 +63,62 @@ _SEARCHED_BYTES = 3
 def translate_comparison(tr: Translator, node: exp.Expr) -> TypedSql:
     """A node of = <> < > <= or >=."""
     pair = (tr.translate(node.this), tr.translate(node.expression))
+    sides = (node.this.unnest(), node.expression.unnest())
+    if any(isinstance(side, exp.Tuple) for side in sides) and are_tuples_of_one_length(*pair):
+        elements = [_elements(tr, side, value) for side, value in zip(sides, pair, strict=True)]
+        if _have_odd_elements(*pair) or any(isinstance(each.constant, str) for side in elements for each in side):
+            return _compare_elements(tr, node, COMPARISON_OPERATORS[type(node)], list(zip(*elements, strict=True)))
     return compare(tr, node, COMPARISON_OPERATORS[type(node)], pair)
+
+
+def are_tuples_of_one_length(left: TypedSql, right: TypedSql) -> bool:
+    """Whether both values are tuples, of so many elements each."""
+    a, b = left.bare, right.bare
+    return isinstance(a, t.Tuple) and isinstance(b, t.Tuple) and 0 < len(a.fields) == len(b.fields)
+
+
+def tuple_elements(value: TypedSql) -> list[TypedSql]:
+    """The elements of a tuple as values of their own; none of any other value."""
+    fields = value.bare.fields if isinstance(value.bare, t.Tuple) else ()
+    named = ((name or f"_{place}", of) for place, (name, of) in enumerate(fields, 1))
+    return [TypedSql(f"{value.sql}.{quote_identifier(name)}", of, value_type(of)) for name, of in named]
+
+
+def _elements(tr: Translator, node: exp.Expr, value: TypedSql) -> list[TypedSql]:
+    """The elements as they are written, so that text literals are read as the other side's types, or as values."""
+    return tr.translate_all(node.expressions) if isinstance(node, exp.Tuple) else tuple_elements(value)
+
+
+def _have_odd_elements(left: TypedSql, right: TypedSql) -> bool:
+    """Whether an element of two tuples may be NULL or NaN, or is itself compared by a rule of its own."""
+    pairs = zip(tuple_elements(left), tuple_elements(right), strict=True)
+    return any(
+        a.nullable or b.nullable or isinstance(a.bare, _ODD_ELEMENTS) or isinstance(b.bare, _ODD_ELEMENTS)
+        for a, b in pairs
+    )
+
+
+def _compare_elements(
+    tr: Translator, node: exp.Expr, operator: str, pairs: list[tuple[TypedSql, TypedSql]]
+) -> TypedSql:
+    """Tuples compared by comparisons of their elements, which may be NULL: an equality of all, a difference of some, or
+    from the first pair on."""
+    if operator in ("=", "<>"):
+        tests = [compare(tr, node, operator, pair) for pair in pairs]
+        joined = f" {'AND' if operator == '=' else 'OR'} ".join(test.sql for test in tests)
+        return _unless_null_literal(boolean(f"({joined})", *tests), tests)
+    found = compare(tr, node, operator, pairs[-1])
+    tests = [found]
+    for pair in reversed(pairs[:-1]):
+        strict, same = compare(tr, node, operator[0], pair), compare(tr, node, "=", pair)
+        tests.append(same)
+        found = boolean(f"({strict.sql} OR ({same.sql} AND {found.sql}))", strict, same, found)
+    return _unless_null_literal(found, tests)
+
+
+def _unless_null_literal(found: TypedSql, tests: list[TypedSql]) -> TypedSql:
+    """A comparison with a tuple that holds the literal NULL is NULL."""
+    return replace(found, sql="CAST(NULL AS BOOLEAN)") if any(map(is_null, tests)) else found
 
 
 def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -98,6 +161,8 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     if any(isinstance(value.bare, t.Dynamic) for value in pair):
         return _compare_dynamic(tr, node, operator, pair)
     _check_documents(tr, node, operator, pair)
+    if are_tuples_of_one_length(*pair) and _have_odd_elements(*pair):
+        return _compare_tuples(tr, node, operator, pair)
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return TypedSql("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
@@ -114,6 +179,20 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     elif tests:
         sql = f"({sql} AND NOT {' AND NOT '.join(tests)})"
     return boolean(sql, left, right)
+
+
+def _compare_tuples(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """Each tuple, written once if it is long, compared by its elements."""
+    left, right = pair
+    compared: list[TypedSql] = []
+
+    def over(a: str, b: str) -> str:
+        elements = [tuple_elements(replace(value, sql=sql)) for value, sql in ((left, a), (right, b))]
+        compared.append(_compare_elements(tr, node, operator, list(zip(*elements, strict=True))))
+        return compared[-1].sql
+
+    sql = bind_if_long(left.sql, lambda a: bind_if_long(right.sql, lambda b: over(a, b)))
+    return replace(compared[-1], sql=sql)
 
 
 def _compare_dynamic(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
@@ -167,6 +246,9 @@ def _as_ordered_pair(
     """Values that are stored as texts are less or greater by their numbers. Raises Refused if that is not supported."""
     left, right = pair
     kept = [value for value in pair if is_stored_as_text(value.type) or contains_stored_as_text(value.type)]
+    if not kept and operator not in ("=", "<>") and isinstance(left.bare, t.Array):
+        of = supertype((left.type, right.type)) or left.type
+        return nested_key(of, shown[0], "greatest"), nested_key(of, shown[1], "greatest")
     if not kept or (operator in ("=", "<>") and not _are_different_enums(left.bare, right.bare)):
         return shown
     if left.bare == right.bare and is_stored_as_text(left.type):

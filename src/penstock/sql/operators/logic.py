@@ -17,6 +17,7 @@ from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_condition, as_spark, is_null, null_test, nullable_if_any
+from penstock.sql.operators.comparisons import compare, compare_null_safe
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
@@ -75,11 +76,37 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def translate_case(tr: Translator, node: exp.Expr) -> TypedSql:
     """CASE, with or without an operand."""
-    from_operand = [exp.EQ(this=node.this, expression=each.this) for each in node.args["ifs"]] if node.this else []
-    tests = from_operand or [each.this for each in node.args["ifs"]]
+    tests = [_case_test(tr, node.this, each.this) for each in node.args["ifs"]]
     values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
     last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
-    return choose_value(tr, node, [tr.translate(test) for test in tests], [*values, last])
+    return choose_value(tr, node, tests, [*values, last])
+
+
+def _case_test(tr: Translator, operand: exp.Expr | None, node: exp.Expr) -> TypedSql:
+    """The condition of one WHEN: of an operand, NULL equals NULL. Raises Refused for types between which `=` converts
+    and CASE does not."""
+    if operand is None:
+        return tr.translate(node)
+    pair = (tr.translate(operand), tr.translate(node))
+    if not any(map(is_null, pair)) and not _are_compared_by_case(*pair):
+        message = f"CASE of {pair[0].type} WHEN {pair[1].type} is not supported: ClickHouse does not convert them"
+        raise tr.refusal(node, "no-common-type", message, f"cast it: `WHEN CAST(… AS {pair[0].bare})`")
+    nested = isinstance(pair[0].bare, (t.Array, t.Tuple))
+    if nested or all(value.nullable or is_null(value) for value in pair) or is_null(pair[1]):
+        return compare_null_safe(tr, node, pair)
+    return compare(tr, node, "=", pair)
+
+
+def _are_compared_by_case(left: TypedSql, right: TypedSql) -> bool:
+    a, b = left.bare, right.bare
+    if isinstance(a, t.FixedString) and isinstance(right.constant, str):
+        return len(right.constant.encode()) == a.length
+    if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
+        return True
+    if isinstance(a, t.Dynamic) or isinstance(b, t.Dynamic):
+        return True
+    texts = isinstance(a, (t.String, t.Enum)) and isinstance(b, (t.String, t.Enum))
+    return texts or a == b or (isinstance(a, (t.Array, t.Tuple)) and type(a) is type(b))
 
 
 def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.json_documents import DYNAMIC_HINT, is_json
-from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, order_key
+from penstock.sql.expr.sort_order import ORDER_HINT, contains_stored_as_text, nested_key, order_key
 from penstock.sql.expr.typed import TypedSql
 
 
@@ -31,7 +31,9 @@ def sort_values(tr: Translator, ordered: exp.Expr, node: exp.Expr) -> list[Typed
         raise tr.refusal(node, "unsupported-clause", "COLLATE is not supported", "ORDER BY sorts by bytes")
     value = tr.translate(node)
     check_orderable(tr, node, value)
-    _check_nested_order(tr, ordered, value)
+    if contains_stored_as_text(value.type):
+        message = f"the order of {value.type} is not supported"
+        raise tr.refusal(ordered, "wrong-argument-type", message, ORDER_HINT)
     return [value]
 
 
@@ -60,19 +62,6 @@ def _hint_for(value: TypedSql) -> str:
     return "use toString(…) of it" if is_json(value.type) else "use mapKeys(…), mapValues(…) or toString(…) of it"
 
 
-def _check_nested_order(tr: Translator, ordered: exp.Expr, value: TypedSql) -> None:
-    """Inside arrays and tuples Spark orders NULL first and NaN last when ascending; ClickHouse orders both last in
-    either direction."""
-    descending = bool(ordered.args.get("desc"))
-    if contains_stored_as_text(value.type):
-        message = f"the order of {value.type} is not supported"
-        raise tr.refusal(ordered, "wrong-argument-type", message, ORDER_HINT)
-    for part in _nested_types(value.bare):
-        if (is_nullable(part) and not descending) or (isinstance(unwrap_type(part), t.Float) and descending):
-            message = f"the order of {value.type} differs where it holds NULL or NaN"
-            raise tr.refusal(ordered, "wrong-argument-type", message, "sort by its elements")
-
-
 def _nested_types(of: Type) -> Iterator[Type]:
     """The types inside an array or a tuple, at any depth."""
     inner = [of.of] if isinstance(of, t.Array) else [each for _, each in of.fields] if isinstance(of, t.Tuple) else []
@@ -87,6 +76,9 @@ def sort_keys(value: TypedSql, node: exp.Expr) -> list[str]:
     direction = "DESC" if descending else "ASC"
     # Without NULLs the key is plain, so that Spark can reuse the sort of a window or a join.
     nulls = f" NULLS {'FIRST' if nulls_first else 'LAST'}" if value.nullable else ""
+    if isinstance(value.bare, (t.Array, t.Tuple)):
+        key = nested_key(value.type, value.sql, "least" if descending != nulls_first else "greatest")
+        return [f"{key} {direction}"]
     key = f"{order_key(value.type, value.sql)} {direction}{nulls}"
     if isinstance(value.bare, t.Float) and value.constant is None and descending != nulls_first:
         rank = f"CASE WHEN {value.sql} IS NULL THEN 2 WHEN isnan({value.sql}) THEN 1 ELSE 0 END"

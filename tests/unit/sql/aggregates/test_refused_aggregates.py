@@ -8,6 +8,8 @@ from tests.unit.sql.flights import problems
 REFUSED = {
     "argAndMax(1, 1.5)": "arguments that are not Nullable, the second no float",
     "argMax(carrier, toUUID(carrier))": "`argMax` needs a second argument that can be compared",
+    "min((dep_delay, day))": "`min` needs no NULL inside",
+    "argMin(day, [dep_delay])": "`argMin` needs no NULL inside",
     "groupArraySorted(2)(toIPv4(carrier))": "`groupArraySorted` needs values other than Enum",
     "sumMap([toIPv4(carrier)], [1])": "`sumMap` needs keys other than Enum",
 }

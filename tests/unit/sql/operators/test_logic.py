@@ -1,10 +1,17 @@
-"""Choices of a value by conditions, where the time zone of the result would depend on what cannot be known."""
+"""Choices of a value by conditions: those whose time zone cannot be known, and CASE between types that ClickHouse
+does not convert there."""
 
 from __future__ import annotations
 
 import pytest
 from tests.unit.sql.flights import problems
 
+CONVERTED = {
+    "CASE today() WHEN '2024-01-01' THEN 1 END": "CASE of Date WHEN String is not supported",
+    "CASE now() WHEN toNullable('2024-01-01 00:00:00') THEN 1 END": "CASE of DateTime WHEN Nullable(String)",
+    "CASE today() WHEN now() THEN 1 END": "CASE of Date WHEN DateTime is not supported",
+    "CASE toFixedString('ab', 4) WHEN 'ab' THEN 1 END": "CASE of FixedString(4) WHEN String is not supported",
+}
 TOKYO = "toTimeZone(departure, 'Asia/Tokyo')"
 PARIS = "toTimeZone(departure, 'Europe/Paris')"
 LITERAL = "toDateTime('2024-03-10 07:30:00', 'Europe/Paris')"
@@ -29,3 +36,9 @@ def test_a_constant_condition_between_time_zones_is_refused(choice: str) -> None
 )
 def test_a_choice_whose_time_zone_is_known_is_taken(choice: str) -> None:
     assert problems(f"SELECT {choice} AS c FROM (SELECT now() AS departure, carrier FROM flights)") == []
+
+
+@pytest.mark.parametrize("case", CONVERTED)
+def test_a_case_between_types_that_are_not_converted_is_refused(case: str) -> None:
+    (problem,) = problems(f"SELECT {case} FROM flights")
+    assert CONVERTED[case] in problem
