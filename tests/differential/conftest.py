@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
 from penstock.lake.spark.java_process import SPARK_CONF
-from penstock.lake.spark.session import register_json_functions
+from penstock.lake.spark.packages import FLOAT_TEXTS_JAR
+from penstock.lake.spark.session import register_functions
 
 OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
 """Its jars are not there; no table is."""
@@ -28,11 +29,12 @@ def spark_session() -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]")
     ours = {key: value for key, value in SPARK_CONF.items() if key not in OF_ICEBERG}
-    conf = ours | {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "3g", "spark.log.level": "OFF"}
+    path = {"spark.driver.extraClassPath": str(FLOAT_TEXTS_JAR)}
+    conf = ours | path | {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "3g", "spark.log.level": "OFF"}
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    register_json_functions(session)
+    register_functions(session)
     yield session
     session.stop()
 
@@ -46,7 +48,7 @@ def spark(spark_session: SparkSession) -> Spark:
 def quick(spark: Spark) -> Spark:
     """A session that compiles no code for queries over six rows, as the one for small steps."""
     session = spark.session.newSession()
-    register_json_functions(session)
+    register_functions(session)
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     return Spark(session)

@@ -15,7 +15,7 @@ from tests.differential.compare import by_text, without_hint
 from tests.differential.engines import ClickHouse, same
 
 from penstock.errors import InvalidQuery, Location
-from penstock.lake.spark.session import register_json_functions
+from penstock.lake.spark.session import register_functions
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
@@ -178,7 +178,7 @@ def ours(spark_session: SparkSession) -> SparkSession:
     session = spark_session.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    register_json_functions(session)
+    register_functions(session)
     of = parse_type(TYPED)
     assert isinstance(of, t.Json)
     rules = rules_of(of.rules())

@@ -1,4 +1,4 @@
-"""The jar through which Iceberg writes local files is what its source says."""
+"""The jars of Java classes of our own are what their sources say, and Iceberg writes local files through one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import importlib.util
 import zipfile
 from pathlib import Path
 
-from penstock.lake.spark.packages import DURABLE_FILES_JAR
 from penstock.lake.spark.session import Lake
 
-SCRIPT = Path(__file__).parents[2] / "scripts/durable_files_jar.py"
+SCRIPT = Path(__file__).parents[2] / "scripts/java_jars.py"
 
 
-def test_the_jar_is_made_of_its_source(lake: Lake) -> None:
-    spec = importlib.util.spec_from_file_location("durable_files_jar", SCRIPT)
+def test_the_jars_are_made_of_their_sources(lake: Lake) -> None:
+    spec = importlib.util.spec_from_file_location("java_jars", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    with zipfile.ZipFile(DURABLE_FILES_JAR) as jar:
-        found = {name: jar.read(name) for name in jar.namelist()}
-    assert found == script.compile_classes(lake.spark._jvm)
+    for path, source in script.SOURCES.items():
+        with zipfile.ZipFile(path) as jar:
+            found = {name: jar.read(name) for name in jar.namelist()}
+        assert found == script.compile_classes(lake.spark._jvm, source)
 
 
 def test_iceberg_writes_through_it(lake: Lake) -> None:

@@ -25,7 +25,7 @@ from penstock.lake.spark.catalog import (
 )
 from penstock.lake.spark.java_process import StartingJava, java_configuration, launch_java
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
-from penstock.model.json_documents.spark_functions import SPARK_FUNCTIONS
+from penstock.model.json_documents.spark_functions import FLOAT_TEXT, SPARK_FUNCTIONS
 from penstock.model.settings import Settings
 
 # A small step takes less time than compiling the code for it.
@@ -78,16 +78,21 @@ def open_lake(settings: Settings, home: Path, java: StartingJava | None = None) 
     for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
         for key, value in (tuning | MADE_BY_CONF).items():
             session.conf.set(key, value)
-        register_json_functions(session)
+        register_functions(session)
         if is_postgres_catalog(settings):
             disable_blind_commit_retry(session)
     return Lake(spark, bulk, catalog)
 
 
-def register_json_functions(session: SparkSession) -> None:
-    """Make the functions on JSON documents, which compiled SQL calls, known to the session."""
+def register_functions(session: SparkSession) -> None:
+    """Make the functions that compiled SQL calls and Spark does not have known to the session: those on JSON documents,
+    which run in Python, and the text of a float, which is a Java class of ours."""
     for name, function in SPARK_FUNCTIONS.items():
         session.udf.register(name, udf(function.call, function.returns, useArrow=False))
+    jvm = session._jvm
+    assert jvm is not None, "the session was opened here"
+    text = jvm.org.apache.spark.sql.types.DataTypes.StringType
+    session._jsparkSession.udf().register(FLOAT_TEXT, jvm.penstock.FloatText(), text)
 
 
 def _start_spark(settings: Settings, home: Path, java: StartingJava | None) -> SparkSession:

@@ -24,6 +24,8 @@ STORE, VALUE, VALUES, TYPED, OBJECT, OBJECTS, SHOW, KINDS = (
     "penstock_json_text",
     "penstock_json_kinds",
 )
+FLOAT_TEXT = "penstock_float_text"
+"""The text of a float, which a Java class of ours gives."""
 DYNAMIC_TYPE = "STRUCT<kind: STRING, text: STRING, json: STRING>"
 """How Spark has a value of the type Dynamic; NULL where there is none."""
 

@@ -7,14 +7,14 @@ In: a value and a type. Out: `Conversion`. Invariant: numbers and times are writ
 from __future__ import annotations
 
 from penstock.model import types as t
+from penstock.model.json_documents.spark_functions import FLOAT_TEXT
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.fine_times import as_microseconds, fraction_text
 from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
 from penstock.sql.expr.json_documents import shown_json, stored_json
-from penstock.sql.expr.spark_types import FINE_TIME
+from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import string_literal
 
@@ -82,7 +82,7 @@ def as_text(value: TypedSql) -> str | None:
             shown = f"CAST({value.sql} AS STRING)"
             return f"regexp_replace({shown}, '[.]?0+$', '')" if scale else shown
         case t.Float():
-            return bind_if_long(value.sql, lambda v: bind_if_long(f"CAST({v} AS STRING)", lambda s: _float_text(v, s)))
+            return f"{FLOAT_TEXT}({as_spark(value, value_type(value.bare))})"
         case _:
             return None
 
@@ -95,20 +95,3 @@ def _time_text(value: TypedSql, of: t.DateTime | t.DateTime64) -> str:
         return f"concat({second}, '.', {fraction_text(value.sql, precision)})"
     fraction = f".{'S' * precision}" if precision else ""
     return f"date_format({wall_clock(value)}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
-
-
-def _float_text(value: str, shown: str) -> str:
-    """Java writes 1.0E-7 and 1.0E20 where ClickHouse writes 1e-7 and 100000000000000000000."""
-    plain = f"regexp_replace({shown}, '[.]0$', '')"
-    scientific = f"regexp_replace(regexp_replace({shown}, '[.]0E', 'E'), 'E', 'e')"
-    size = f"abs({value})"
-    small, large = (
-        f"regexp_replace(CAST(CAST({value} AS DECIMAL(38,{scale})) AS STRING), '[.]?0+$', '')" for scale in (24, 12)
-    )
-    return (
-        f"CASE WHEN isnan({value}) THEN 'nan' WHEN {shown} LIKE '%Infinity' "
-        f"THEN replace({shown}, 'Infinity', 'inf') WHEN {shown} NOT LIKE '%E%' THEN {plain} "
-        f"WHEN {size} >= 1e-6D AND {size} < 1D THEN {small} "
-        f"WHEN {size} >= 1e15D AND {size} < 1e21D THEN CAST(CAST({value} AS DECIMAL(38,0)) AS STRING) "
-        f"WHEN {size} >= 1D AND {size} < 1e21D THEN {large} ELSE {scientific} END"
-    )

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from penstock.errors import Failed
 from penstock.lake.spark.catalog import pyiceberg_catalog_properties, spark_catalog_properties
 from penstock.lake.spark.packages import (
-    DURABLE_FILES_JAR,
     LOCAL_FILES_PACKAGE,
+    OUR_JARS,
     PACKAGES,
     POSTGRES,
     package_configuration,
@@ -129,7 +129,7 @@ def test_what_local_files_are_written_with_is_there_before_spark_resolves_anythi
     assert packages_to_fetch(own) == ()
     found = package_configuration(own)
     assert found["spark.jars.packages"] == "g:own:1"
-    assert found["spark.driver.extraClassPath"].split(":") == [str(jar), str(DURABLE_FILES_JAR)]
+    assert found["spark.driver.extraClassPath"].split(":") == [str(jar), *map(str, OUR_JARS)]
 
 
 def test_jars_fetched_before_are_taken_from_the_cache(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
  * whose close returned, and its entry in its folder, survive a power cut. An Iceberg commit closes its data files,
  * manifests and metadata before the catalog names them, so the catalog only names files that survive.
  *
- * scripts/durable_files_jar.py compiles this file into the jar beside it.
+ * scripts/java_jars.py compiles this file into the jar beside it.
  */
 public class DurableFiles extends BareLocalFileSystem {
     public DurableFiles() {

@@ -1,0 +1,58 @@
+"""Compile the Java classes that Spark is given, after a change of them.
+
+In: each Java source of `lake/spark/jars`. Out: the jar beside it, the same bytes for the same source. Invariant: the
+compiler is the one that Spark brings (Janino), so a JRE is enough; a test holds the jars against their sources.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+from py4j.java_gateway import JavaObject
+from pyspark.conf import SparkConf
+from pyspark.java_gateway import launch_gateway
+
+from penstock.lake.spark.packages import DURABLE_FILES_JAR, FLOAT_TEXTS_JAR, package_configuration
+from penstock.model.settings import SparkSettings
+
+SOURCES = {
+    DURABLE_FILES_JAR: DURABLE_FILES_JAR.with_name("DurableFiles.java"),
+    FLOAT_TEXTS_JAR: FLOAT_TEXTS_JAR.with_name("FloatText.java"),
+}
+"""The source of each jar."""
+MADE = (1980, 1, 1, 0, 0, 0)
+"""The time of each entry of a jar: the earliest that a ZIP file can hold."""
+
+
+def main() -> int:
+    conf = SparkConf().set("spark.log.level", "ERROR")
+    for key, value in package_configuration(SparkSettings(master="local[1]")).items():
+        conf = conf.set(key, value)
+    gateway = launch_gateway(conf)
+    try:
+        for jar, source in SOURCES.items():
+            write_jar(jar, compile_classes(gateway.jvm, source))
+            print(jar.name)
+    finally:
+        gateway.shutdown()
+    return 0
+
+
+def compile_classes(jvm: JavaObject, source: Path) -> dict[str, bytes]:
+    """By path in the jar, each class of a source."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(source.read_text(encoding="utf-8"))
+    classes = compiler.getBytecodes()
+    return {f"{str(name).replace('.', '/')}.class": bytes(classes[name]) for name in sorted(classes)}
+
+
+def write_jar(path: Path, classes: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as jar:
+        for name, code in classes.items():
+            jar.writestr(zipfile.ZipInfo(name, MADE), code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
