@@ -20,6 +20,7 @@ from penstock.sql.expr.dates import (
     MONTHS_PER_UNIT,
     first_day_of_unit,
     offset_at_1970,
+    start_of_short_unit,
     start_of_unit,
     wall_clock,
     zone_of,
@@ -141,6 +142,9 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
     if step.unit in _SUBSECOND_DIGITS and is_fine_time(tr.translate(arguments[0]).bare):
         message = f"the start of a {step.unit.lower()} of a time with nanoseconds is not supported"
         raise tr.refusal(arguments[0], "wrong-argument-type", message, "toDateTime64(…, 6)")
+    if value.bare == t.Date(wide=True):
+        message = "toStartOfInterval of a Date32 is not supported: ClickHouse stores the result as a Date or DateTime"
+        raise tr.refusal(arguments[0], "wrong-argument-type", message, "toDate(…) of it")
     start = _start_of_unit(tr, node, value, step.unit, step.constant)
     return replace(start, type=nullable_if_any(start.type, [step]))
 
@@ -157,7 +161,8 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> TypedSql:
     if value.bare == t.Date(wide=True):
         raise tr.refusal(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
     if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
-        return replace(found, type=nullable_if_any(t.DateTime64(0, value.bare.zone), [value]))
+        of = t.DateTime64(0, value.bare.zone)
+        return typed_sql(start_of_short_unit(value, unit), nullable_if_any(of, [value]))
     return found
 
 

@@ -28,6 +28,7 @@ from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.literals import make_tuple
@@ -164,7 +165,7 @@ def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
 def _default_value_of_type(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     of = _parse_type_name(tr, argument, literal_text(tr, argument))
-    return typed_sql(column_default(of), of)
+    return typed_sql(function_default(of) if isinstance(of, t.Date) else column_default(of), of)
 
 
 def _square(tr: Translator, node: exp.Anonymous) -> TypedSql:

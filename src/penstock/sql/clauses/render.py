@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.model import types as t
 from penstock.sql.compiler.environment import SelectOutput
 from penstock.sql.compiler.fill_column import FillRole, FillSlot, fill_rows, mark_all_real, rows_or_placeholder
 from penstock.sql.compiler.select_block import (
@@ -26,9 +25,6 @@ from penstock.sql.compiler.select_block import (
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import NEVER
 from penstock.sql.spark_text import quote_identifier
-
-_DATE32 = "DATE'1970-01-01'"
-"""What ClickHouse's WITH FILL writes into a Date32 column, though the default of the type is 1900-01-01."""
 
 
 def render_block(block: SelectBlock) -> SelectOutput:
@@ -168,7 +164,7 @@ def _fill_slots(block: SelectBlock, at: int) -> tuple[FillSlot, ...]:
         if role == "empty" and item.value.sql == sqls[fills[at]]:
             role = "key"
         spark = "INT" if stored_sql(item.value) != item.value.sql else item.value.spark
-        zero = f"CAST({_DATE32 if item.value.type == t.Date(wide=True) else value_default(item.value.type)} AS {spark})"
+        zero = f"CAST({value_default(item.value.type)} AS {spark})"
         found.append(FillSlot(_column_name(place), role, zero, block.interpolated.get(place)))
     for name, _, _ in names:
         zero = "NULL" if name in sqls else "0"

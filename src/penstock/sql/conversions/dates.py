@@ -17,8 +17,8 @@ from penstock.sql.expr.dates import (
     FIRST_SECOND,
     clamp,
     clamp_below,
-    from_wall_clock,
     from_written_clock,
+    midnight_of,
     wall_clock,
     wrap_to_range,
     zone_of,
@@ -117,7 +117,7 @@ def _to_datetime(value: TypedSql, want: t.DateTime, seconds: t.Int | None) -> Co
         case t.DateTime64():
             return Conversion(wrap_to_range(value.sql, want))
         case t.Date():
-            return Conversion(wrap_to_range(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)), want))
+            return Conversion(wrap_to_range(midnight_of(value, zone_of(want)), want))
         case t.Int() | t.Bool() | t.Float() | t.Decimal():
             return Conversion(_second_of_number(value), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
@@ -188,7 +188,7 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
         case t.DateTime():
             return Conversion(value.sql)
         case t.Date():
-            return Conversion(from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want)))
+            return Conversion(midnight_of(value, zone_of(want)))
         case t.Int() | t.Bool():
             return Conversion(f"timestamp_seconds({as_spark(value, 'BIGINT')})")
         case t.Float() | t.Decimal():
@@ -209,7 +209,7 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
         case t.DateTime64() | t.DateTime():
             return Conversion(as_fine_time(value, want))
         case t.Date():
-            moment = from_wall_clock(f"CAST({value.sql} AS TIMESTAMP)", zone_of(want))
+            moment = midnight_of(value, zone_of(want))
             return Conversion(fine_from_timestamp(moment))
         case t.Int() | t.Bool():
             return Conversion(f"CAST({number_sql(value)} AS {FINE_TIME})")

@@ -21,7 +21,7 @@ from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, 
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.json_documents import ARRAYS, SCALARS, is_kind, scalar_of
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import function_default, value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
@@ -109,7 +109,7 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
         case "null":
             return _null_if_invalid(conversion)
         case "zero":
-            return _default_if_invalid(value, conversion, mode.default or value_default(want))
+            return _default_if_invalid(value, conversion, mode.default or function_default(want))
 
 
 def _raise_if_invalid(value: TypedSql, want: Type, conversion: Conversion) -> str:

@@ -162,17 +162,42 @@ def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
     quarters and years, a DateTime for the smaller units."""
     if unit in MONTHS_PER_UNIT or unit == "WEEK":
         first = first_day_of_unit(value, unit, step)
-        early = _may_precede(value) or unit == "WEEK"
+        early = _may_precede(value) or unit == "WEEK" or step > 1
         first = _clamp_to_1970(first, t.Date(), nullable=value.nullable) if early else first
         return typed_sql(first, nullable_if_any(t.Date(), [value]))
     named = t.DateTime(value.bare.zone if isinstance(value.bare, (t.DateTime, t.DateTime64)) else None)
-    sql = _start_of_days(value, step) if unit == "DAY" else _start_of_clock_unit(value, unit, step)
-    shown = _clamp_to_1970(sql, named, nullable=value.nullable) if _may_precede(value) else sql
+    sql = start_of_short_unit(value, unit, step)
+    zone = zone_of(value.bare)
+    if unit == "DAY" and zone and isinstance(value.bare, t.DateTime):
+        shown = clamp_below(sql, _first_midnight(zone), nullable=value.nullable)
+    else:
+        shown = _clamp_to_1970(sql, named, nullable=value.nullable) if _may_precede(value) else sql
     return typed_sql(shown, nullable_if_any(named, [value]))
+
+
+def start_of_short_unit(value: TypedSql, unit: str, step: int = 1) -> str:
+    """The start of a day, hour, minute or second (or of a group of `step` of them), before 1970 too."""
+    return _start_of_days(value, step) if unit == "DAY" else _start_of_clock_unit(value, unit, step)
+
+
+def midnight_of(day: TypedSql, zone: str | None) -> str:
+    """The moment at which a Date begins in a zone; of 1970-01-01 where that is before 1970 in UTC, the next
+    midnight."""
+    moment = from_wall_clock(f"CAST({day.sql} AS TIMESTAMP)", zone)
+    if day.bare != t.Date() or not zone or offset_at_1970(zone) <= 0:
+        return moment
+    return clamp_below(moment, _first_midnight(zone), nullable=day.nullable)
+
+
+def _first_midnight(zone: str) -> str:
+    """The first midnight on the clock of a zone since 1970 began in UTC: the least start of a day in ClickHouse."""
+    return f"timestamp_seconds({-offset_at_1970(zone) % 86400})"
 
 
 def first_day_of_unit(value: TypedSql, unit: str, step: int = 1) -> str:
     """The first day of the group of `step` weeks, months, quarters or years, before 1970 too."""
+    if unit == "YEAR" and step > 1:
+        return f"make_date(CAST(floor(year({wall_clock(value)}) / {step}) * {step} AS INT), 1, 1)"
     if unit in MONTHS_PER_UNIT:
         return _start_of_months(wall_clock(value), MONTHS_PER_UNIT[unit] * step)
     return _start_of_weeks(value, step)
@@ -232,8 +257,9 @@ def offset_at_1970(zone: str) -> int:
 
 
 def _start_of_months(wall: str, months: int) -> str:
+    """ClickHouse counts groups of years from the year 0, groups of quarters and months from 1900."""
     unit = {1: "MONTH", 3: "QUARTER", 12: "YEAR"}.get(months)
     if unit:
         return f"CAST(date_trunc('{unit}', {wall}) AS DATE)"
-    since = f"((year({wall}) - 1970) * 12 + month({wall}) - 1)"
-    return f"add_months(DATE'1970-01-01', CAST(floor({since} / {months}) * {months} AS INT))"
+    since = f"((year({wall}) - 1900) * 12 + month({wall}) - 1)"
+    return f"add_months(DATE'1900-01-01', CAST(floor({since} / {months}) * {months} AS INT))"

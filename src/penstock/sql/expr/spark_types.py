@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.json_documents.spark_functions import DYNAMIC_TYPE
-from penstock.model.types import Type, is_nullable
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.spark_text import quote_identifier, string_literal
 
 FINE_TIME = "DECIMAL(20,9)"
@@ -69,7 +69,7 @@ def integer_type(of: t.Int) -> str:
 
 
 def value_default(of: Type) -> str:
-    """ClickHouse's default value of the type, as Spark SQL of exactly the type `value_type(of)`."""
+    """ClickHouse's default value of the type in a column, as Spark SQL of exactly the type `value_type(of)`."""
     if is_nullable(of) or isinstance(of, t.Dynamic):
         return f"CAST(NULL AS {value_type(of)})"
     match of:
@@ -99,6 +99,12 @@ _SCALAR_DEFAULTS: dict[type[Type], str] = {
 }
 
 
+def function_default(of: Type) -> str:
+    """What toDate32OrZero and other functions give for their type's default: of a Date32 the least value, though a
+    column's is 1970-01-01."""
+    return "DATE'1900-01-01'" if unwrap_type(of) == t.Date(wide=True) and not is_nullable(of) else value_default(of)
+
+
 def _scalar_default(of: Type) -> str:
     match of:
         case t.Int() | t.Float() | t.Decimal():
@@ -109,7 +115,5 @@ def _scalar_default(of: Type) -> str:
             return f"repeat(chr(0), {length})"
         case t.Enum(_, values):
             return string_literal(min(values, key=lambda pair: pair[1])[0])
-        case t.Date(wide=True):
-            return "DATE'1900-01-01'"
         case _:
             return _SCALAR_DEFAULTS.get(type(of), "''")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
-from penstock.sql.expr.spark_types import value_default
+from penstock.sql.expr.spark_types import function_default, value_default
 from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
 from penstock.sql.functions.arguments import precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
@@ -71,7 +71,7 @@ def _or_default_build(of: Type) -> Callable[[Sequence[TypedSql]], TypedSql]:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         if any(map(is_null, values)):
             raise BadArguments("a literal NULL has no default", "the default alone")
-        default = value_default(of) if values[0].nullable else None
+        default = function_default(of) if values[0].nullable else None
         if len(values) > 1:
             default = _convert(values[1], of, CAST_MODE).sql
         return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
@@ -144,7 +144,7 @@ def _default_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
     if is_null(values[0]):
         raise BadArguments("a literal NULL has no default", "the default alone")
     if len(values) <= place:
-        return value_default(of)
+        return function_default(of)
     if values[place].type != of:
         raise BadArguments(f"the default must be a {of}, this is {values[place].type}", "CAST it")
     return values[place].sql

@@ -8,6 +8,7 @@ from tests.unit.sql.flights import problems
 _NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
 REFUSED = {
     f"changeYear({_NY}, 2020)": "`changeYear` in a time zone is not supported",
+    "toStartOfInterval(toDate32(now()), INTERVAL 1 DAY)": "toStartOfInterval of a Date32 is not supported",
     "timeSlots(now(), toUInt32(5), 0)": "`timeSlots` takes a DateTime, a UInt32 and a size from 1",
     "timeSlots(toNullable(now()), toUInt32(5))": "`timeSlots` of Nullable values is not supported",
     "makeDateTime64(2020, 1, 2, 3, 4, 5, 6, 3, 'Asia/Tokyo')": "`makeDateTime64` in a time zone is not supported",

@@ -11,7 +11,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import function_default, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import (
     as_spark_int,
@@ -36,9 +36,9 @@ _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
 )
 
 
-def _filler_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
-    """The value of new elements: the argument at `place`, or the zero value."""
-    return as_spark(values[place], value_type(of)) if len(values) > place else value_default(of)
+def _filler_sql(values: Sequence[TypedSql], of: Type, default: str) -> str:
+    """The value of new elements: the third argument, or the default."""
+    return as_spark(values[2], value_type(of)) if len(values) > 2 else default
 
 
 def _size_argument(value: TypedSql, name: str) -> str:
@@ -51,7 +51,7 @@ def _resize(values: Sequence[TypedSql]) -> TypedSql:
     of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-    filler, n = _filler_sql(values, 2, of), _size_argument(values[1], "arrayResize")
+    filler, n = _filler_sql(values, of, value_default(of)), _size_argument(values[1], "arrayResize")
 
     def formula(a: str) -> str:
         new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"
@@ -84,7 +84,7 @@ def _shift_function(name: str, sign: str) -> Function:
         of, n = element_type(values[0]), f"{sign}({_size_argument(values[1], name)})"
         if len(values) > 2 and supertype((of, values[2].type)) != of:
             raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-        filler = _filler_sql(values, 2, of)
+        filler = _filler_sql(values, of, function_default(of))
 
         def formula(a: str) -> str:
             count = f"least(abs({n}), size({a}))"

@@ -55,8 +55,11 @@ def _time_slot(values: Sequence[TypedSql]) -> TypedSql:
 
 def _last_day_of_month(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
-    last = f"last_day({wall_clock(value)})"
-    plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True) and not zone_of(value.bare)
+    day = wall_clock(value)
+    if zone_of(value.bare) and isinstance(value.bare, t.DateTime):
+        day = clamp_below(f"CAST({day} AS DATE)", FIRST_DAY, nullable=value.nullable)
+    last = f"last_day({day})"
+    plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True)
     return typed_sql(
         last if plain else clamp_below(last, FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
     )

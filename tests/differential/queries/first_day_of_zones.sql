@@ -1,0 +1,8 @@
+-- 1970-01-01 in zones beside UTC: a start of a day before the first second is the next midnight.
+SELECT toDateTime(toDate(0), 'Europe/Berlin'), toDateTime(toDate('1970-01-01'), 'Asia/Tokyo'), toDateTime(toDate('1970-01-01'), 'America/New_York'), toDateTime64(toDate(0), 3, 'Europe/Berlin'), CAST(toDate(0) AS DateTime('Europe/London')), toUnixTimestamp(toDateTime(toDate(0), 'Europe/Berlin'));
+SELECT x, toStartOfDay(x), date_trunc('day', x), date_trunc('hour', x), toStartOfInterval(x, INTERVAL 1 DAY), toStartOfInterval(x, INTERVAL 3 DAY), toStartOfInterval(x, INTERVAL 5 HOUR), toMonday(x), toDate(x) FROM (SELECT toDateTime(arrayJoin([0, 3600, 86399, 100000, 200000, 1700000000]), 'Europe/Berlin') AS x);
+SELECT x, toStartOfDay(x), date_trunc('day', x), toStartOfHour(x), toStartOfInterval(x, INTERVAL 2 DAY), toStartOfInterval(x, INTERVAL 7 HOUR), toLastDayOfMonth(x), toStartOfMonth(x) FROM (SELECT toDateTime(arrayJoin([0, 3600, 86399, 100000, 200000, 1700000000]), 'America/New_York') AS x);
+SELECT toStartOfDay(x), toStartOfInterval(x, INTERVAL 1 HOUR), date_trunc('week', x) FROM (SELECT toDateTime(arrayJoin([0, 3600, 86399, 1700000000]), 'Asia/Kolkata') AS x);
+SELECT toStartOfDay(x), date_trunc('day', x), date_trunc('hour', x), date_trunc('minute', x), toStartOfInterval(x, INTERVAL 5 HOUR) FROM (SELECT toDateTime64(arrayJoin(['1960-05-06 07:08:09.123', '1970-01-01 00:30:00', '2024-02-03 04:05:06.5']), 3, 'Europe/Berlin') AS x);
+SELECT d, toDateTime(d, 'Europe/Berlin'), toDateTime64(d, 3, 'Asia/Kolkata'), d = toDateTime('1970-01-02 00:00:00', 'Asia/Tokyo') FROM t;
+SELECT b.x, toStartOfDay(b.x) FROM (SELECT 1 AS k) AS a LEFT JOIN (SELECT 2 AS k, toDateTime('2024-01-01 00:00:00', 'Europe/Berlin') AS x) AS b ON a.k = b.k;
