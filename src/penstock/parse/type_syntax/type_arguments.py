@@ -93,14 +93,15 @@ def check_simple_function(function: Lexeme) -> str:
 
 def check_zone(zone: Lexeme) -> None:
     """Raises InvalidType unless the name is a time zone of the IANA database, as installed on this machine."""
-    known = _known_zones()
+    known = known_zones()
     if known and zone.value not in known:
         near = nearest_name(zone.value, known) or "UTC"
         raise InvalidType(f"unknown time zone '{zone.value}'", zone.start, f"did you mean '{near}'?")
 
 
 @cache
-def _known_zones() -> frozenset[str]:
+def known_zones() -> frozenset[str]:
+    """The names of all time zones, as ClickHouse writes them."""
     return frozenset(available_timezones())
 
 

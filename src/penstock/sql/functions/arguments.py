@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType
 
+from penstock.errors import nearest_name
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.parse.type_syntax.type_arguments import known_zones
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
@@ -55,7 +57,16 @@ def literal_integer(value: TypedSql, what: str) -> int:
 
 def zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
     """The time zone that the literal argument at `place` names, None without such an argument. Raises BadArguments."""
-    return literal_string(values[place], "the time zone") if len(values) > place else None
+    return literal_zone(values[place]) if len(values) > place else None
+
+
+def literal_zone(value: TypedSql) -> str:
+    """The time zone that a string literal names. Raises BadArguments where there is no such zone."""
+    zone = literal_string(value, "the time zone")
+    if zone not in known_zones():
+        near = nearest_name(zone, known_zones())
+        raise BadArguments(f"unknown time zone '{zone}'", f"did you mean '{near}'?" if near else "a name such as 'UTC'")
+    return zone
 
 
 def precision_argument(values: Sequence[TypedSql], place: int) -> int:

@@ -13,7 +13,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.expr.spark_types import function_default, value_default
 from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
-from penstock.sql.functions.arguments import precision_argument
+from penstock.sql.functions.arguments import literal_zone, precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
 
 _SIMPLE_TYPES: Mapping[str, Type] = {
@@ -82,9 +82,7 @@ def _or_default_build(of: Type) -> Callable[[Sequence[TypedSql]], TypedSql]:
 def _zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
     if len(values) <= place:
         return values[0].bare.zone if isinstance(values[0].bare, (t.DateTime, t.DateTime64)) else None
-    if not isinstance(values[place].constant, str):
-        raise BadArguments("the time zone must be a string literal")
-    return str(values[place].constant)
+    return literal_zone(values[place])
 
 
 def _to_date(values: Sequence[TypedSql]) -> TypedSql:

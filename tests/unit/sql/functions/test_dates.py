@@ -15,6 +15,11 @@ REFUSED = {
     "makeDateTime64(2020, 1, 2, 3, 4, toNullable(5))": "`makeDateTime64` of Nullable numbers is not supported",
     "fromModifiedJulianDay(toUInt64(5))": "`fromModifiedJulianDay` of a UInt64 is not supported",
     "parseDateTime(carrier, '%a %Y')": "the format code `%a` is not supported",
+    "toTimeZone(now(), 'a')": "unknown time zone 'a'",
+    "toRelativeHourNum(now(), 'Europe/Berli')": "unknown time zone 'Europe/Berli' (did you mean 'Europe/Berlin'?)",
+    "toDateTime('2024-01-01 00:00:00', 'europe/berlin')": "did you mean 'Europe/Berlin'?",
+    "toDateTime64('2024-01-01', 3, 'x')": "unknown time zone 'x'",
+    "toUTCTimestamp(now(), 'x')": "unknown time zone 'x'",
     "parseDateTime(carrier, '%m %b')": "a format takes each part of a time once",
 }
 

@@ -15,7 +15,7 @@ from penstock.sql.conversions.dates import LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_SECOND, clamp, wall_clock, zone_of
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import literal_zone
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
@@ -25,7 +25,7 @@ def apply_zone_argument(value: TypedSql, values: Sequence[TypedSql], place: int)
     BadArguments for a Date."""
     if len(values) <= place:
         return value
-    zone = literal_string(values[place], "the time zone")
+    zone = literal_zone(values[place])
     match value.bare:
         case t.DateTime():
             of: Type = t.DateTime(zone)
@@ -76,7 +76,7 @@ def _clip_datetime(value: TypedSql, sql: str) -> TypedSql:
 
 def _to_utc_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     """ClickHouse subtracts the offset that the zone has when this time is read as UTC."""
-    value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
+    value, zone = values[0], string_literal(literal_zone(values[1]))
     _require_zoneless(value, "toUTCTimestamp")
     sql = bind_if_long(
         value.sql, lambda v: f"timestamp_micros(2 * unix_micros({v}) - unix_micros(from_utc_timestamp({v}, {zone})))"
@@ -85,7 +85,7 @@ def _to_utc_timestamp(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _from_utc_timestamp(values: Sequence[TypedSql]) -> TypedSql:
-    value, zone = values[0], string_literal(literal_string(values[1], "the time zone"))
+    value, zone = values[0], string_literal(literal_zone(values[1]))
     _require_zoneless(value, "fromUTCTimestamp")
     return _clip_datetime(value, f"from_utc_timestamp({value.sql}, {zone})")
 
