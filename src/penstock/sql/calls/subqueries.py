@@ -219,21 +219,22 @@ def _list_elements(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
 def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp.Expr]) -> TypedSql:
     if is_null(value):
         return NULL
-    pairs: list[tuple[str, str]] = []
     missing = [each for each in tuple_elements(value) if each.nullable] if _is_row(value) else []
-    for element in elements:
-        _, item = adapt_literals(tr, element, value, tr.translate(element))
-        if is_null(item):
-            continue
+    items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
+    given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
+    for element, item in given:
         _check_time_precision(tr, element, item, value)
-        left, right = as_comparable_pair(tr, element, value, item)
-        pairs.append((left, right))
+    pairs = [as_comparable_pair(tr, element, value, item) for element, item in given]
     if not pairs:
         return TypedSql(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
     lefts = list(dict.fromkeys(left for left, _ in pairs))
     groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
-    given = "".join(f" AND {each.sql} IS NOT NULL" for each in missing)  # such a row matches nothing
-    return TypedSql(f"(({' OR '.join(groups)}){given})", nullable_if_any(_UINT8, [value]), "BOOLEAN")
+    present = "".join(f" AND {each.sql} IS NOT NULL" for each in missing)  # such a row matches nothing
+    sql = f"(({' OR '.join(groups)}){present})" if present else f"({' OR '.join(groups)})"
+    if any(item.nullable for _, item in given):  # a NULL in the list is no match
+        sql = f"if({value.sql} IS NULL, NULL, coalesce({sql}, false))" if value.nullable else f"coalesce({sql}, false)"
+    reads_columns = not _is_row(value) and any("`" in right for _, right in pairs)
+    return TypedSql(sql, nullable_if_any(_UINT8, [NULL if reads_columns else value]), "BOOLEAN")
 
 
 def _check_time_precision(tr: Translator, node: exp.Expr, cut: TypedSql, to: TypedSql) -> None:

@@ -51,6 +51,9 @@ def _scalar_form(symbol: str) -> SpecialForm:
         value, number = tr.translate_all(call_arguments(tr, node, 2, 2))
         if not isinstance(number.bare, (t.Int, t.Float, t.Decimal)):
             raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a number, this is {number.type}")
+        if number.nullable:
+            message = f"`{call_name(node)}` by a Nullable number is not supported"
+            raise tr.refusal(node, "wrong-argument-type", message, "ifNull(…, 0), or (a.1 / n, a.2 / n)")
         fields = _tuple_elements(tr, node, value)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, (field, number)) for field in fields])
 

@@ -31,7 +31,10 @@ def translate_and_or(tr: Translator, node: exp.Expr) -> TypedSql:
 def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[TypedSql]) -> TypedSql:
     """Conditions joined by AND or OR. Raises Refused if one is no number."""
     check_conditions(tr, node, word, values)
-    return _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
+    joined = _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
+    if any(isinstance(value.type, t.Bool) for value in values):
+        return joined
+    return replace(joined, type=nullable_if_any(t.Int(8, signed=False), values))  # Nullable(Bool) counts as no Bool
 
 
 def join_by_xor(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> TypedSql:
