@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import RESTError
+from pyiceberg.expressions import EqualTo
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, lit
 
 from deploy.conftest import Running
 from deploy.test_copies import ONE, TYPES
 from duckdb_reader import duckdb_connection
+from penstock.deploy.maintenance.maintained_tables import maintained_tables
+from penstock.deploy.maintenance.retention import RetainedData
+from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
+from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.file_layouts import file_layout
 from penstock.lake.maintenance.data_files import list_data_files
 from penstock.lake.maintenance.rewrite import compact_files
+from penstock.lake.tables.physical_tables import load_table
 from penstock.serve.http.pipeline_host import PipelineHost
 from unit.serve.web_server import web_server
 from waiting import wait_until
@@ -239,6 +248,133 @@ def test_what_properties_say(running: Running, readers: Readers) -> None:
     for name in SPARKS_OWN:
         assert len(readers.in_spark(f"live.latest.{name}")) == 1, name
     assert len(readers.catalog().load_table("live.latest").inspect.history()) == 1
+
+
+def run_at_once(core: Core, reader_seconds: int) -> Core:
+    """The same parts with settings by which superseded snapshots and their files go at once, as far as leases let
+    them."""
+    now = core.settings
+    soon = replace(now.maintenance, snapshot_seconds=0, max_snapshots=1, reader_seconds=reader_seconds)
+    server, flow = replace(now.server, max_query_seconds=-5), replace(now.flow, max_step_seconds=-5)
+    return replace(core, settings=replace(now, maintenance=soon, server=server, flow=flow))
+
+
+def expire_all(core: Core, table: str) -> None:
+    """Expire the snapshots of a table and delete the files that may go."""
+    expiry = SnapshotExpiry(core)
+    (on,) = (each for each in maintained_tables(core.store, core.warehouse) if each.table.id == table)
+    for _ in range(3):
+        expiry.run(on, RetainedData())
+
+
+def test_files_that_were_handed_out_outlive_compaction_and_expiry(running: Running, readers: Readers) -> None:
+    live = running.deploy({"datasources/old.datasource": HITS})
+    for n in range(3):
+        running.post("old", hits(n * 20))
+    binding = live.manifest.binding("old")
+    assert binding is not None
+    core, table = running.pipeline.core, binding.table
+    given = readers.catalog().load_table("live.old")
+    current = core.warehouse.registry.refresh(table).current
+    assert current is not None
+    files = list_data_files(core.warehouse.lake, table, current.id)
+    compact_files(core.warehouse.lake, table, current.id, files, file_layout((), live.manifest.bindings_of(table)))
+    running.post("old", hits(60))
+    expire_all(run_at_once(core, reader_seconds=3_600), table)
+    physical = load_table(core.warehouse.lake, table)
+    assert physical is not None
+    assert physical.snapshot_by_id(current.id) is None, "its snapshot has expired all the same"
+    assert given.scan().to_arrow().num_rows == 60
+    assert_all_agree(readers, "live.old")
+
+
+def test_history_is_refused(running: Running, readers: Readers) -> None:
+    """A reader has one snapshot. A stream, or changes, would begin with the last rows."""
+    running.deploy({"datasources/past.datasource": HITS})
+    for n in range(2):
+        running.post("past", hits(n * 20))
+    with pytest.raises(Exception, match="none of its history"):
+        readers.spark.sql("SELECT * FROM p.live.past.changes").collect()
+    stream = readers.spark.readStream.table("p.live.past").writeStream.format("memory").queryName("past_stream")
+    with pytest.raises(StreamingQueryException, match="overwrite"):
+        stream.trigger(availableNow=True).start().awaitTermination()
+    with pytest.raises(Exception, match="Cannot find"):
+        readers.spark.sql("SELECT * FROM p.live.past TIMESTAMP AS OF '2020-01-01'").collect()
+    for name in SPARKS_OWN:
+        assert readers.in_spark(f"live.past.{name}"), name
+
+
+def test_spark_deletes_no_file_of_another_version(running: Running, readers: Readers) -> None:
+    """Its procedures take what the metadata of one version does not name for orphans."""
+    running.deploy({"datasources/guarded.datasource": HITS})
+    for n in range(2):
+        running.post("guarded", hits(n * 20))
+    far = "TIMESTAMP'2100-01-01 00:00:00'"
+    for call in (
+        f"remove_orphan_files(table => 'live.guarded', older_than => {far})",
+        "expire_snapshots('live.guarded')",
+    ):
+        with pytest.raises(Exception, match="GC is disabled"):
+            readers.spark.sql(f"CALL p.system.{call}").collect()
+    with pytest.raises(Exception, match="GC is disabled"):
+        readers.spark.sql("DROP TABLE p.live.guarded PURGE")
+    assert_all_agree(readers, "live.guarded")
+
+
+DEFAULTS = {
+    "b": "Bool DEFAULT true",
+    "i": "Int64 DEFAULT -9223372036854775808",
+    "u": "UInt64 DEFAULT 18446744073709551615",
+    "f": "Float32 DEFAULT 0.1",
+    "d": "Decimal(9, 2) DEFAULT 12.5",
+    "dd": "Decimal(38, 10) DEFAULT 1.5",
+    "s": "String DEFAULT 'it''s'",
+    "id": "UUID DEFAULT '61F0C404-5cb3-11e7-907b-a6006ad3dba0'",
+    "day": "Date DEFAULT '2020-02-03'",
+    "t": "DateTime('Asia/Tokyo') DEFAULT '2020-02-03 04:05:06'",
+    "t6": "DateTime64(6) DEFAULT '1969-12-31 23:59:59.999999'",
+    "t9": "DateTime64(9) DEFAULT '2020-02-03 04:05:06.000000007'",
+    "e": "Enum8('a' = 1, 'b' = 2) DEFAULT 2",
+    "j": 'JSON DEFAULT \'{"b": 1, "a": null}\'',
+}
+"""Columns that are added to a table with rows, of every type that has defaults in Iceberg."""
+
+
+def test_spark_finds_rows_by_a_default(running: Running, readers: Readers) -> None:
+    """It reads first: for PyIceberg the defaults of times are stored in files, so Spark would find them there."""
+    first = "SCHEMA >\n    k Int32 `json:$.k`"
+    added = "".join(
+        f",\n    {name} {of.replace(' DEFAULT', f' `json:$.{name}` DEFAULT')}" for name, of in DEFAULTS.items()
+    )
+    running.deploy({"datasources/defaulted.datasource": first + "\n"})
+    running.post("defaulted", [{"k": n} for n in range(3)])
+    running.deploy({"datasources/defaulted.datasource": f"{first}{added}\n"})
+    running.post("defaulted", [{"k": n} for n in range(3, 5)])
+    table = readers.spark.table("p.live.defaulted")
+    assert set(table.columns) == {"k", *DEFAULTS}
+    old, new = (table.where(f"k = {k}").first() for k in (0, 4))
+    assert old is not None
+    assert new is not None
+    assert old[1:] == new[1:], "rows from before have the default, which the newer ones have by landing"
+    for name in DEFAULTS:
+        assert table.where(col(name) == lit(old[name]).cast(table.schema[name].dataType)).count() == 5, name
+        assert table.where(col(name).isNull()).count() == 0, name
+    assert in_order(readers.in_spark("live.defaulted")) == in_order(readers.by_sql("live.defaulted"))
+    assert_all_agree(readers, "live.defaulted")
+
+
+def test_readers_that_come_at_once_all_get_a_default(running: Running, readers: Readers) -> None:
+    """PyIceberg finds no row by the default of a date, so it is stored first: by one of those who ask, and the others
+    wait for it."""
+    first = "SCHEMA >\n    k Int32 `json:$.k`"
+    running.deploy({"datasources/crowded.datasource": f"{first}\n"})
+    running.post("crowded", [{"k": n} for n in range(3)])
+    running.deploy({"datasources/crowded.datasource": f"{first},\n    day Date `json:$.day` DEFAULT '2020-02-03'\n"})
+    catalogs = [readers.catalog() for _ in range(4)]
+    with ThreadPoolExecutor(len(catalogs)) as pool:
+        tables = list(pool.map(lambda each: each.load_table("live.crowded"), catalogs))
+    for table in tables:
+        assert table.scan(EqualTo("day", "2020-02-03")).to_arrow().num_rows == 3
 
 
 def test_values_of_every_type(running: Running, readers: Readers) -> None:

@@ -258,6 +258,13 @@ def test_a_namespace_has_none_below_it(served: tuple[str, ApiTokens, TestClient]
     assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NoSuchTableException")
 
 
+def test_changes_are_refused(served: tuple[str, ApiTokens, TestClient]) -> None:
+    """Spark would show those of the only snapshot that it was given, as if they were all."""
+    answer = served[2].get("/iceberg/v1/live/namespaces/live%1Fhits/tables/changes")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (406, "UnsupportedOperationException")
+    assert "none of its history" in answer.json()["error"]["message"]
+
+
 def test_everything_is_one_page(served: tuple[str, ApiTokens, TestClient]) -> None:
     for path in ("namespaces", "namespaces/live/tables"):
         plain, paged = (served[2].get(f"/iceberg/v1/{path}{asked}") for asked in ("", "?pageToken=&pageSize=1"))

@@ -7,9 +7,11 @@ properties name it. A name is looked up once, so live's tables change at a promo
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import orjson
 from pyiceberg.table import Table as IcebergTable
@@ -44,6 +46,9 @@ from penstock.model.manifest import KEEPS_NOTHING, REJECTS, Binding, BoundColumn
 
 _UUIDS = uuid.UUID("5e8a0e5e-6f0c-5b0e-9a35-2d7f9d1f3c0a")
 """Begins every `table-uuid` (RFC 9562, version 5); any constant does."""
+_KEPT_FILES = {"gc.enabled": "false"}
+"""Readers that can write to the storage would else delete what the metadata of one version does not name: Spark's
+`remove_orphan_files`, `expire_snapshots`. Source: Iceberg, "Configuration"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,9 @@ class PhysicalTable:
         return self.table.metadata.current_snapshot_id
 
 
+_TableColumns: TypeAlias = tuple[PhysicalTable, tuple[OpenColumn, ...]]
+
+
 class OpenTables:
     """Answers what an Iceberg catalog is asked for. Thread-safe."""
 
@@ -69,6 +77,8 @@ class OpenTables:
         self._core = core
         self._files = FileColumnsReader()
         self._constants = ConstantValues(core.warehouse.lake)
+        self._fills: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
 
     def load(self, namespace: str, name: str, misread: Collection[str] = ()) -> VersionMetadata:
         """The metadata of a data source in the version that a namespace means now. Its files stay for `reader_seconds`.
@@ -78,21 +88,38 @@ class OpenTables:
         with self.namespaces.reading(namespace) as deployment:
             binding = find_table(deployment, name)
             readers.lease(deployment.id, binding.table, float(seconds))
-            found = self._physical_table(binding)
-            columns = self._columns(binding, found, misread)
-            if fill_defaults(self._core, deployment.manifest, binding, _omitted(columns)):
-                found = self._physical_table(binding)
-                columns = self._columns(binding, found, misread)
+            found, columns = self._read_filled(deployment, binding, misread)
             self._require_all_rows(deployment, binding, found)
             shown = tuple(each for each in columns if isinstance(each, ShownColumn))
             named = str(uuid.uuid5(_UUIDS, f"{namespace}/{name}"))
             properties = {
+                **_KEPT_FILES,
                 "penstock.deployment": str(deployment.id),
                 "penstock.files-stay-seconds": str(seconds),
                 **_properties(binding, found, _omitted(columns)),
             }
             open_table = OpenTable(named, shown, properties, binding.keeps != KEEPS_NOTHING)
             return version_metadata(found.document, found.table.metadata_location, open_table)
+
+    def _read_filled(self, deployment: Deployment, binding: Binding, misread: Collection[str]) -> _TableColumns:
+        """The table and its columns, once the defaults are stored that only files can show. One of those who ask at
+        once stores them, and the others wait: to rewrite the same files would be a conflict."""
+        found, columns = self._read(binding, misread)
+        if not any(each.unfilled for each in _omitted(columns)):
+            return found, columns
+        with self._filling(binding.table):
+            found, columns = self._read(binding, misread)
+            if fill_defaults(self._core, deployment.manifest, binding, _omitted(columns)):
+                found, columns = self._read(binding, misread)
+        return found, columns
+
+    def _filling(self, table: str) -> threading.Lock:
+        with self._guard:
+            return self._fills.setdefault(table, threading.Lock())
+
+    def _read(self, binding: Binding, misread: Collection[str]) -> _TableColumns:
+        found = self._physical_table(binding)
+        return found, self._columns(binding, found, misread)
 
     def _physical_table(self, binding: Binding) -> PhysicalTable:
         found = load_table(self._core.warehouse.lake, binding.table)

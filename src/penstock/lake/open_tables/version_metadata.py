@@ -138,13 +138,16 @@ def _partition_name(field: Mapping[str, Json], names: Mapping[int, str], taken: 
 
 
 def _current_snapshot(physical: Mapping[str, Json]) -> dict[str, Json] | None:
-    """The current snapshot, without what is Penstock's own; its parents are not shown."""
+    """The current snapshot, without what is Penstock's own; its parents are not shown. So it is no append, whatever its
+    last commit was: a stream would begin with the rows of that alone."""
     current = physical.get("current-snapshot-id")
     found = next((each for each in _objects(physical.get("snapshots")) if each["snapshot-id"] == current), None)
     if found is None:
         return None
     summary = found.get("summary")
     counts = {key: value for key, value in summary.items() if _is_standard(key)} if isinstance(summary, dict) else {}
+    if "operation" in counts:
+        counts["operation"] = "overwrite"
     kept = {key: found[key] for key in _SNAPSHOT_KEPT if key in found}
     return {**kept, "summary": counts, "schema-id": SCHEMA_ID}
 

@@ -14,6 +14,7 @@ from penstock.deploy.queries.open_namespaces import REFERENCES, NoSuchNamespace
 from penstock.errors import NotFound
 from penstock.model.deployment import Deployment
 from penstock.serve.http.access import may_read
+from penstock.serve.http.iceberg_error import NoChanges
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 
@@ -31,6 +32,8 @@ ENDPOINTS = tuple(
 """What readers may ask for; they do not try anything else."""
 LEVELS = "\x1f"
 """Separates the levels of a namespace; ours have one."""
+CHANGES = "changes"
+"""Under this name below a table, Spark shows its changes, as far as the snapshots go that it was given."""
 
 
 def show_config(host: PipelineHost, request: Request) -> Response:
@@ -72,6 +75,8 @@ def list_tables(host: PipelineHost, request: Request) -> Response:
 def load_table(host: PipelineHost, request: Request) -> Response:
     """`GET /iceberg/v1/namespaces/NAMESPACE/tables/TABLE`. A table of a namespace that is not there is no table: Spark
     asks for `live.hits.files`, and if that is no table, for `live.hits`, of which it shows the files."""
+    if LEVELS in request.path_params["ref"] and request.path_params["name"].casefold() == CHANGES:
+        raise NoChanges()
     try:
         return _load_table(host, request)
     except NoSuchNamespace as error:

@@ -43,6 +43,18 @@ class ReadOnly(PenstockError):
         )
 
 
+class NoChanges(PenstockError):
+    """Spark asks for the changes of a table."""
+
+    status, code = 406, "no-history"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Iceberg readers are given a table as it is now, and none of its history",
+            hint="compare `live` with what was read before, or ask /v0/sql",
+        )
+
+
 def is_iceberg(path: str) -> bool:
     """Whether an address is one of the protocol."""
     return path == ADDRESS or path.startswith(f"{ADDRESS}/")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import orjson
 from pyiceberg.table.metadata import TableMetadataUtil
+from pyiceberg.table.snapshots import Operation
 
 from penstock.lake.open_tables.shown_columns import Json, ShownColumn
 from penstock.lake.open_tables.version_metadata import OpenTable, physical_fields, version_metadata
@@ -102,6 +103,9 @@ def test_one_snapshot_is_in_it_and_reads_by_the_same_schema() -> None:
     found = TableMetadataUtil.parse_raw(orjson.dumps(made(*COLUMNS)).decode())
     assert [(each.snapshot_id, each.manifest_list) for each in found.snapshots] == [(8, "file:///w/8.avro")]
     assert found.snapshots[0].parent_snapshot_id is None
+    summary = found.snapshots[0].summary
+    assert summary is not None
+    assert summary.operation == Operation.OVERWRITE, "a stream would begin with its rows alone"
     assert found.snapshots[0].schema_id == found.current_schema_id
     assert {name: ref.snapshot_id for name, ref in found.refs.items()} == {"main": 8}
 
