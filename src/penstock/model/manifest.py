@@ -27,6 +27,11 @@ from penstock.model.types import Type
 SEQ = "_seq"
 REJECTS = "_rejects"
 ROWS_PER_BATCH = 2**20
+ICEBERG_NAMES = frozenset(
+    ["_deleted", "_file", "_last_updated_sequence_number", "_partition", "_pos", "_row_id", "_spec_id"]
+)
+"""Names that no column of a table has for Spark: Iceberg's own metadata columns. Source: Iceberg spec, "Reserved Field
+IDs"."""
 KEEPS_NOTHING = "false"
 """What a binding of engine Null keeps: queries see none of its rows."""
 

@@ -327,6 +327,20 @@ def has_part(of: Type, kind: type[Type]) -> bool:
             return False
 
 
+def has_fields_alike(of: Type) -> bool:
+    """Whether a tuple in the type has fields whose names differ in case only."""
+    match of:
+        case Nullable(inner) | Array(inner):
+            return has_fields_alike(inner)
+        case Map(_, value):
+            return has_fields_alike(value)
+        case Tuple(fields):
+            names = [name.casefold() for name, _ in fields if name]
+            return len(set(names)) < len(names) or any(has_fields_alike(inner) for _, inner in fields)
+        case _:
+            return False
+
+
 _RESERVED = ("all", "distinct", "false", "from", "inf", "nan", "null", "select", "table", "true", "values")
 """Words that ClickHouse writes in back-quotes when they are names."""
 

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
 
-from penstock.model.manifest import Before, Binding, BoundColumn
+from penstock.model.manifest import ICEBERG_NAMES, Before, Binding, BoundColumn
+from penstock.model.types import has_fields_alike
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.stored_types import spark_type
 
@@ -112,6 +113,8 @@ def _open_column(
     doc = str(column.type)
     if field is None:
         return OmittedColumn(column.name, "its physical column was dropped from outside")
+    if reason := _unreadable(column):
+        return OmittedColumn(column.name, reason)
     before = older_rows(column)
     if before is None or not any(_may_have_older(file, before) for file in files):
         return ShownColumn(column.name, field, doc)
@@ -120,6 +123,15 @@ def _open_column(
     if constant.value is None and constant.kind == "default":
         return ShownColumn(column.name, field, doc)  # NULL is what a reader finds anyway
     return _with_default(ShownColumn(column.name, field, doc, constant.value), before, files, constant)
+
+
+def _unreadable(column: BoundColumn) -> str | None:
+    """Why some readers would read the column wrong, or not the table at all; None if they do not."""
+    if column.name.casefold() in ICEBERG_NAMES:
+        return "Iceberg keeps this name for itself, and Spark reads no table with such a column"
+    if has_fields_alike(column.type):
+        return "fields of its tuple differ in case only, which DuckDB does not tell apart"
+    return None
 
 
 def _with_default(shown: ShownColumn, before: Before, files: Sequence[FileColumns], constant: Constant) -> OpenColumn:

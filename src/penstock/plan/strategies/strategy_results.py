@@ -34,6 +34,7 @@ from penstock.plan.tables.flow_builders import (
     quarantine_binding,
     quarantine_table,
 )
+from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
 from penstock.sql.analysis.expression_facts import expression_facts
@@ -113,18 +114,10 @@ def planned_costs(running: RunningDataSource, choice: StrategyChoice) -> Planned
 
 
 def new_target_table(context: PlanningContext, source: DataSource) -> TargetTable:
-    """A new table. Its physical columns have the logical names, with a number where names differ only in case: Iceberg
-    as Spark reads it ignores case."""
+    """A new table. Its physical columns have the logical names, with a number where such a name is not free."""
     taken: set[str] = set()
-    columns = []
-    for column in source.columns:
-        physical, number = column.name, 1
-        while physical.casefold() in taken:
-            number += 1
-            physical = f"{column.name}__{number}"
-        taken.add(physical.casefold())
-        columns.append(BoundColumn(column.name, column.type, physical))
-    return TargetTable(source, context.new_table_name(source), tuple(columns))
+    columns = tuple(BoundColumn(each.name, each.type, take_physical_name(each.name, taken)) for each in source.columns)
+    return TargetTable(source, context.new_table_name(source), columns)
 
 
 def build_views_into(

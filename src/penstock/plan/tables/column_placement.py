@@ -18,6 +18,7 @@ from penstock.plan.diff.column_compatibility import can_share_column, is_promoti
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
 from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.tables.ingestion_equality import IngestionEquality
+from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import cast_column
@@ -135,12 +136,8 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
     next free one with a number."""
     if not placed.own:
         return placed
-    name, number = placed.column.name, 1
-    while name.casefold() in taken:
-        number += 1
-        name = f"{placed.column.name}__{number}"
-    taken.add(name.casefold())
-    return replace(placed, bound=replace(placed.bound, physical=name))
+    physical = take_physical_name(placed.column.name, taken)
+    return replace(placed, bound=replace(placed.bound, physical=physical))
 
 
 def _place_continued_column(

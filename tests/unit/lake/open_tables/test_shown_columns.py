@@ -21,7 +21,7 @@ from penstock.lake.open_tables.shown_columns import (
     open_columns,
 )
 from penstock.model.manifest import Before, Binding, BoundColumn
-from penstock.model.types import Array, Float, Int, Nullable, String
+from penstock.model.types import Array, Float, Int, Nullable, String, Tuple
 
 FIELD, REJECTS = 7, 9
 KINDS: tuple[ConstantKind, ...] = get_args(ConstantKind)
@@ -146,6 +146,17 @@ def test_two_columns_in_one_place() -> None:
 def test_a_column_that_was_dropped_from_outside() -> None:
     (found,) = open_columns(Binding("t", "t", (NUMBER,)), {}, [], {})
     assert isinstance(found, OmittedColumn)
+
+
+def test_columns_that_some_readers_cannot_read() -> None:
+    alike = Array(Tuple((("X", Int(32)), ("x", Int(32)))))
+    bound = (
+        BoundColumn("_deleted", String(), "_deleted__2"),
+        BoundColumn("t", alike, "t"),
+        BoundColumn("u", Int(8), "u"),
+    )
+    found = open_columns(Binding("t", "t", bound), {"_deleted__2": 1, "t": 2, "u": 3}, [], {})
+    assert [each.name for each in found if isinstance(each, OmittedColumn)] == ["_deleted", "t"]
 
 
 def test_only_constants_of_older_rows_are_asked_for() -> None:
