@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from deploy.conftest import Running
-from penstock.model.service_sources import SERVICE_SOURCES
+from penstock.model.service_sources import NEVER_FILLED, SERVICE_SOURCES
 from penstock.state.logs.call_log import CallRecord
 from waiting import wait_until
 
@@ -67,7 +67,21 @@ def test_an_endpoint_counts_the_calls_of_seconds_ago(deployed: Running) -> None:
 def test_each_can_be_read_as_a_whole(deployed: Running, name: str) -> None:
     found = deployed.pipeline.reader.sql(f"SELECT * FROM penstock.{name} LIMIT 5", "live")
     assert found.columns
-    assert bool(len(found.rows)) or name in ("datasources_ops_log", "kafka_ops_log", "sinks_ops_log", "audit_log")
+    assert bool(len(found.rows)) or name in (
+        "datasources_ops_log",
+        "datasources_ops_stats",
+        "audit_log",
+        *NEVER_FILLED,
+    )
+
+
+def test_the_organization_has_this_workspace(deployed: Running) -> None:
+    counted = rows(
+        deployed,
+        "SELECT w.name, countIf(s.pipe_name = 'ss_a') > 0 FROM organization.pipe_stats_rt AS s"
+        " JOIN organization.workspaces AS w ON s.workspace_id = w.workspace_id GROUP BY w.name",
+    )
+    assert [(name, bool(found)) for name, found in counted] == [("penstock", True)]
 
 
 def test_a_copy_stores_jobs(deployed: Running) -> None:

@@ -29,8 +29,9 @@ from penstock.model.types import (
     Type,
 )
 
-SERVICE_NAMESPACES = ("penstock", "tinybird")
-"""What is written before the name of a service data source."""
+SERVICE_NAMESPACES = ("penstock", "tinybird", "organization")
+"""What is written before the name of a service data source. The format has the records of all workspaces of an
+organization in the last one; here there is one workspace."""
 QUERY_API = "query_api"
 """The name under which a call of `/v0/sql` is recorded, in place of a pipe's."""
 
@@ -86,6 +87,10 @@ _CALLS: tuple[tuple[str, Type], ...] = (
     ("user_agent", Nullable(TEXT)),
     ("resource_tags", TEXTS),
     ("cpu_time", SECONDS),
+    ("client_ip", Nullable(TEXT)),
+    ("memory_usage", COUNT),
+    ("replica", TEXT),
+    ("workspace_id", TEXT),
     ("deployment", TEXT),
     ("error_code", Nullable(TEXT)),
     ("error_message", Nullable(TEXT)),
@@ -118,6 +123,8 @@ _OPERATIONS: tuple[tuple[str, Type], ...] = (
     ("release", TEXT),
     ("resource_tags", TEXTS),
     ("cpu_time", SECONDS),
+    ("memory_usage", COUNT),
+    ("workspace_id", TEXT),
     ("deployment_id", Nullable(NUMBER)),
 )
 _JOBS: tuple[tuple[str, Type], ...] = (
@@ -176,6 +183,7 @@ _STORAGE: tuple[tuple[str, Type], ...] = (
     ("rows", COUNT),
     ("bytes_quarantine", COUNT),
     ("rows_quarantine", COUNT),
+    ("workspace_id", TEXT),
 )
 _KAFKA: tuple[tuple[str, Type], ...] = (
     ("timestamp", TIME),
@@ -188,6 +196,10 @@ _KAFKA: tuple[tuple[str, Type], ...] = (
     ("processed_bytes", Int(32)),
     ("committed_messages", Int(32)),
     ("msg", TEXT),
+    ("time_read", SECONDS),
+    ("time_process", SECONDS),
+    ("time_write", SECONDS),
+    ("workspace_id", TEXT),
 )
 _SINKS: tuple[tuple[str, Type], ...] = (
     ("timestamp", TIME),
@@ -207,6 +219,7 @@ _SINKS: tuple[tuple[str, Type], ...] = (
     ("parameters", Map(TEXT, TEXT)),
     ("options", Map(TEXT, TEXT)),
     ("cpu_time", SECONDS),
+    ("workspace_id", TEXT),
 )
 _DAYS: tuple[tuple[str, Type], ...] = (
     ("date", Date()),
@@ -218,7 +231,9 @@ _DAYS: tuple[tuple[str, Type], ...] = (
     ("quantile_timing_state", AggregateFunction("quantilesTiming", (Int(32, signed=False),), ("0.9", "0.95", "0.99"))),
     ("read_bytes_sum", COUNT),
     ("read_rows_sum", COUNT),
+    ("cpu_time_sum", Float(64)),
     ("resource_tags", TEXTS),
+    ("workspace_id", TEXT),
 )
 _ERRORS: tuple[tuple[str, Type], ...] = (
     ("start_datetime", TIME),
@@ -229,6 +244,8 @@ _ERRORS: tuple[tuple[str, Type], ...] = (
     ("url", Nullable(TEXT)),
     ("status_code", Nullable(Int(32))),
     ("error", Nullable(TEXT)),
+    ("resource_tags", TEXTS),
+    ("workspace_id", TEXT),
 )
 _DAYS_SQL = """
 SELECT
@@ -239,7 +256,9 @@ SELECT
     quantilesTimingState(0.9, 0.95, 0.99)(toUInt32(duration * 1000)) AS quantile_timing_state,
     sum(read_bytes) AS read_bytes_sum,
     sum(read_rows) AS read_rows_sum,
-    emptyArrayString() AS resource_tags
+    toFloat64(sum(cpu_time)) AS cpu_time_sum,
+    emptyArrayString() AS resource_tags,
+    any(workspace_id) AS workspace_id
 FROM penstock.pipe_stats_rt
 GROUP BY date, pipe_id, pipe_name
 """
@@ -247,10 +266,141 @@ _ERRORS_SQL = f"""
 SELECT
     start_datetime, request_id, pipe_id, pipe_name,
     toNullable(toJSONString(parameters)) AS params,
-    url, toNullable(c.status_code) AS status_code, error_message AS error
+    url, toNullable(c.status_code) AS status_code, error_message AS error, resource_tags, workspace_id
 FROM penstock.pipe_stats_rt AS c
 WHERE c.error = 1 AND pipe_name != '{QUERY_API}'
 """
+
+_OPERATION_DAYS: tuple[tuple[str, Type], ...] = (
+    ("event_date", TIME),
+    ("datasource_id", TEXT),
+    ("datasource_name", TEXT),
+    ("event_type", TEXT),
+    ("pipe_id", TEXT),
+    ("pipe_name", TEXT),
+    ("error_count", COUNT),
+    ("executions", COUNT),
+    ("avg_elapsed_time_state", AggregateFunction("avg", (SECONDS,))),
+    ("quantiles_state", AggregateFunction("quantiles", (Float(64),), ("0.9", "0.95", "0.99"))),
+    ("read_rows", COUNT),
+    ("read_bytes", COUNT),
+    ("written_rows", COUNT),
+    ("written_bytes", COUNT),
+    ("written_rows_quarantine", COUNT),
+    ("written_bytes_quarantine", COUNT),
+    ("cpu_time", Float(64)),
+    ("resource_tags", TEXTS),
+    ("workspace_id", TEXT),
+)
+_OPERATION_DAYS_SQL = """
+SELECT
+    toDateTime(toDate(timestamp)) AS event_date, datasource_id, datasource_name, event_type, pipe_id, pipe_name,
+    countIf(result != 'ok') AS error_count,
+    count() AS executions,
+    avgState(elapsed_time) AS avg_elapsed_time_state,
+    quantilesState(0.9, 0.95, 0.99)(toFloat64(elapsed_time)) AS quantiles_state,
+    sum(l.read_rows) AS read_rows,
+    sum(l.read_bytes) AS read_bytes,
+    sum(l.written_rows) AS written_rows,
+    sum(l.written_bytes) AS written_bytes,
+    sum(l.written_rows_quarantine) AS written_rows_quarantine,
+    sum(l.written_bytes_quarantine) AS written_bytes_quarantine,
+    toFloat64(sum(l.cpu_time)) AS cpu_time,
+    emptyArrayString() AS resource_tags,
+    any(l.workspace_id) AS workspace_id
+FROM penstock.datasources_ops_log AS l
+GROUP BY event_date, datasource_id, datasource_name, event_type, pipe_id, pipe_name
+"""
+_WORKSPACES: tuple[tuple[str, Type], ...] = (
+    ("workspace_id", TEXT),
+    ("name", TEXT),
+    ("database", TEXT),
+    ("plan", TEXT),
+    ("created_at", TIME),
+    ("deleted_at", Nullable(TIME)),
+    ("origin", TEXT),
+)
+_WORKSPACES_SQL = """
+SELECT
+    '' AS workspace_id, 'penstock' AS name, '' AS database, '' AS plan,
+    toDateTime(min(d.created_at)) AS created_at,
+    CAST(NULL, 'Nullable(DateTime)') AS deleted_at,
+    '' AS origin
+FROM penstock.deployments_log AS d
+"""
+# Of what follows there is nothing here: no hooks, no regions, no limits of a cluster, no language models.
+_RELEASES: tuple[tuple[str, Type], ...] = (
+    ("timestamp", DateTime64(3)),
+    ("event_type", TEXT),
+    ("commit", TEXT),
+    ("semver", TEXT),
+    ("token", TEXT),
+    ("token_name", TEXT),
+    ("result", TEXT),
+    ("error", TEXT),
+)
+_TRANSFERS: tuple[tuple[str, Type], ...] = (
+    ("timestamp", TIME),
+    ("event", TEXT),
+    ("origin_provider", TEXT),
+    ("origin_region", TEXT),
+    ("destination_provider", TEXT),
+    ("destination_region", TEXT),
+    ("kind", TEXT),
+    ("bytes", COUNT),
+    ("workspace_id", TEXT),
+)
+_LIMITS: tuple[tuple[str, Type], ...] = (
+    ("timestamp", DateTime64(3)),
+    ("workspace_id", TEXT),
+    ("workspace_name", TEXT),
+    ("pipe_name", TEXT),
+    ("rate_limit_type", TEXT),
+    ("action", TEXT),
+    ("limit_metadata", TEXT),
+)
+_HOOKS: tuple[tuple[str, Type], ...] = (
+    ("timestamp", TIME),
+    ("request_id", TEXT),
+    ("import_id", Nullable(TEXT)),
+    ("job_id", Nullable(TEXT)),
+    ("source", TEXT),
+    ("hook_id", TEXT),
+    ("name", TEXT),
+    ("operation", TEXT),
+    ("status", TEXT),
+    ("datasource_id", TEXT),
+    ("datasource_name", TEXT),
+    ("processing_time", Nullable(SECONDS)),
+    ("processing_error", Nullable(TEXT)),
+)
+_LANGUAGE_MODELS: tuple[tuple[str, Type], ...] = (
+    ("start_time", TIME),
+    ("end_time", TIME),
+    ("organization_id", TEXT),
+    ("organization_name", TEXT),
+    ("workspace_id", TEXT),
+    ("workspace_name", TEXT),
+    ("user_email", TEXT),
+    ("request_id", TEXT),
+    ("prompt_tokens", Int(32, signed=False)),
+    ("completion_tokens", Int(32, signed=False)),
+    ("total_tokens", Int(32, signed=False)),
+    ("duration", SECONDS),
+    ("cost", SECONDS),
+    ("origin", TEXT),
+    ("feature", TEXT),
+)
+NEVER_FILLED = (
+    "kafka_ops_log",
+    "sinks_ops_log",
+    "releases_log",
+    "data_transfer",
+    "cluster_control_log",
+    "hook_log",
+    "llm_usage",
+)
+"""Those of what this server does not do."""
 
 SERVICE_SOURCES: Mapping[str, ServiceSource] = {
     f"{SERVICE_PREFIX}{source.name}": source
@@ -259,11 +409,18 @@ SERVICE_SOURCES: Mapping[str, ServiceSource] = {
         ServiceSource("pipe_stats", _DAYS, "read", sql=_DAYS_SQL),
         ServiceSource("endpoint_errors", _ERRORS, "admin", sql=_ERRORS_SQL),
         ServiceSource("datasources_ops_log", _OPERATIONS, "read"),
+        ServiceSource("datasources_ops_stats", _OPERATION_DAYS, "read", sql=_OPERATION_DAYS_SQL),
         ServiceSource("datasources_storage", _STORAGE, "read"),
         ServiceSource("jobs_log", _JOBS, "deploy"),
         ServiceSource("deployments_log", _DEPLOYMENTS, "deploy"),
+        ServiceSource("workspaces", _WORKSPACES, "deploy", sql=_WORKSPACES_SQL),
         ServiceSource("kafka_ops_log", _KAFKA, "read"),
         ServiceSource("sinks_ops_log", _SINKS, "deploy"),
+        ServiceSource("releases_log", _RELEASES, "deploy"),
+        ServiceSource("data_transfer", _TRANSFERS, "read"),
+        ServiceSource("cluster_control_log", _LIMITS, "read"),
+        ServiceSource("hook_log", _HOOKS, "read"),
+        ServiceSource("llm_usage", _LANGUAGE_MODELS, "read"),
         ServiceSource("audit_log", _AUDIT, "admin", is_private=True),
     )
 }

@@ -45,7 +45,7 @@ def test_each_is_read_from_records_or_is_a_query() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("namespace", ["penstock", "tinybird"])
+@pytest.mark.parametrize("namespace", ["penstock", "tinybird", "organization"])
 @pytest.mark.parametrize("source", SERVICE_SOURCES.values(), ids=lambda source: source.name)
 def test_sql_reads_them_with_their_types(dialect: Dialect, namespace: str, source: object) -> None:
     name = source.name  # type: ignore[attr-defined]
@@ -59,6 +59,17 @@ def test_sql_reads_them_with_their_types(dialect: Dialect, namespace: str, sourc
     assert {read.datasource for read in compiled.reads} <= set(SERVICE_SOURCES)
 
 
+def test_operations_by_day_have_the_columns_that_monitors_ask_for() -> None:
+    query = (
+        "SELECT workspace_id, event_type, sum(executions) AS done, sum(error_count) AS failed,"
+        " avgMerge(avg_elapsed_time_state) AS mean, quantilesMerge(0.9, 0.95, 0.99)(quantiles_state) AS slow"
+        " FROM organization.datasources_ops_stats WHERE event_type IN ['append', 'copy']"
+        " GROUP BY workspace_id, event_type"
+    )
+    found = compile_sql(EMPTY, asked(query), "clickhouse").columns
+    assert [str(of) for _, of in found] == ["String", "String", "UInt64", "UInt64", "Float64", "Array(Float64)"]
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     ("table", "hint"),
@@ -66,8 +77,8 @@ def test_sql_reads_them_with_their_types(dialect: Dialect, namespace: str, sourc
         ("penstock.tokens", "available: "),
         ("penstock.deployment_log", "`deployments_log`"),
         ("tinybird.pipe_stat_rt", "`pipe_stats_rt`"),
-        ("tinybird.block_log", "available: "),
-        ("organization.jobs_log", "available: "),
+        ("tinybird.hfi_requests", "available: "),
+        ("organization.metrics_logs", "available: "),
         ("other.audit_log", None),
         ("x.penstock.audit_log", None),
     ],

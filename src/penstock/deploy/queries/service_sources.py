@@ -20,7 +20,7 @@ from penstock.flow.table_registry import TableRegistry
 from penstock.model.datasource import SERVICE_PREFIX
 from penstock.model.deployment import DeploymentRecord
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.service_sources import QUERY_API, SERVICE_SOURCES
+from penstock.model.service_sources import NEVER_FILLED, QUERY_API, SERVICE_SOURCES
 from penstock.model.types import DateTime, Nullable, Type
 from penstock.state.logs.audit_log import AuditEntry
 from penstock.state.logs.operations import Operation
@@ -65,6 +65,7 @@ _EMPTY: Mapping[str, object] = {
     "String": "",
     "Array(String)": [],
     "Float32": 0.0,
+    "Float64": 0.0,
     "UInt64": 0,
     "Int64": 0,
 }
@@ -196,7 +197,6 @@ _READERS: Mapping[str, Callable[[ServiceRecords, Sequence[str]], Iterable[Row]]]
     "datasources_storage": _read_storage,
     "jobs_log": _read_jobs,
     "deployments_log": _read_deployments,
-    "kafka_ops_log": _read_nothing,
-    "sinks_ops_log": _read_nothing,
+    **dict.fromkeys(NEVER_FILLED, _read_nothing),
     "audit_log": _read_audit_log,
 }

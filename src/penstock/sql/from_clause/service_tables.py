@@ -1,4 +1,4 @@
-"""`penstock.NAME` and `tinybird.NAME` in FROM: which service data source is meant.
+"""`penstock.NAME`, `tinybird.NAME` and `organization.NAME` in FROM: which service data source is meant.
 
 In: a table with a namespace. Out: its `ServiceSource`, or None for a table that has none. Invariant: the caller's own
 text reads only what the caller may read; a view reads none of them, since its rows would depend on when it ran.
@@ -14,16 +14,13 @@ from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES, 
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.syntax.problems import Refused, refusal
 
-OF_ALL_WORKSPACES = "organization"
-"""The namespace in which the format has the records of all workspaces."""
-
 
 def find_service_source(environment: Environment, node: exp.Table) -> ServiceSource | None:
     """The service data source that a table is; None if it has another namespace, or none. Raises Refused if there is no
     such one, or if it cannot be read here."""
-    if node.args.get("catalog") is not None or node.db not in (*SERVICE_NAMESPACES, OF_ALL_WORKSPACES):
+    if node.args.get("catalog") is not None or node.db not in SERVICE_NAMESPACES:
         return None
-    found = SERVICE_SOURCES.get(f"{SERVICE_PREFIX}{node.name}") if node.db in SERVICE_NAMESPACES else None
+    found = SERVICE_SOURCES.get(f"{SERVICE_PREFIX}{node.name}")
     if found is None:
         raise _unknown_source(environment, node)
     environment.check_name(f"{SERVICE_PREFIX}{found.name}")
@@ -41,6 +38,4 @@ def find_service_source(environment: Environment, node: exp.Table) -> ServiceSou
 def _unknown_source(environment: Environment, node: exp.Table) -> Refused:
     name, known = f"{node.db}.{node.name}", [source.name for source in SERVICE_SOURCES.values()]
     message = f"unknown service data source `{name}`"
-    if node.db == OF_ALL_WORKSPACES:
-        message = f"`{name}` is about all workspaces of an organization: here is one, in `{SERVICE_NAMESPACES[0]}`"
     return refusal(environment.text, node, "unknown-table", message, did_you_mean(node.name, known))
