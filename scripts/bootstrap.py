@@ -2,7 +2,7 @@
 
 In: the purpose as the one argument. Out: `.venv` with the package and what the purpose needs, and Spark's jars in the
 package cache. Only the standard library; nothing is written outside the folder but package caches (and, for the tests,
-by root, Debian's package of Postgres); a second run with the same pyproject.toml does nothing.
+by root, Debian's packages of Postgres and MariaDB); a second run with the same pyproject.toml does nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ NOTHING = re.compile(r"(?!)")
 """Matches no line."""
 
 sys.path.insert(0, str(ROOT / "src"))
+import mariadb_programs  # noqa: E402
 import postgres_programs  # noqa: E402
 
 from penstock.errors import PenstockError  # noqa: E402
@@ -52,6 +53,7 @@ def main(purpose: str) -> None:
         once("jars", fetch_jars, ROOT / "src/penstock/lake/spark/packages.py")
     if purpose == "test":
         once("postgres", find_postgres, ROOT / "scripts/postgres_programs.py")
+        once("mariadb", find_mariadb, ROOT / "scripts/mariadb_programs.py")
 
 
 def find_java() -> None:
@@ -94,6 +96,14 @@ def find_postgres() -> None:
         say("Looking for Postgres, on which some of the tests run")
         if not postgres_programs.install():
             say(f"  there is none: those tests are skipped ({postgres_programs.HOW})")
+
+
+def find_mariadb() -> None:
+    if mariadb_programs.programs() is None:
+        say("Looking for MariaDB, on which some of the tests run")
+        postgres_programs.install_package(mariadb_programs.PACKAGE)
+        if mariadb_programs.programs() is None:
+            say(f"  there is none: those tests are skipped ({mariadb_programs.HOW})")
 
 
 def fetch_jars() -> None:

@@ -27,10 +27,16 @@ def programs() -> Path | None:
 
 def install() -> bool:
     """Whether they are there now."""
-    if programs() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["update"], ["install", "--yes", "--no-install-recommends", "postgresql"]):
-            _quietly(["apt-get", "-qq", *command])
+    if programs() is None:
+        install_package("postgresql")
     return programs() is not None
+
+
+def install_package(name: str) -> None:
+    """Try to install a package of Debian's, where that needs no password."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", name]):
+            _quietly(["apt-get", "-qq", *command])
 
 
 def _configured() -> list[Path]:

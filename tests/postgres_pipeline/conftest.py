@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import mariadb_server
 from deploy.conftest import Running
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.settings import Settings
@@ -29,7 +30,20 @@ jdbc.password = "{password}"
 # The text of each statement on the wire, where the test looks for it.
 jdbc.prepareThreshold = "0"
 warehouse = "{warehouse}"
+
+[copies]
+private_hosts = ["127.0.0.1"]
 """
+SECRETS = {
+    "pg_user": USER,
+    "pg_password": PASSWORD,
+    "pg_wrong": "not the password",
+    "my_user": mariadb_server.USER,
+    "my_password": mariadb_server.PASSWORD,
+    "feed": "Bearer geheim-feed",
+    "key": "AKIAGEHEIM",
+    "secret": "geheim-secret",
+}
 
 
 class Server(Running):
@@ -75,7 +89,7 @@ def server(postgres: Postgres, proxy: PostgresProxy, tmp_path_factory: pytest.Te
     settings = parse_settings(text, "penstock.toml", problems := [])
     assert problems == []
     with pytest.MonkeyPatch.context() as environment:
-        for name, value in {"pg_user": USER, "pg_password": PASSWORD, "pg_wrong": "not the password"}.items():
+        for name, value in SECRETS.items():
             environment.setenv(f"PENSTOCK_SECRET_{name}", value)
         made = Server(settings, home)
         yield made

@@ -1,27 +1,31 @@
-"""Tables of other databases that a copy reads: where one is, and what columns it has.
+"""Tables outside of this server that a copy reads: where one is, and what columns it has.
 
-In: the arguments of `postgresql(…)`, and what the database says. Out: `ExternalTable`, `ExternalColumns`. Invariant:
-neither `repr` nor `shown` has the login of the database in it.
+In: the arguments of a table function, and what the database or the file says. Out: `ExternalTable`, `ExternalColumns`.
+Invariant: neither `repr` nor `shown` has a login in it, nor the part of an address that may hold one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias, Union
+from urllib.parse import urlsplit
 
 from penstock.model.types import Type
 
+DatabaseSystem: TypeAlias = Literal["postgresql", "mysql"]
+
 
 @dataclass(frozen=True, slots=True)
-class ExternalTable:
-    """A table of a Postgres database."""
+class DatabaseTable:
+    """A table of a database."""
 
+    system: DatabaseSystem
     host: str
     port: int
     database: str
     schema: str
-    """Empty: the first schema of the login's search path that has the table."""
+    """Empty: the first schema of the login's search path that has the table; MySQL has none."""
     name: str
     user: str = field(repr=False)
     password: str = field(repr=False)
@@ -31,6 +35,74 @@ class ExternalTable:
         """The table as messages name it."""
         table = f"{self.schema}.{self.name}" if self.schema else self.name
         return f"`{table}` of the database `{self.database}` at {self.host}:{self.port}"
+
+
+FileFormat: TypeAlias = Literal[
+    "CSV", "CSVWithNames", "TabSeparated", "TabSeparatedWithNames", "JSONEachRow", "Parquet"
+]
+Packing: TypeAlias = Literal["auto", "none", "gzip", "zstd", "xz", "bz2", "lz4"]
+"""How a file is compressed; `auto`: as the end of its name says."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketLogin:
+    """The keys with which requests to a bucket are signed."""
+
+    key: str = field(repr=False)
+    secret: str = field(repr=False)
+    token: str = field(repr=False, default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Where the objects of a bucket are, as S3's protocol addresses them."""
+
+    endpoint: str
+    """The scheme, the host and, if there is one, the port; without the bucket."""
+    name: str
+    region: str
+    in_host: bool
+    """Whether the bucket is a part of the host of its addresses, else it is the beginning of their paths."""
+    login: BucketLogin | None = None
+    """None: requests are not signed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFiles:
+    """Files at addresses of the web, or in a bucket."""
+
+    function: str
+    """The table function, which messages name."""
+    place: str = field(repr=False)
+    """An address, which may hold secrets, or the key of an object; both may stand for several by a pattern."""
+    format: FileFormat
+    columns: tuple[tuple[str, Type], ...] = ()
+    """Those that the call names; none: a file says itself which it has."""
+    packing: Packing = "auto"
+    bucket: Bucket | None = None
+    headers: tuple[tuple[str, str], ...] = field(repr=False, default=())
+    is_secret: bool = False
+    """Whether the place is a value of the template, such as a secret: then only its host is shown."""
+
+    @property
+    def name(self) -> str:
+        return self.function
+
+    @property
+    def shown(self) -> str:
+        """The files as messages name them."""
+        return f"`{self.function}`: {show_place(self, self.place)}"
+
+
+def show_place(files: RemoteFiles, place: str) -> str:
+    """A file as messages name it: without what may be a secret in its address."""
+    if files.bucket is not None:
+        return f"{files.bucket.name}/{place} at {files.bucket.endpoint}"
+    parts = urlsplit(place)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{'/…' if files.is_secret else parts.path}"
+
+
+ExternalTable: TypeAlias = Union[DatabaseTable, RemoteFiles]
 
 
 @dataclass(frozen=True, slots=True)

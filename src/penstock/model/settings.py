@@ -126,6 +126,18 @@ class InboxSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CopySettings:
+    """What copies may read from outside of this server by `url(…)`, `s3(…)` and `gcs(…)`."""
+
+    private_hosts: tuple[str, ...] = ()
+    """Hosts of this machine's own networks that may be read, each `host` or `host:port`; others of them are refused."""
+    max_read_bytes: int = 17_179_869_184
+    """The most bytes of files that a run of a copy fetches, and that one of them has unpacked."""
+    max_read_seconds: int = 3_600
+    """For how long a run of a copy fetches files."""
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceSettings:
     """Background maintenance and its intervals (`docs/maintenance.md`). All times are in seconds, sizes in bytes."""
 
@@ -168,6 +180,7 @@ class Settings:
     flow: FlowSettings = FlowSettings()
     backfill: BackfillSettings = BackfillSettings()
     inbox: InboxSettings = InboxSettings()
+    copies: CopySettings = CopySettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
 
 

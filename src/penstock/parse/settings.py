@@ -16,6 +16,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.pipe import Dialect
 from penstock.model.settings import (
     BackfillSettings,
+    CopySettings,
     DeploySettings,
     FlowSettings,
     InboxSettings,
@@ -185,6 +186,7 @@ TABLES: Mapping[str, Callable[..., Any]] = {
     "flow": FlowSettings,
     "backfill": BackfillSettings,
     "inbox": InboxSettings,
+    "copies": CopySettings,
     "maintenance": MaintenanceSettings,
 }
 SETTINGS: SettingChecks = {
@@ -232,6 +234,11 @@ SETTINGS: SettingChecks = {
         "folder": check_text,
         "min_free_bytes": NumberRange(0, _MANY),
         "max_pending_bytes": NumberRange(1, _MANY),
+    },
+    "copies": {
+        "private_hosts": check_texts,
+        "max_read_bytes": NumberRange(1, _MANY),
+        "max_read_seconds": NumberRange(1, 86_400),
     },
     "maintenance": {
         "interval_seconds": NumberRange(1, 86_400),

@@ -8,9 +8,9 @@ fetched some megabytes at a time; connections and files are gone when the block 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -21,15 +21,15 @@ import pyarrow.parquet as pq
 from penstock.deploy.external.postgres_types import (
     PostgresColumn,
     UnsupportedType,
-    UnsupportedValue,
     arrow_values,
     postgres_column,
     without_nulls,
 )
+from penstock.deploy.external.stored_values import UnsupportedValue
+from penstock.deploy.external.table_file import TableFile
 from penstock.errors import Failed, did_you_mean
 from penstock.lake.spark.cancellation import raise_if_stopped
-from penstock.model.external_tables import ExternalColumns, ExternalTable, UnreadableTable
-from penstock.model.types import Type
+from penstock.model.external_tables import DatabaseTable, ExternalColumns, UnreadableTable
 from penstock.sql.query import ExternalRead
 
 try:
@@ -78,22 +78,13 @@ class _Cursor(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class TableFile:
-    """The rows that were read of a table."""
-
-    path: Path
-    columns: Mapping[str, Type]
-    rows: int
-
-
 class PostgresTables:
     """A block in which a copy reads tables of Postgres. Its files are named after `path`."""
 
     def __init__(self, path: Path, stops: Callable[[], bool]):
         self._path, self._stops = path, stops
-        self._connections: dict[ExternalTable, _Connection] = {}
-        self._columns: dict[ExternalTable, dict[str, PostgresColumn]] = {}
+        self._connections: dict[DatabaseTable, _Connection] = {}
+        self._columns: dict[DatabaseTable, dict[str, PostgresColumn]] = {}
         self._files: list[Path] = []
         self._over = threading.Event()
 
@@ -109,7 +100,7 @@ class PostgresTables:
         for path in self._files:
             path.unlink(missing_ok=True)
 
-    def columns(self, table: ExternalTable, names: frozenset[str]) -> ExternalColumns:
+    def columns(self, table: DatabaseTable, names: frozenset[str]) -> ExternalColumns:
         """The columns of a table, as Postgres tells them. Raises UnreadableTable, WorkCancelled."""
         with self._telling(table) as cursor:
             cursor.execute(_FIND, (_quoted_name(table),))
@@ -132,7 +123,7 @@ class PostgresTables:
         return ExternalColumns({name: column.type for name, column in known.items()}, unreadable)
 
     @contextmanager
-    def _telling(self, table: ExternalTable) -> Iterator[_Cursor]:
+    def _telling(self, table: DatabaseTable) -> Iterator[_Cursor]:
         """A cursor of the table's connection; what the driver raises is why the table is unreadable."""
         if psycopg2 is None:
             message = "this server has no driver for Postgres"
@@ -145,7 +136,7 @@ class PostgresTables:
             hint = "address, database, user and password are right if `psql` connects with them from the server"
             raise UnreadableTable(f"the table {table.shown} cannot be read: {_reason(error)}", hint) from None
 
-    def _connection(self, table: ExternalTable) -> _Connection:
+    def _connection(self, table: DatabaseTable) -> _Connection:
         """The connection to the database of a table, in a transaction whose snapshot does not change."""
         login = replace(table, schema="", name="")
         if login not in self._connections:
@@ -177,20 +168,22 @@ class PostgresTables:
     def read(self, wanted: ExternalRead) -> TableFile:
         """Write the used columns of a table to a file; of a table without a used one, any column. Raises Failed,
         WorkCancelled, OSError."""
-        every = self._columns[wanted.table]
+        table = wanted.table
+        assert isinstance(table, DatabaseTable), "others are read by others"
+        every = self._columns[table]
         used = {name: column for name, column in every.items() if name in wanted.columns} or dict([*every.items()][:1])
         path = self._path.with_name(f"{self._path.name}.{len(self._files)}.parquet")
         self._files.append(path)
         try:
-            rows = self._write(wanted.table, [*used.values()], path)
+            rows = self._write(table, [*used.values()], path)
         except (psycopg2.Error, ValueError, OverflowError) as error:
             raise_if_stopped(self._stops)
             reason = str(error) if isinstance(error, UnsupportedValue) else _reason(error)
             hint = "no row was appended; cast or filter the column in a view of Postgres, or run the copy again"
-            raise Failed(f"the rows of {wanted.table.shown} cannot be read: {reason}", hint=hint) from None
+            raise Failed(f"the rows of {table.shown} cannot be read: {reason}", hint=hint) from None
         return TableFile(path, {name: column.type for name, column in used.items()}, rows)
 
-    def _write(self, table: ExternalTable, columns: list[PostgresColumn], path: Path) -> int:
+    def _write(self, table: DatabaseTable, columns: list[PostgresColumn], path: Path) -> int:
         schema = pa.schema([(column.name, column.arrow) for column in columns])
         rows = 0
         with pq.ParquetWriter(path, schema) as file:
@@ -201,7 +194,7 @@ class PostgresTables:
                 rows += len(fetched)
         return rows
 
-    def _fetch(self, table: ExternalTable, columns: list[PostgresColumn]) -> Iterator[list[tuple[object, ...]]]:
+    def _fetch(self, table: DatabaseTable, columns: list[PostgresColumn]) -> Iterator[list[tuple[object, ...]]]:
         """The rows, as many at a time as have some megabytes."""
         cursor = self._connection(table).cursor("penstock_copy")
         cursor.execute(_select(table, columns))
@@ -214,7 +207,7 @@ class PostgresTables:
         cursor.close()
 
 
-def _select(table: ExternalTable, columns: list[PostgresColumn]) -> object:
+def _select(table: DatabaseTable, columns: list[PostgresColumn]) -> object:
     """The statement that reads the columns."""
     cast = [
         sql.SQL("{}::" + column.cast if column.cast else "{}").format(sql.Identifier(column.name)) for column in columns
@@ -223,7 +216,7 @@ def _select(table: ExternalTable, columns: list[PostgresColumn]) -> object:
     return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(cast), sql.Identifier(*parts))
 
 
-def _quoted_name(table: ExternalTable) -> str:
+def _quoted_name(table: DatabaseTable) -> str:
     """The table's name, as Postgres reads a name in quotes."""
     parts = [table.schema, table.name] if table.schema else [table.name]
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)

@@ -13,6 +13,7 @@ from datetime import date
 
 import pyarrow as pa
 
+from penstock.deploy.external.stored_values import UnsupportedValue
 from penstock.model import types as t
 from penstock.model.types import Type
 
@@ -39,10 +40,6 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2299
 
 class UnsupportedType(ValueError):
     """No type of ClickHouse has all values of a type of Postgres."""
-
-
-class UnsupportedValue(ValueError):
-    """A value that the type of its column does not have here."""
 
 
 @dataclass(frozen=True, slots=True)

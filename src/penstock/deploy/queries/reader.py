@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from penstock.deploy.external.postgres_tables import PostgresTables
+from penstock.deploy.external.external_tables import ExternalTables
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.queryable_project import QueryableProject
 from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
@@ -164,9 +164,10 @@ class QueryReader:
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows:
         """Write the rows of a copy of the live deployment to `file`, as NDJSON that the target accepts. Raises what
-        `target` raises, Failed, and WorkCancelled if `stops` returns true. Tables of other databases are read first,
-        into files beside `file`."""
-        with self._core.board.reading("live") as deployment, PostgresTables(Path(str(file.name)), stops) as external:
+        `target` raises, Failed, and WorkCancelled if `stops` returns true. Tables outside of this server are read
+        first, into files beside `file`."""
+        own = ExternalTables(Path(str(file.name)), stops, self._core.settings.copies)
+        with self._core.board.reading("live") as deployment, own as external:
             compiled = self._compiled_project(deployment)
             rows = self._compile_copy(compiled, name, parameters, external.columns)
             files = {read.placeholder: external.read(read) for read in rows.externals}

@@ -1,13 +1,12 @@
-"""`postgresql(…)` in FROM: a table of another database, which only a copy reads.
+"""`postgresql(…)`, `mysql(…)`, `url(…)`, `s3(…)` in FROM: tables outside of this server, which only a copy reads.
 
-In: the call. Out: a placeholder for the table's rows, and its columns. Invariants: user and password come from the
-server's secrets, never from the text of a datafile or a parameter; they are in no SQL that is made here.
+In: the call. Out: a placeholder for the table's rows, and its columns. Invariants: columns that the call names are
+those of the table, and nobody is asked for them; no login is in the SQL that is made here.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,112 +14,80 @@ from sqlglot import exp
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
-from penstock.model.external_tables import ExternalColumns, ExternalTable, UnreadableTable
-from penstock.model.types import Type
+from penstock.model.external_tables import ExternalColumns, ExternalTable, ReadColumns, RemoteFiles, UnreadableTable
+from penstock.model.types import LowCardinality, String, Type
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.expr.typed import TypedSql
+from penstock.sql.from_clause.external_databases import DATABASES, database_table
+from penstock.sql.from_clause.external_files import FILE_FUNCTIONS, VIRTUAL_COLUMNS, remote_files
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
-from penstock.sql.syntax.problems import offset_of, refusal
-from penstock.sql.syntax.tree import call_parts
-from penstock.template.rendering import RenderedSql
-from penstock.template.values import NO_VALUE
+from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.tree import call_name
 
-POSTGRESQL = "postgresql"
-_FORM = "postgresql('host:port', 'database', 'table', {{ tb_secret('user') }}, {{ tb_secret('password') }}[, 'schema'])"
-_ADDRESS = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?")
-_POSTGRES_PORT = 5432
-_PARTS = ("address", "database", "table", "user", "password", "schema")
+EXTERNAL_FUNCTIONS = (*DATABASES, *FILE_FUNCTIONS)
 
 
 def external_table(environment: Environment, node: exp.Table) -> tuple[str, ScopeTable]:
-    """The placeholder of the table that a call of `postgresql` means, and its columns. Raises Refused."""
+    """The placeholder of the table that a call of one of EXTERNAL_FUNCTIONS means, and its columns. Raises Refused."""
+    function = call_name(node.this) or ""
     if environment.external is None:
-        message = "`postgresql(…)` is read by copies only: a version's rows and answers depend on no other database"
+        message = f"`{function}(…)` is read by copies only: a version's rows and answers depend on nothing elsewhere"
         hint = "copy its rows into a data source with a pipe of TYPE copy, and read that"
         raise refusal(environment.text, node.this, "external-table", message, hint)
-    table = _table_of_call(environment, node.this)
-    alias = node.alias or POSTGRESQL
+    table = _table_of_call(environment, node.this, function)
+    alias = node.alias or function
+    names = _names_used(node, alias)
     try:
-        found = environment.external(table, _names_used(node, alias))
+        found = _columns_of(table, environment.external, names)
     except UnreadableTable as error:
         raise refusal(environment.text, node.this, "unreadable-table", error.message, error.hint) from error
     placeholder = _placeholder(environment, table)
     environment.uses.add_external(placeholder, table)
+    virtual = {name: _PLACE for name in VIRTUAL_COLUMNS if isinstance(table, RemoteFiles) and name not in found.types}
     columns = {
         name: TypedSql(f"{quote_identifier(alias)}.{quote_identifier(name)}", of, spark_type(of))
-        for name, of in found.types.items()
+        for name, of in {**found.types, **virtual}.items()
     }
     for name, why in found.unreadable.items():
-        if _reads_all(node) or name in _names_used(node, alias):
-            raise refusal(environment.text, node.this, "unreadable-column", f"the column `{name}` {why}", _CAST)
-    return placeholder, ScopeTable(alias, columns, placeholder, table_name=table.name)
+        if _reads_all(node) or name in names:
+            hint = _CAST if not isinstance(table, RemoteFiles) else "name the columns to read, without this one"
+            raise refusal(environment.text, node.this, "unreadable-column", f"the column `{name}` {why}", hint)
+    return placeholder, ScopeTable(alias, columns, placeholder, frozenset(virtual), table_name=table.name)
 
 
-_CAST = "make a view in Postgres that casts it, and read the view"
+_PLACE = LowCardinality(String())
+"""The type of the columns that say which file a row is of."""
+
+
+def _table_of_call(environment: Environment, call: exp.Expr, function: str) -> ExternalTable:
+    if function in DATABASES:
+        return database_table(environment, call, DATABASES[function])
+    return remote_files(environment, call, function)
+
+
+def _columns_of(table: ExternalTable, ask: ReadColumns, names: frozenset[str]) -> ExternalColumns:
+    """The columns that the call names, else those that the table has."""
+    if isinstance(table, RemoteFiles) and table.columns:
+        return ExternalColumns(dict(table.columns))
+    return ask(table, names)
+
+
+_CAST = "make a view in the database that casts it, and read the view"
 
 
 def _placeholder(environment: Environment, table: ExternalTable) -> str:
     """A name for the table: the same for the same one, so that equal SQL means equal tables."""
     known = environment.uses.externals
     same = next((name for name, each in known.items() if each == table), None)
-    where = "\0".join((table.host, str(table.port), table.database, table.schema, table.name))
-    return same or f"__external_{len(known)}_{hashlib.sha256(where.encode()).hexdigest()[:16]}__"
-
-
-def _table_of_call(environment: Environment, call: exp.Expr) -> ExternalTable:
-    """What the arguments of a call say. Raises Refused."""
-    _, arguments = call_parts(call)
-    if not len(_PARTS) - 1 <= len(arguments) <= len(_PARTS):
-        message = f"`postgresql` takes 5 or 6 arguments, {len(arguments)} are given"
-        raise refusal(environment.text, call, "external-table", message, f"write {_FORM}")
-    texts = [_text(environment, node, part) for node, part in zip(arguments, _PARTS, strict=False)]
-    for node, part in zip(arguments[3:5], _PARTS[3:5], strict=True):
-        _check_secret(environment, node, part)
-    address, database, name, user, password = texts[:5]
-    host, port = _read_address(environment, arguments[0], address)
-    return ExternalTable(host, port, database, texts[5] if len(texts) > 5 else "", name, user, password)
-
-
-def _text(environment: Environment, node: exp.Expr, part: str) -> str:
-    """The text that an argument is; its value is in no message: it may be a secret."""
-    if not isinstance(node, exp.Literal) or not node.args.get("is_string"):
-        message = f"the {part} of `postgresql` must be a text in quotes, or a value of the template"
-        raise refusal(environment.text, node, "external-table", message, f"write {_FORM}")
-    if "\0" in node.name or (not node.name and part != "schema"):
-        message = f"the {part} of `postgresql` is empty or has a character that no name has"
-        raise refusal(environment.text, node, "external-table", message, f"write {_FORM}")
-    return node.name
-
-
-def _check_secret(environment: Environment, node: exp.Expr, part: str) -> None:
-    """Raises Refused for a login that is written in the datafile, which is kept and shown, or given by a caller."""
-    text, given, at = environment.text, environment.given, offset_of(node)
-    is_value = isinstance(text, RenderedSql) and at is not None and text.is_value(at)
-    is_secret = given.mode != "call" or node.name in (given.secrets or {}).values()
-    if is_value and (is_secret or part == "user"):
-        return
-    message = f"the {part} of `postgresql` must come from a secret of the server: datafiles and jobs are kept and shown"
-    hint = f"write {{{{ tb_secret('NAME') }}}}, and set PENSTOCK_SECRET_NAME to the {part} where the server runs"
-    raise refusal(text, node, "external-table", message, hint)
-
-
-def _read_address(environment: Environment, node: exp.Expr, address: str) -> tuple[str, int]:
-    if address == NO_VALUE and environment.given.mode == "check":
-        return address, _POSTGRES_PORT
-    found = _ADDRESS.fullmatch(address)
-    port = int(found.group(2) or _POSTGRES_PORT) if found is not None else 0
-    if found is None or not 0 < port < 2**16:
-        message = "the address of `postgresql` must be a host and a port"
-        raise refusal(environment.text, node, "external-table", message, "such as 'db.example.com:5432'")
-    return found.group(1).strip("[]"), port
+    return same or f"__external_{len(known)}_{hashlib.sha256(repr(table).encode()).hexdigest()[:16]}__"
 
 
 def _names_used(node: exp.Table, alias: str) -> frozenset[str]:
     """The names by which the SELECT around a table may mean its columns."""
     around = node.find_ancestor(exp.Select) or node
-    named = (each.name for each in around.find_all(exp.Column) if each.table in ("", alias, POSTGRESQL))
+    named = (each.name for each in around.find_all(exp.Column) if each.table in ("", alias))
     joined = (each.name for each in around.find_all(exp.Join) for each in each.args.get("using") or ())
     return frozenset(name for name in (*named, *joined) if name)
 

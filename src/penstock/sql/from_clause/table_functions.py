@@ -22,18 +22,22 @@ from penstock.sql.syntax.tree import call_name, call_parts
 _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
 _SERIES = ("generate_series", "generateSeries")
 _FILE = "`penstock datasource append NAME --file FILE` loads a file of CSV, NDJSON or Parquet into a data source"
-_BUCKET = f"{_FILE}, also one that was fetched from a bucket"
-_SERVER = "post its rows (`penstock datasource append`, or POST /v0/events); of other databases a copy reads Postgres"
+_ONE_SERVER = "this server reads buckets by itself: `s3(…)` in a copy, with the same arguments but the first"
+_BUCKET = f"a copy reads files of buckets by `s3(…)`, `gcs(…)` and `url(…)`; {_FILE}, also one that was fetched"
+_SERVER = (
+    "post its rows (`penstock datasource append`, or POST /v0/events); of other databases a copy reads Postgres and "
+    "MySQL, and `url(…)` what a server answers"
+)
 _TABLES = "name the data sources, with UNION ALL between their SELECTs"
 _ELSEWHERE = "load its rows into a data source with `penstock datasource append`, and read that"
 UNSUPPORTED_SOURCE = "unsupported-source"
 """The code of the problem of a copy that reads what this version cannot fetch."""
 _REMOTE = {
-    **dict.fromkeys(("url", "urlCluster"), f"fetch it, then {_FILE}"),
-    **dict.fromkeys(("s3", "s3Cluster", "gcs", "hdfs"), _BUCKET),
-    **dict.fromkeys(("azureBlobStorage", "azureBlobStorageCluster"), _BUCKET),
+    "urlCluster": "this server reads addresses by itself: `url(…)` in a copy, with the same arguments but the first",
+    "s3Cluster": _ONE_SERVER,
+    **dict.fromkeys(("azureBlobStorage", "azureBlobStorageCluster", "hdfs"), _BUCKET),
     **dict.fromkeys(("iceberg", "icebergS3", "icebergAzure", "icebergHDFS", "deltaLake", "hudi"), _BUCKET),
-    **dict.fromkeys(("mysql", "mongodb", "redis", "sqlite", "jdbc", "odbc"), _SERVER),
+    **dict.fromkeys(("mongodb", "redis", "sqlite", "jdbc", "odbc"), _SERVER),
     **dict.fromkeys(("remote", "remoteSecure"), _SERVER),
 }
 """Functions that read the network or other servers, with the nearest way to their rows."""
@@ -140,11 +144,11 @@ def _literal_count(node: exp.Expr) -> int | None:
 
 def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Exception:
     if environment.external is not None and name in _REMOTE:
-        message = f"this copy does not run: `{name}(…)` is not in this version, only `postgresql(…)` is"
+        message = f"this copy does not run: `{name}(…)` is not in this version"
         return refusal(environment.text, call, "unsupported-source", message, _REMOTE[name])
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
         return refusal(environment.text, call, "unknown-table", message, _UNSAFE[name])
-    known = [*_NUMBERS, *_SERIES, "view", "postgresql"]
+    known = [*_NUMBERS, *_SERIES, "view", "postgresql", "mysql", "url", "s3", "gcs"]
     message = f"the table function `{name}` is not supported"
     return refusal(environment.text, call, "unknown-table", message, did_you_mean(name, known))

@@ -24,7 +24,7 @@ from penstock.sql.engines.merge_rules import MergeRuleResult, merge_rule
 from penstock.sql.expr.bind_once import is_generated_name
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.from_clause.external_tables import POSTGRESQL, external_table
+from penstock.sql.from_clause.external_tables import EXTERNAL_FUNCTIONS, external_table
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
 from penstock.sql.from_clause.service_tables import find_service_source
 from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
@@ -253,7 +253,7 @@ def _table_of_function(environment: Environment, node: exp.Table) -> TableRefere
     _, arguments = call_parts(node.this)
     if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
         return _table_of_output(environment.compile(environment, arguments[0]), node.alias or "view")
-    if call_name(node.this) == POSTGRESQL:
+    if call_name(node.this) in EXTERNAL_FUNCTIONS:
         placeholder, relation = external_table(environment, node)
         return TableReference(f"{placeholder} AS {quote_identifier(relation.name)}", relation)
     return _table_of_rows(rows_of_function(environment, node.this), node.alias or call_name(node.this) or "")

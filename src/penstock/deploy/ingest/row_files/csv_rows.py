@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,6 +17,7 @@ import orjson
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from penstock.deploy.external.clickhouse_literals import literals_as_json
 from penstock.deploy.ingest.row_files.row_placement import (
     ABSENT,
     RowPlacement,
@@ -144,11 +144,6 @@ def _bool(text: str) -> object:
     return {"1": True, "0": False}.get(text, text)
 
 
-_LITERAL = re.compile(r"'((?:[^'\\]|\\.|'')*)'|\"(?:[^\"\\]|\\.)*\"|([()])|\b(NULL)\b", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "a": "\a", "v": "\v"}
-_ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
-
-
 def _nested(text: str) -> object:
     """The value of JSON that a text is: as JSON, or as ClickHouse writes arrays, maps and tuples (`['a', NULL]`)."""
     try:
@@ -156,16 +151,6 @@ def _nested(text: str) -> object:
     except orjson.JSONDecodeError:
         pass
     try:
-        return orjson.loads(_LITERAL.sub(_as_json, text))
+        return orjson.loads(literals_as_json(text))
     except orjson.JSONDecodeError:
         return text
-
-
-def _as_json(found: re.Match[str]) -> str:
-    quoted, bracket, null = found.groups()
-    if quoted is not None:
-        plain = _ESCAPE.sub(lambda each: _ESCAPES.get(each[1], each[1]) if each[1] else "'", quoted)
-        return orjson.dumps(plain).decode()
-    if bracket is not None:
-        return "[" if bracket == "(" else "]"
-    return "null" if null is not None else found[0]

@@ -1,0 +1,78 @@
+"""Patterns of paths mean what they mean to ClickHouse, which reads files of a folder by them here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from chdb.session import Session
+
+from penstock.deploy.external.path_patterns import TooManyPaths, expand_choices, fixed_beginning, path_test
+
+NAMES = (
+    "1.csv",
+    "2.csv",
+    "3.csv",
+    "01.csv",
+    "02.csv",
+    "10.csv",
+    "a.csv",
+    "b.csv",
+    "ab.csv",
+    "x/1.csv",
+    "x/y/2.csv",
+    "a+b(c).csv",
+)
+
+
+@pytest.fixture(scope="module")
+def clickhouse() -> Session:
+    return Session()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*.csv",
+        "?.csv",
+        "{1..3}.csv",
+        "{01..10}.csv",
+        "{1,a,x/1}.csv",
+        "{a,b}*.csv",
+        "x/*.csv",
+        "*/*.csv",
+        "**",
+        "x/**",
+        "a+b(c).csv",
+        "a*(?).csv",
+        "{a}.csv",
+        "{3..1}.csv",
+    ],
+)
+def test_a_pattern_stands_for_the_files_that_clickhouse_reads(
+    clickhouse: Session, tmp_path: Path, pattern: str
+) -> None:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{name}\n")
+    call = f"file('{tmp_path}/{pattern}', LineAsString)"
+    try:
+        answer = str(clickhouse.query(f"SELECT line FROM {call} ORDER BY line", "JSONEachRow").data())
+    except RuntimeError:
+        answer = ""
+    matches = path_test(pattern)
+    assert sorted(filter(matches, NAMES)) == [json.loads(line)["line"] for line in answer.splitlines()]
+    assert all(name.startswith(fixed_beginning(pattern)) for name in filter(matches, NAMES))
+
+
+def test_braces_are_written_out() -> None:
+    assert expand_choices("a{1..3}b{x,}") == ["a1bx", "a1b", "a2bx", "a2b", "a3bx", "a3b"]
+    assert expand_choices("{08..11}") == ["08", "09", "10", "11"]
+    assert expand_choices("no } braces { *") == ["no } braces { *"]
+
+
+@pytest.mark.parametrize("pattern", ["{1..99999}", "{1..200}{1..200}", "{0..999999999}"])
+def test_a_pattern_of_too_many_files_is_refused(pattern: str) -> None:
+    with pytest.raises(TooManyPaths):
+        expand_choices(pattern)
