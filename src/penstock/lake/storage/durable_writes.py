@@ -23,7 +23,8 @@ def replace_file(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     fresh = path.with_name(path.name + SUFFIX)
     fresh.unlink(missing_ok=True)
     try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        # Not by a descriptor: then the file would not know its name, beside which others put theirs.
+        with open(fresh, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

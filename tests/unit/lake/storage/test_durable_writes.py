@@ -14,6 +14,7 @@ def test_the_new_content_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "marker.json"
     path.write_text("before")
     with replace_file(path, 0o600) as file:
+        assert str(file.name) == str(path) + SUFFIX, "others put files beside it"
         file.write(b"after")
         assert path.read_text() == "before"
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", 0o600)
