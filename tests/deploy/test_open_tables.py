@@ -175,6 +175,21 @@ def test_a_reader_keeps_its_files(running: Running, readers: Readers) -> None:
     assert table.scan().to_arrow().num_rows == 20
 
 
+def test_a_column_that_a_reader_holds_is_not_taken_for_another_one(running: Running, readers: Readers) -> None:
+    """It is dropped once the lease of its version has ended. Till then, a column of its name would have its values,
+    or could not be written."""
+    name, key = "datasources/again.datasource", "SCHEMA >\n    k Int32 `json:$.k`"
+    running.deploy({name: f"{key},\n    a String `json:$.a`,\n    b String `json:$.b`\n"})
+    running.post("again", [{"k": 1, "a": "old", "b": "old"}])
+    readers.catalog().load_table("live.again")
+    running.deploy({name: f"{key}\n"}, destructive=True)
+    running.pipeline.deployer.retire(None)
+    running.deploy({name: f"{key},\n    a String `json:$.a` DEFAULT 'new',\n    b Int64 `json:$.b` DEFAULT 7\n"})
+    running.post("again", [{"k": 2}])
+    assert sorted(running.ask("SELECT k, a, b FROM again")) == [(1, "new", 7), (2, "new", 7)]
+    assert_all_agree(readers, "live.again")
+
+
 def test_compacted_files_have_the_default(running: Running, readers: Readers) -> None:
     running.deploy({"datasources/packed.datasource": HITS})
     for n in range(3):

@@ -299,8 +299,10 @@ class Deployer:
         )
 
     def _physical_columns(self) -> dict[str, tuple[str, ...]]:
-        """By table, the physical columns that any deployment which is not retired or discarded may have made."""
-        columns: dict[str, tuple[str, ...]] = {}
+        """By table, the physical columns that there are, and those that any deployment which is not retired or
+        discarded may make. Those of a retired one stay as long as somebody reads it: one of them that was taken for a
+        new column would bring its values back."""
+        columns = self._core.warehouse.recorded.column_names()
         for deployment in self._core.store.deployments.in_state(*NOT_OVER):
             for table in deployment.manifest.tables:
                 columns[table.id] = columns.get(table.id, ()) + tuple(field.name for field in table.fields)

@@ -94,6 +94,12 @@ class RecordedTables:
                 self._unsaved.discard(table)
                 self._store.forget(table)
 
+    def column_names(self) -> dict[str, tuple[str, ...]]:
+        """By table, the names of its physical columns; also of those that no deployment uses any more, but that are
+        still there: a reader may hold them, or a former key."""
+        with self._guard:
+            return {table: tuple(each.name for each in made.columns) for table, made in self._tables.items()}
+
     def adopt(self, table: str) -> None:
         """Record, as it is now, a table that a release of Penstock without records created."""
         if self._of(table) is None and isinstance(now := self._load(table), ObservedTable):

@@ -115,6 +115,14 @@ def test_what_penstock_does_is_no_difference(world: World) -> None:
     assert world.another_server().differences("t") == ()
 
 
+def test_the_columns_that_there_are(world: World) -> None:
+    """A column that was to be dropped, but is still there, is one of them."""
+    world.recorded.record_created("t")
+    with world.recorded.changing("t", ["n", "code"]), world.table.update_schema() as update:
+        update.delete_column("n")
+    assert world.recorded.column_names() == {"t": ("id", "code")}
+
+
 def test_dropped_and_put_back(world: World) -> None:
     world.recorded.record_created("t")
     world.append(1, **OURS)
