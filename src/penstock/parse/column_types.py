@@ -7,7 +7,7 @@ values of an Enum are sorted by number, so two spellings of one Enum are equal; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from penstock.errors import near_names_hint
@@ -288,7 +288,18 @@ def _read_tuple(reader: Reader, head: Lexeme) -> t.Type:
         raise InvalidType("either all elements of a Tuple have a name or none has", head.start, "name all or none")
     if len(set(names)) < len(names):
         raise InvalidType("two elements of a Tuple have the same name", head.start)
+    _refuse_same_paths(fields, head)
     return t.Tuple(tuple(fields))
+
+
+def _refuse_same_paths(fields: Sequence[tuple[str | None, t.Type]], head: Lexeme) -> None:
+    """Raises InvalidType if Iceberg could not tell an element `a.b` from `b` inside `a`."""
+    outer = {name: of for name, of in fields if name is not None and t.has_part(of, t.Tuple)}
+    for name, _ in fields:
+        within = next((each for each in outer if name is not None and name.startswith(f"{each}.")), None)
+        if within is not None:
+            message = f"the elements `{name}` and `{within}` of a Tuple cannot be told apart in a table"
+            raise InvalidType(message, head.start, f"write `{str(name).replace('.', '_')}`")
 
 
 def _read_field(reader: Reader) -> tuple[str | None, t.Type]:

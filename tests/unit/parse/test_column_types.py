@@ -117,6 +117,12 @@ def test_reads(text: str, expected: t.Type) -> None:
         ("LowCardinality(Array(Int8))", 15, "`Array` cannot be inside LowCardinality", "write Array(Int8)"),
         ("Map(Nullable(String), Int8)", 4, "the key of a Map cannot be Nullable", "write Map(String, …)"),
         ("Tuple(a Int8, String)", 0, "either all elements of a Tuple have a name or none has", "name all or none"),
+        (
+            "Tuple(`a.b` Int8, a Array(Tuple(b Int8)))",
+            0,
+            "the elements `a.b` and `a` of a Tuple cannot be told apart in a table",
+            "write `a_b`",
+        ),
         ("Tuple()", 6, "expected a type, found `)`", None),
         ("Array(Int8", 10, "expected `)`, found the end", None),
         ("Int8)", 4, "expected nothing more, found `)`", None),
