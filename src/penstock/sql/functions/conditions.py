@@ -70,6 +70,8 @@ def _extreme_function(name: str) -> Function:
             return values[0]
         if is_stored_as_text(of) or contains_stored_as_text(of):
             raise BadArguments(f"`{name}` of {of} is not supported", ORDER_HINT)
+        if t.has_part(of, t.Map):
+            raise BadArguments(f"`{name}` of {of} is not supported: Spark does not order maps")
         if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.unwrap_type(of), t.Float):

@@ -9,6 +9,7 @@ _NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
 REFUSED = {
     "greatest(toIPv4(carrier), toIPv4('1.2.3.4'))": "`greatest` of IPv4 is not supported",
     f"if(carrier = 'a', today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
+    "greatest(map('a', 1), map('b', 2))": "`greatest` of Map(String, UInt8) is not supported",
     f"greatest(today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
 }
 
