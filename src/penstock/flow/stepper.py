@@ -510,6 +510,7 @@ def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:
         elapsed_time=seconds,
         read_rows=done.read_rows,
         read_bytes=done.read_bytes,
+        rows=done.rows,
         written_rows=done.rows,
         rows_quarantine=done.rejected,
     )

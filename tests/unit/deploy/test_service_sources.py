@@ -140,12 +140,24 @@ def test_hints_do_not_name_them_for_other_tables() -> None:
 
 def test_what_is_not_recorded_is_empty_or_null() -> None:
     operations = SimpleNamespace(recent=lambda most: (Operation("append", "flights", 3, rows=5),))
-    records = ServiceRecords(SimpleNamespace(operations=operations), None, None)  # type: ignore[arg-type]
+    manifest = SimpleNamespace(bindings=())
+    records = ServiceRecords(SimpleNamespace(operations=operations), None, manifest)  # type: ignore[arg-type]
     names = tuple(columns_of("datasources_ops_log"))
     (row,) = read_service_source("penstock__datasources_ops_log", names, records)
     found = dict(zip(names, row, strict=True))
     assert (found["datasource_id"], found["rows"], found["job_id"], found["Options.Names"]) == ("flights", 5, None, [])
     assert found["timestamp"].microsecond == 0  # type: ignore[attr-defined]
+
+
+def test_operations_have_the_names_of_data_sources() -> None:
+    """A query for `datasource_name = 'flights'` finds what was done to each table of it, also under its former name."""
+    tables = ("flights__d1", "flights__d12f3", "former__d2", "flights", "a__d1__d7", "")
+    operations = SimpleNamespace(recent=lambda most: tuple(Operation("append", table) for table in tables))
+    manifest = SimpleNamespace(bindings=(SimpleNamespace(table="former__d2", name="flights"),))
+    records = ServiceRecords(SimpleNamespace(operations=operations), None, manifest)  # type: ignore[arg-type]
+    found = read_service_source("penstock__datasources_ops_log", ("datasource_name", "datasource_id"), records)
+    names = ("flights", "flights", "flights", "flights", "a__d1", "")
+    assert found == list(zip(names, names, strict=True))
 
 
 def test_every_column_can_be_a_column_of_spark() -> None:

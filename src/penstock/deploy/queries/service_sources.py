@@ -6,6 +6,7 @@ began is in its rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -28,6 +29,8 @@ from penstock.state.logs.operations import Operation
 MOST_ROWS = 10_000
 """The latest entries that a query sees, except for calls, of which it sees all."""
 MOST_CALLS = 10_000_000
+_OF_A_TABLE = re.compile(r"__d[0-9]{1,19}(?:f[0-9]{1,19})?$")
+"""What a physical table has after the name of its data source: its deployment, and the number of a clone."""
 Rows = list[tuple[object, ...]]
 Row = Mapping[str, object]
 
@@ -73,12 +76,17 @@ _EMPTY: Mapping[str, object] = {
 
 
 def _read_operations(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
-    return map(_operation_row, records.store.operations.recent(MOST_ROWS))
+    bound = {each.table: each.name for each in records.manifest.bindings}
+    for operation in records.store.operations.recent(MOST_ROWS):
+        yield _operation_row(operation, bound)
 
 
-def _operation_row(operation: Operation) -> Row:
-    own = {name: getattr(operation, name) for name in Operation.__slots__}
-    return {**own, "datasource_id": operation.datasource_name}
+def _operation_row(operation: Operation, bound: Mapping[str, str]) -> Row:
+    """The record of a table is one of its data source: by the name that it has in the version that is read, else by the
+    one that the table was made for. The id is the name, as in the other records, so that they can be joined."""
+    own, table = {name: getattr(operation, name) for name in Operation.__slots__}, operation.datasource_name
+    name = bound.get(table) or _OF_A_TABLE.sub("", table)
+    return {**own, "datasource_id": name, "datasource_name": name}
 
 
 def _read_calls(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
