@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
+import time
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -196,6 +197,17 @@ def test_records_do_not_depend_on_the_parts_in_which_they_come(text: str, cuts: 
     parts = [text[start:end] for start, end in itertools.pairwise(places)]
     for records in (csv_records, tsv_records, json_objects):
         assert outcome(records, parts) == outcome(records, [text])
+
+
+@pytest.mark.parametrize("text", ['"' + '""' * 2**23, "x" * (2**24), "[" + '{"a":"' + "\\\\" * 2**23])
+def test_a_record_without_an_end_is_given_up(text: str) -> None:
+    parts = [text[at : at + 2**20] for at in range(0, len(text), 2**20)]
+    records = json_objects if text[0] == "[" else csv_records
+    began = time.monotonic()
+    with pytest.raises(BrokenFile) as refused:
+        list(records(iter(parts)))
+    assert "a record has more than 8388608 characters" in str(refused.value)
+    assert time.monotonic() - began < 20
 
 
 def outcome(records: object, parts: list[str]) -> object:
