@@ -35,6 +35,7 @@ from penstock.lake.open_tables.shown_columns import (
     may_hide_rows,
     older_rows,
     open_columns,
+    state_columns,
 )
 from penstock.lake.open_tables.version_metadata import OpenTable, VersionMetadata, physical_fields, version_metadata
 from penstock.lake.read.bindings import accepted_conditions
@@ -187,6 +188,8 @@ def _properties(binding: Binding, physical: PhysicalTable, omitted: tuple[Omitte
     stored = {field.name: str(field.field_type) for field in physical.table.schema().fields}
     if finer := finer_columns(binding, stored):
         found["penstock.unrounded-columns"] = f"{', '.join(finer)}: stored as Float64 by a newer version; SQL rounds"
+    if states := state_columns(binding):
+        found["penstock.states"] = f"{', '.join(states)}: states of aggregate functions, which only SQL can merge"
     if binding.merge is not None:
         keys = ", ".join(binding.merge.keys)
         found["penstock.unmerged"] = f"rows with equal {keys or 'keys'} are as they were inserted, as without FINAL"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
 
 from penstock.model.manifest import ICEBERG_NAMES, Before, Binding, BoundColumn
-from penstock.model.types import has_fields_alike
+from penstock.model.types import AggregateFunction, has_fields_alike, has_part
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.stored_types import spark_type
 
@@ -179,6 +179,11 @@ def finer_columns(binding: Binding, stored: Mapping[str, str]) -> tuple[str, ...
         if column.physical in stored
         and spark_type(column.type).lower().count("float") > stored[column.physical].lower().count("float")
     )
+
+
+def state_columns(binding: Binding) -> tuple[str, ...]:
+    """The columns with states of aggregate functions, whatever they are stored as: a sum so far is a number."""
+    return tuple(column.name for column in binding.columns if has_part(column.type, AggregateFunction))
 
 
 def may_hide_rows(files: Sequence[FileColumns], rejects: int | None) -> bool:

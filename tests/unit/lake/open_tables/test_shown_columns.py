@@ -19,9 +19,10 @@ from penstock.lake.open_tables.shown_columns import (
     finer_columns,
     may_hide_rows,
     open_columns,
+    state_columns,
 )
 from penstock.model.manifest import Before, Binding, BoundColumn
-from penstock.model.types import Array, Float, Int, Nullable, String, Tuple
+from penstock.model.types import AggregateFunction, Array, Float, Int, Nullable, String, Tuple
 
 FIELD, REJECTS = 7, 9
 KINDS: tuple[ConstantKind, ...] = get_args(ConstantKind)
@@ -157,6 +158,12 @@ def test_columns_that_some_readers_cannot_read() -> None:
     )
     found = open_columns(Binding("t", "t", bound), {"_deleted__2": 1, "t": 2, "u": 3}, [], {})
     assert [each.name for each in found if isinstance(each, OmittedColumn)] == ["_deleted", "t"]
+
+
+def test_states_are_named_whatever_they_are_stored_as() -> None:
+    state = AggregateFunction("sum", (Int(64),))
+    bound = (BoundColumn("s", state, "s"), BoundColumn("n", Int(64), "n"))
+    assert state_columns(Binding("t", "t", bound)) == ("s",)
 
 
 def test_only_constants_of_older_rows_are_asked_for() -> None:
