@@ -113,7 +113,8 @@ def double_inputs(types: Types) -> tuple[str, ...]:
 def nullable_like(of: Type, types: Types) -> Type:
     """`of`, Nullable where an argument is."""
     wraps = any(map(is_nullable, types)) and not isinstance(of, (t.Array, t.Map, t.Tuple, t.Nullable))
-    return t.Nullable(of) if wraps else of
+    # A LowCardinality(Nullable(…)) is one already.
+    return t.Nullable(unwrap_type(of) if is_nullable(of) else of) if wraps else of
 
 
 def contains_map(of: Type) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from penstock.model.types import Type
+from penstock.model import types as t
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -108,6 +109,25 @@ def float_ratio(over: str, under: str) -> str:
 def list_state(call: AggregateInput) -> str:
     """The array of all packed arguments."""
     return f"CAST(collect_list({packed_arguments(call)}){call.over} AS {packed_array_type(call.types)})"
+
+
+def distinct_values(call: AggregateInput) -> str:
+    """The array of all different packed arguments. Spark's collect_set keeps each NaN, array_distinct one."""
+    whole = f"collect_set({packed_arguments(call)}){call.over}"
+    return f"array_distinct({whole})" if any(map(contains_float, call.types)) else whole
+
+
+def contains_float(of: Type) -> bool:
+    """Whether a type is a float or contains one."""
+    match unwrap_type(of):
+        case t.Float():
+            return True
+        case t.Array(inner):
+            return contains_float(inner)
+        case t.Tuple(fields):
+            return any(contains_float(inner) for _, inner in fields)
+        case _:
+            return False
 
 
 def merge_lists(state: AggregateState) -> str:

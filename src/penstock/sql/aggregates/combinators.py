@@ -27,6 +27,7 @@ from penstock.sql.aggregates.aggregate import (
 from penstock.sql.aggregates.array_state import (
     AggregateTraits,
     bind_lambda,
+    distinct_values,
     group_by_key,
     list_aggregate,
     merge_lists,
@@ -217,7 +218,7 @@ def combine_distinct(outer: Aggregate) -> Aggregate | None:
         name=f"{outer.name}Distinct",
         arity=(max(row.arity[0], 1), max(row.arity[1], 1)),
         storage=storage,
-        state=lambda call: f"CAST(collect_set({packed_arguments(call)}){call.over} AS {storage(call.types)})",
+        state=lambda call: f"CAST({distinct_values(call)} AS {storage(call.types)})",
         merge=lambda state: f"array_distinct(flatten(collect_list({state.sql}){state.over}))",
         finish=finish,
         empty=lambda types: f"CAST(array() AS {storage(types)})",

@@ -30,6 +30,7 @@ from penstock.sql.aggregates.aggregate import (
 from penstock.sql.aggregates.array_state import (
     AggregateTraits,
     bind_lambda,
+    distinct_values,
     empty_list,
     list_aggregate,
     merge_lists,
@@ -45,7 +46,8 @@ def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str]
     """A function that returns the values themselves; `collect` is the aggregate of Spark."""
 
     def state(call: AggregateInput) -> str:
-        return f"CAST({collect}({call.args[0]}){call.over} AS {packed_array_type(call.types)})"
+        values = distinct_values(call) if collect == "collect_set" else f"{collect}({call.args[0]}){call.over}"
+        return f"CAST({values} AS {packed_array_type(call.types)})"
 
     def finish(state: AggregateState) -> str:
         whole = f"coalesce({state.sql}, CAST(array() AS {packed_array_type(state.types)}))"
@@ -88,6 +90,14 @@ def _last_values(state: AggregateState) -> str:
     return bind_lambda(state.sql, lambda v: f"slice({v}, greatest(size({v}) - {many - 1}, 1), {many})")
 
 
+def _sorted_as_there(state: AggregateState) -> str:
+    """The values in ascending order, NaN first."""
+    if not isinstance(unwrap_type(state.types[0]), t.Float):
+        return f"array_sort({state.sql})"
+    numbers, odd = (f"filter(` g`, ` x` -> {test})" for test in ("NOT isnan(` x`)", "isnan(` x`)"))
+    return bind_lambda(state.sql, lambda _: f"concat({odd}, array_sort({numbers}))", "` g`")
+
+
 def _concat_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     if parameters and not isinstance(parameters[0], str):
         return "a text as its first parameter"
@@ -100,10 +110,16 @@ def _concat_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> s
 def _concat(state: AggregateState) -> str:
     between = string_literal(str(state.parameters[0])) if state.parameters else "''"
     rows = f"slice({state.sql}, 1, {int(state.parameters[1])})" if len(state.parameters) > 1 else state.sql
-    joined = f"array_join(transform(` c`, ` x` -> CAST(` x` AS STRING)), {between})"
-    return default_unless_nullable(
-        bind_lambda(rows, lambda c: f"if(size({c}) = 0, NULL, {joined})", "` c`"), state.types, "''"
-    )
+    texts = f"transform({rows}, ` x` -> CAST(` x` AS STRING))"
+    joined = f"if(size(` c`) = 0, NULL, array_join({_from_first_text('` c`')}, {between}))"
+    return default_unless_nullable(bind_lambda(texts, lambda _: joined, "` c`"), state.types, "''")
+
+
+def _from_first_text(texts: str) -> str:
+    """The texts from the first that is not empty: ClickHouse writes no separator before it."""
+    first = f"array_position(transform({texts}, ` x` -> ` x` <> ''), true)"
+    rest = f"slice({texts}, CAST(if({first} = 0, size({texts}), {first}) AS INT), size({texts}))"
+    return f"if({texts}[0] = '', {rest}, {texts})"
 
 
 def _moving_type(types: Types) -> Type:
@@ -150,7 +166,7 @@ DERIVED_GROUP_ARRAYS = (
         "groupArraySorted",
         (1, 1),
         _array,
-        lambda state: f"slice(array_sort({state.sql}), 1, {_size_parameter(state)})",
+        lambda state: f"slice({_sorted_as_there(state)}, 1, {_size_parameter(state)})",
         AggregateTraits(needs_all(needs_positive_sizes, needs_sortable), (1, 1)),
     ),
     list_aggregate(

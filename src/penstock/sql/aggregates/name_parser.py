@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from penstock.sql.aggregates.aggregate import Aggregate
@@ -41,6 +42,9 @@ class ParsedAggregate:
     """-Distinct."""
     or_null: bool = False
     """-OrNull of a function whose state of no rows is NULL."""
+    filled: Aggregate | None = None
+    """Of `fIfOrNull` and `fIfOrDefault` the function f: over rows that all fail the condition, its own result of no
+    rows is taken, not NULL or the default."""
     outside: bool = False
     """-If is written after the form (-State …), so the state has no condition."""
     name: str = ""
@@ -51,7 +55,7 @@ class ParsedAggregate:
 def parse_aggregate_name(name: str) -> ParsedAggregate | None:
     """What a name calls; None if it is no aggregate, or a combination that does not exist."""
     split = _split_name(WHOLE_NAMES.get(name.lower(), name))
-    if split is None:
+    if split is None or _repeats_itself(*split):
         return None
     base, endings = split
     forms = [place for place, each in enumerate(endings) if each in _FORMS]
@@ -69,6 +73,12 @@ def parse_aggregate_name(name: str) -> ParsedAggregate | None:
     # `sumIfMerge` merges states of sumIf, whose condition was applied when they were made.
     on_condition = bool(after) or (found.on_condition and not merges)
     return replace(found, form=known, on_condition=on_condition, outside=bool(after))
+
+
+def _repeats_itself(base: str, endings: tuple[str, ...]) -> bool:
+    """Whether a combinator follows itself, which ClickHouse refuses; countDistinct has one in its name."""
+    whole = ("Distinct", *endings) if base.endswith("Distinct") else endings
+    return any(a == b for a, b in pairwise(whole))
 
 
 def with_state_combinators(found: ParsedAggregate) -> Aggregate | None:
@@ -96,6 +106,16 @@ def _split_name(name: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _apply_combinators(base: str, endings: tuple[str, ...]) -> ParsedAggregate | None:
+    found = _commuted_combinators(base, endings)
+    if found is None or endings[-1:] not in (("OrNull",), ("OrDefault",)) or not found.on_condition:
+        return found
+    inner = _commuted_combinators(base, tuple(each for each in endings[:-1] if each != "If"))
+    row = None if inner is None else with_state_combinators(inner)
+    return None if row is None else replace(found, filled=row)
+
+
+def _commuted_combinators(base: str, endings: tuple[str, ...]) -> ParsedAggregate | None:
+    """The call with its -If moved to the arguments."""
     row = aggregate_named(base)
     name = state_name(base) + "".join(endings)
     on_condition, rest = _take_out_if(list(endings))

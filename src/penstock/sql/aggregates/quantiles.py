@@ -73,9 +73,11 @@ def _value_at(place: str) -> str:
 
 
 def _linear_quantile(level: float) -> str:
+    # Between a value and the next one, even where the share of the next is 0, which makes NaN of infinity.
     place = f"(size(` v`) - 1) * {level}D"
-    low, high = _value_at(f"floor({place})"), _value_at(f"ceil({place})")
-    return f"{low} * (1D - ({place} - floor({place}))) + {high} * ({place} - floor({place}))"
+    low, high = _value_at(f"floor({place})"), _value_at(f"floor({place}) + 1")
+    between = f"{low} * (floor({place}) + 1 - {place}) + {high} * ({place} - floor({place}))"
+    return f"if({place} >= size(` v`) - 1, element_at(` v`, -1), {between})"
 
 
 def _exact_quantile(level: float) -> str:
@@ -270,17 +272,27 @@ def _percentile(call: AggregateInput) -> str:
     """Spark's own function, which gives the same result and keeps no state."""
     level = _levels(call.parameters, 0)[0]
     value = call.args[0]
-    if isinstance(unwrap_type(call.types[0]), t.Float):
-        value = f"if(isnan({value}), NULL, {value})"
-    return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
+    if not isinstance(unwrap_type(call.types[0]), t.Float):
+        return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
+    given = f"if(isnan({value}), NULL, {value})"
+    found = f"percentile({given}, {level}D){call.over}"
+    if level < 1:
+        found = f"if({_meets_infinity(given, level, call.over)}, {NAN}, {found})"
+    return default_unless_nullable(found, call.types, NAN)
+
+
+def _meets_infinity(value: str, level: float, over: str) -> str:
+    """Whether the quantile is one value whose next is infinite: ClickHouse adds the next, times 0, which is NaN."""
+    rows = f"count({value}){over}"
+    low, high = (f"count(if({value} = double('{sign}Infinity'), 1, NULL)){over}" for sign in ("-", ""))
+    place = f"({rows} - 1) * {level}D"
+    beside = f"({place} + 1D < {low} OR {place} + 1D >= {rows} - {high})"
+    return f"{low} + {high} > 0 AND {place} = floor({place}) AND {place} < {rows} - 1 AND {beside}"
 
 
 def _finish_quantile(state: AggregateState) -> str:
-    """The formula of `quantile` itself: stored states are read in the way they always were."""
-    level = _levels(state.parameters, 0)[0]
-    place = f"(size(` v`) - 1) * {level}D"
-    low, high = f"` v`[CAST(floor({place}) AS INT)]", f"` v`[CAST(ceil({place}) AS INT)]"
-    body = f"{low} + ({place} - floor({place})) * ({high} - {low})"
+    """The formula of `quantile` itself, over a state."""
+    body = _linear_quantile(_levels(state.parameters, 0)[0])
     values = state.sql
     if isinstance(unwrap_type(state.types[0]), t.Float):
         values = f"filter({values}, ` x` -> NOT isnan(` x`))"

@@ -105,8 +105,9 @@ _SPREAD = f"({_S2} - {_S1} * {_S1} / {_N})"
 
 
 def _variance(under: str, least: int) -> str:
-    """A variance over at least `least` rows; a result below zero comes from rounding."""
-    return f"if({_N} < {least}D, {NAN}, greatest(0D, {_SPREAD} / {under}))"
+    """A variance over at least `least` rows; a result below zero comes from rounding. ClickHouse's `max(0, …)` makes 0
+    of NaN."""
+    return f"if({_N} < {least}D, {NAN}, nanvl(greatest(0D, {_SPREAD} / {under}), 0D))"
 
 
 _VAR_POP, _VAR_SAMP = _variance(_N, 1), _variance(f"({_N} - 1D)", 2)
@@ -168,14 +169,25 @@ WEIGHTED = moment_aggregate(
 """avgWeighted of two floats; of integers ClickHouse's sums are integers."""
 
 
+def _stable_value(spark: str, args: list[str], over: str) -> str:
+    """A call of Spark's function; its `corr` fails for one row and for constants, so the ratio is made here."""
+    if spark != "corr":
+        return f"{spark}({', '.join(args)}){over}"
+    joint, *spreads = (f"covar_pop({a}, {b}){over}" for a, b in (args, args[:1] * 2, args[1:] * 2))
+    return float_ratio(joint, f"sqrt({spreads[0]} * {spreads[1]})")
+
+
 def _stable_aggregate(name: str, spark: str, arity: int) -> Aggregate:
-    """Spark's own functions are numerically stable, too; over too few rows ClickHouse gives infinity."""
+    """Spark's own functions are numerically stable, too; over too few rows ClickHouse gives infinity, over one row 0
+    as its population's, whatever its value."""
 
     def plain(call: AggregateInput) -> str:
         args = [f"if({call.all_given}, {each}, NULL)" if arity > 1 else each for each in call.args]
-        least = 1 if "Pop" in name else 2
-        value = f"coalesce({spark}({', '.join(args)}){call.over}, {NAN})"
-        return f"if(count({args[0]}){call.over} < {least}, double('Infinity'), {value})"
+        rows = f"count({args[0]}){call.over}"
+        value = f"coalesce({_stable_value(spark, args, call.over)}, {NAN})"
+        if "Pop" in name:
+            return f"CASE {rows} WHEN 0 THEN double('Infinity') WHEN 1 THEN 0D ELSE {value} END"
+        return f"if({rows} < 2, double('Infinity'), {value})"
 
     def no_state(_: object) -> str:
         raise AssertionError(f"{name} has no state")

@@ -6,7 +6,9 @@ keeps the values, the others a Theta sketch of their hashes.
 
 from __future__ import annotations
 
-from penstock.model.types import unwrap_type
+from dataclasses import replace
+
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -14,9 +16,10 @@ from penstock.sql.aggregates.aggregate import (
     AggregateState,
     Types,
     contains_map,
+    nullable_like,
     value_inputs,
 )
-from penstock.sql.aggregates.array_state import packed_arguments, packed_array_type
+from penstock.sql.aggregates.array_state import distinct_values, packed_arguments, packed_array_type
 from penstock.sql.aggregates.count_sum_avg import UINT64
 from penstock.sql.expr.spark_types import value_type
 
@@ -42,27 +45,30 @@ def _sketch_state(call: AggregateInput) -> str:
 
 
 def _sketch(name: str) -> Aggregate:
+    combined = name.startswith("uniqCombined")
     return Aggregate(
         name=name,
         arity=(1, 64),
-        result=lambda types: UINT64,
+        result=_combined_type if combined else lambda types: UINT64,
         result_spark=lambda types: "BIGINT",
         storage=lambda types: "BINARY",
         state=_sketch_state,
         merge=lambda state: f"theta_union_agg({state.sql}, {THETA_LOG_SIZE}){state.over}",
-        finish=lambda state: f"coalesce(theta_sketch_estimate({state.sql}), 0L)",
+        finish=lambda state: _combined_count(
+            f"coalesce(theta_sketch_estimate({state.sql}), 0L)", state.types if combined else ()
+        ),
         empty=lambda types: "CAST(NULL AS BINARY)",
         inputs=_hash_inputs,
-        parameters=(0, 1) if name.startswith("uniqCombined") else (0, 0),
+        parameters=(0, 1) if combined else (0, 0),
         exact=False,
         error="exact up to 65,536 different values, then within 1 % (99 times of 100)",
-        collected=UNIQ_EXACT,
+        collected=_COMBINED_EXACT if combined else UNIQ_EXACT,
         needs=needs_no_map,
     )
 
 
 def _set_state(call: AggregateInput) -> str:
-    return f"CAST(collect_set({packed_arguments(call)}){call.over} AS {packed_array_type(call.types)})"
+    return f"CAST({distinct_values(call)} AS {packed_array_type(call.types)})"
 
 
 def merge_sets(state: AggregateState) -> str:
@@ -93,4 +99,21 @@ UNIQ_EXACT = Aggregate(
 )
 
 
+def _combined_type(types: Types) -> Type:
+    """uniqCombined is the one that is Nullable for Nullable values."""
+    return nullable_like(UINT64, types)
+
+
+def _combined_count(count: str, types: Types) -> str:
+    """NULL in place of 0 where a value is Nullable."""
+    return f"nullif({count}, 0L)" if any(map(is_nullable, types)) else count
+
+
+_COMBINED_EXACT = replace(
+    UNIQ_EXACT,
+    result=_combined_type,
+    finish=lambda state: _combined_count(UNIQ_EXACT.finish(state), state.types),
+    plain=None,
+)
+"""uniqCombined of values in an array."""
 SKETCHES = tuple(map(_sketch, ("uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta")))

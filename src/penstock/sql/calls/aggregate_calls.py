@@ -16,12 +16,13 @@ from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.parse.type_syntax.type_arguments import SIMPLE_FUNCTIONS
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateInput, AggregateParameter, AggregateState, Types
+from penstock.sql.aggregates.filled_conditions import takes_own_result, type_over_none
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.overflow import sum_fits_int64
-from penstock.sql.expr.spark_types import is_fine_time
-from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null
+from penstock.sql.expr.spark_types import is_fine_time, value_type
+from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, typed_sql
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -88,6 +89,9 @@ def _read_call(
         raise tr.refusal(node, "wrong-argument-count", message)
     parameters = tuple(_check_parameter(tr, node, known_constant(tr, each)) for each in given)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        if call.distinct or str(call_name(node)).lower().startswith("countdistinct"):
+            message = f"`{call_name(node)}` has DISTINCT twice"
+            raise tr.refusal(node, "unsupported-syntax", message, "leave one of them out")
         call, arguments = replace(call, distinct=True, name=f"{call.name}Distinct"), list(arguments[0].expressions)
     if call.row.name == "count":
         arguments = [each for each in arguments if not isinstance(each, exp.Star)]
@@ -146,6 +150,8 @@ def _aggregate_values(
     """Values to a value, or to a state."""
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
+    if call.filled is not None and tests and takes_own_result(call, tuple(value.type for value in values)):
+        return _filled_values(tr, node, call, (values, tests[0]), extras)
     call = _resolve_distinct(tr, node, call)
     if tests and call.row.name.endswith("_respect_nulls"):
         message = f"`{call_name(node)}` is not supported: the condition would make NULLs of the values that it excludes"
@@ -164,6 +170,27 @@ def _aggregate_values(
     if call.form == "State":
         return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _result_of_values(tr, node, call, given)
+
+
+def _filled_values(
+    tr: Translator,
+    node: exp.Anonymous,
+    call: ParsedAggregate,
+    given: tuple[list[TypedSql], TypedSql],
+    extras: _CallExtras,
+) -> TypedSql:
+    """fIfOrNull and fIfOrDefault: NULL or the default over no rows, f's own result where no row meets the condition."""
+    (values, test), (_, over) = given, extras
+    if call.form != "plain" or call.filled is None:
+        hint = "write -If last: sumOrDefaultIfState(x, condition)"
+        raise tr.refusal(node, "unsupported-state", f"`{call_name(node)}` is not supported", hint)
+    plain = [TypedSql(value.sql, unwrap_type(value.type), value.spark) for value in values]
+    inner = replace(call, row=call.filled, filled=None, or_null=False)
+    found = _aggregate_values(tr, node, inner, [*plain, test], extras)
+    tried = " AND ".join(f"{value.sql} IS NOT NULL" for value in (*values, test))
+    of, none = type_over_none(call, tuple(value.type for value in (*values, test)), found.type)
+    rows = f"count(if({tried}, 1, NULL)){over}"
+    return typed_sql(f"if({rows} = 0, {none}, {as_spark(found, value_type(of))})", of)
 
 
 _TAKE_JSON = frozenset(
