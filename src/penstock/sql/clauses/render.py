@@ -39,6 +39,7 @@ def _needs_levels(block: SelectBlock) -> bool:
     hidden = block.limit_by is not None or any(not _is_selected(block, key) for key in block.keys)
     hidden = hidden or bool(block.qualify and block.keys)
     distinct = block.tree.args.get("distinct") is not None
+    hidden = hidden or any(not _reads_selected(block, key) for key in block.keys)
     over_sets = bool(block.translator.absent)
     windows = any(key.windows for key in block.keys)
     around = block.fills or block.ties or block.computed_limit
@@ -47,6 +48,13 @@ def _needs_levels(block: SelectBlock) -> bool:
 
 def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
     return any(item.value.sql == key.value.sql for item in block.items)
+
+
+def _reads_selected(block: SelectBlock, key: OrderKey) -> bool:
+    """Whether Spark sorts by columns of the select list as they are: after DISTINCT it cannot compute others (where
+    NaN goes, the number of an enum's value) from those of the tables."""
+    shown = {stored_sql(item.value) for item in block.items}
+    return all(split_sort_key(each)[0] in shown for each in key.sqls)
 
 
 def _sort_key_columns(block: SelectBlock) -> list[tuple[str, str, str]]:
