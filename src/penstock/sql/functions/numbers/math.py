@@ -28,7 +28,9 @@ def _abs(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _sign(values: Sequence[TypedSql]) -> TypedSql:
-    return typed_sql(f"CAST(sign({as_spark(values[0], 'DOUBLE')}) AS INT)", nullable_if_any(t.Int(8), list(values)))
+    """-1, 0 or 1; 1 for NaN."""
+    number = f"nanvl({values[0].sql}, 1)" if isinstance(values[0].bare, t.Float) else as_spark(values[0], "DOUBLE")
+    return typed_sql(f"CAST(sign({number}) AS INT)", nullable_if_any(t.Int(8), list(values)))
 
 
 def _float_function(name: str, template: str, count: int = 1) -> Function:

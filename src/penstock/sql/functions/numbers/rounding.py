@@ -15,14 +15,8 @@ from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_
 from penstock.sql.functions.arguments import literal_integer
 from penstock.sql.functions.conditions import require_common_type
 from penstock.sql.functions.function import UINT8, UINT16, BadArguments, Function
+from penstock.sql.functions.numbers.integer_rounding import round_integer
 
-_INTEGER_ROUNDING: Mapping[str, str] = {
-    "round": "round({0}, {1})",
-    "roundBankers": "bround({0}, {1})",
-    "floor": "({0} - pmod({0}, {2}L))",
-    "ceil": "({0} + pmod(- {0}, {2}L))",
-    "trunc": "({0} - {0} % {2}L)",
-}
 DECIMAL_ROUNDING: Mapping[str, str] = {
     "round": "round({0}, {1})",
     "roundBankers": "bround({0}, {1})",
@@ -30,28 +24,12 @@ DECIMAL_ROUNDING: Mapping[str, str] = {
     "ceil": "ceil({0}, {1})",
     "trunc": "if({0} < 0, ceil({0}, {1}), floor({0}, {1}))",
 }
-_MAX_ROUNDED_DIGITS = {16: 3, 32: 8, 64: 17}
-"""By the size of the integer type: the largest power of ten to which it is rounded here."""
 _AGE_BOUNDS = ((1, 17), (18, 18), (25, 25), (35, 35), (45, 45), (55, 55))
 """ClickHouse's roundAge: from each age on, the value that stands for it."""
 _DURATION_BOUNDS = (1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000)
 """ClickHouse's roundDuration: seconds, each bound stands for itself."""
 _CONTAINERS = (t.Array, t.Map, t.Tuple)
 _MAX_BUCKETS = 2**32 - 2
-
-
-def round_integer(name: str, value: TypedSql, digits: int) -> TypedSql:
-    """An integer rounded to tens, hundreds … Raises BadArguments for types and digits that may overflow."""
-    of = value.bare
-    if (
-        not isinstance(of, t.Int)
-        or of.bits == 8
-        or of == t.Int(64, signed=False)
-        or -digits > _MAX_ROUNDED_DIGITS[of.bits]
-    ):
-        raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
-    exact = bind_if_long(as_spark(value, "BIGINT"), lambda v: _INTEGER_ROUNDING[name].format(v, digits, 10**-digits))
-    return typed_sql(bind_if_long(exact, lambda v: _check_range(v, of)) if of.bits < 64 else exact, value.type)
 
 
 def _rounding_function(name: str) -> Function:
@@ -79,9 +57,14 @@ def _rounding_function(name: str) -> Function:
     return Function(name, (1, 2), ("number", "constant"), build)
 
 
+def _scale_of(digits: int) -> int:
+    """The power of ten, which ClickHouse keeps in 64 bits."""
+    return int(min(10 ** abs(digits), 2**64 - 1))
+
+
 def _round_float32(name: str, sql: str, digits: int) -> str:
     """A Float32 is scaled in single precision, as in ClickHouse."""
-    scale = f"CAST({10 ** abs(digits)} AS FLOAT)"
+    scale = f"CAST({_scale_of(digits)} AS FLOAT)"
     if digits < 0:
         return f"({_round_float64(name, f'CAST({sql} / {scale} AS FLOAT)', 0)} * CAST({scale} AS DOUBLE))"
     return f"({_round_float64(name, f'({sql} * {scale})', 0)} / {scale})"
@@ -102,15 +85,8 @@ def _round_float64(name: str, sql: str, digits: int) -> str:
 
     if digits == 0:
         return whole(sql)
-    scale = f"{float(10 ** abs(digits))!r}D"
+    scale = f"{float(_scale_of(digits))!r}D"
     return f"({whole(f'({sql} * {scale})')} / {scale})" if digits > 0 else f"({whole(f'({sql} / {scale})')} * {scale})"
-
-
-def _check_range(sql: str, of: t.Int) -> str:
-    """A rounded number, or an error if it is out of the type's range: ClickHouse gives an unrelated number there."""
-    failed = f"raise_error('a rounded {of} is out of its range')"
-    fits = f"CAST({sql} AS {value_type(of)})"
-    return f"CASE WHEN {sql} IS NULL OR {sql} BETWEEN {of.low} AND {of.high} THEN {fits} ELSE {failed} END"
 
 
 def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:

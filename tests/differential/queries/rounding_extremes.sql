@@ -1,0 +1,15 @@
+-- Rounding near the limits of every type, which wraps around; signs and times of extreme numbers.
+SELECT round(x, -2), round(x, -1), round(x, -19), round(x, -18), floor(x, -2), ceil(x, -2), trunc(x, -2), roundBankers(x, -2) FROM (SELECT arrayJoin([toInt64(9223372036854775807), toInt64(-9223372036854775808), toInt64(9223372036854775799), toInt64(50), toInt64(-50)]) AS x) ORDER BY x;
+SELECT round(x, -2), round(x, -1), floor(x, -2), ceil(x, -2), trunc(x, -2), roundBankers(x, -2), round(x, -3), roundBankers(x, -1) FROM (SELECT toUInt8(number) AS x FROM numbers(256)) ORDER BY x;
+SELECT round(x, -2), round(x, -9), floor(x, -2), ceil(x, -2), trunc(x, -2), roundBankers(x, -2), round(x, -10) FROM (SELECT arrayJoin([toInt32(2147483647), toInt32(-2147483648), toInt32(50), toInt32(-25)]) AS x) ORDER BY x;
+SELECT round(x, -2), round(x, -9), floor(x, -2), ceil(x, -2), trunc(x, -2), roundBankers(x, -2), round(x, -10), ceil(x, -1) FROM (SELECT arrayJoin([toUInt32(4294967295), toUInt32(4294967250), toUInt32(50)]) AS x) ORDER BY x;
+SELECT round(x, -4), round(x, -2), ceil(x, -4), roundBankers(x, -1) FROM (SELECT arrayJoin([toNullable(toUInt16(65535)), 65500, 25, NULL]) AS x) ORDER BY x;
+SELECT roundBankers(x), roundBankers(x, -1), roundBankers(x, 0), roundBankers(x, 2), roundBankers(x, -18), roundBankers(x, -19) FROM (SELECT arrayJoin([toInt64(9223372036854775807), toInt64(-9223372036854775808), toInt64(25), toInt64(35), toInt64(-25), toInt64(-35)]) AS x) ORDER BY x;
+SELECT fromUnixTimestamp64Milli(x), fromUnixTimestamp64Micro(x), fromUnixTimestamp64Second(x) FROM (SELECT arrayJoin([toInt64(253402300799999), toInt64(9223372036854775807), toInt64(1), toInt64(-1), NULL]) AS x) ORDER BY x;
+SELECT toDateTime64(x, 3, 'UTC'), toDateTime64(x, 6, 'UTC'), toDateTime64(x, 0, 'UTC') FROM (SELECT arrayJoin([toInt64(9223372036854775807), toInt64(1e12), toInt64(253402300799), NULL]) AS x) ORDER BY x;
+SELECT toDateTime64(x, 3, 'UTC') FROM (SELECT arrayJoin([18446744073709551615, 5]) AS x) ORDER BY x;
+SELECT sign(x), sign(toFloat32(x)), sign(toNullable(x)) FROM (SELECT arrayJoin([nan, -1.5, 0, -0., inf, -inf]) AS x);
+SELECT x, round(x, -2), round(x, 2), floor(x, -2), ceil(x, -2), trunc(x, -2), roundBankers(x, -2), round(x), ceil(x), floor(x, 1), roundBankers(x, 1), trunc(x, 3) FROM (SELECT arrayJoin([1e308, -1.7976931348623157e308, inf, -inf, nan, 1e18, 9.5e18, 1e-300, 4503599627370497.5, 0.5, 1.5, 2.5, -0.5, 1e15, 123456789.125]) AS x) ORDER BY x;
+SELECT x, round(x, 300), round(x, -300), round(x, 308), floor(x, 20), round(x, 18), round(x, 309), round(x, 400), round(x, -400), floor(x, -400), ceil(x, -400), ceil(x, -19), ceil(x, -20) FROM (SELECT arrayJoin([1.5, 1e300, 123.456, -3]) AS x) ORDER BY x;
+SELECT round(x, -2), round(x, -1), floor(x, -2), ceil(x, -2), trunc(x, -2), round(x, -3), floor(x, -1), ceil(x, -1) FROM (SELECT toInt8(toInt64(number) - 128) AS x FROM numbers(256)) ORDER BY x;
+SELECT round(x, -2), round(x, -4), floor(x, -2), ceil(x, -2), trunc(x, -2), round(x, -5), round(x, -1) FROM (SELECT arrayJoin([toInt16(32767), toInt16(-32768), toInt16(50), toInt16(-150), toInt16(-32750)]) AS x) ORDER BY x;
