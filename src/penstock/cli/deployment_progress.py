@@ -104,8 +104,8 @@ def promote_when_caught_up(client: ServerClient, id: int, gate: ParityGate | Non
         except KeyboardInterrupt:
             raise _interrupted_switch(client, id) from None
         except (NoServer, Timeout, ServerRefusal) as error:
-            # The answer may be lost of a switch that was made.
-            if _is_away(error) and (found := _find_live(client, id)) is not None:
+            # The answer may be lost of a switch that was made; or the same deploy in another terminal made it.
+            if (_is_away(error) or gate is None) and (found := _find_live(client, id)) is not None:
                 return found
             lags = any(problem.code == "deployment-lags" for problem in error.problems)
             if not (lags or _is_away(error)) or time.monotonic() > end:

@@ -143,6 +143,21 @@ def test_a_deployment_that_lags_is_waited_for(
     assert (code, "another one is live" in err) == (1, True)
 
 
+def test_a_deploy_whose_version_another_one_made_live_is_done(
+    penstock: Run, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same files, deployed from two terminals at once, are one deployment, which either of them promotes."""
+    promote = pipeline.promote
+
+    def promoted_before(ref: str | None) -> Deployment:
+        promote(ref)
+        return promote(ref)
+
+    monkeypatch.setattr(pipeline, "promote", promoted_before)
+    code, out, err = penstock("deploy")
+    assert (code, "deployment 1 is live" in out, err) == (0, True, "")
+
+
 def test_without_waiting_the_server_promotes(penstock: Run, pipeline: MemoryPipeline) -> None:
     assert penstock("deploy", "--no-wait")[0] == 0
     assert pipeline.find("1").state == "live"
