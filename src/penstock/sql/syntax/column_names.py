@@ -63,7 +63,7 @@ def column_name(node: exp.Expr) -> str:
     """The name of a column of the result."""
     match node:
         case exp.Column():
-            return _qualified_name(node) if _is_tuple_place(node) else node.name
+            return _qualified_name(node) if _is_tuple_place(node) or is_float_word(node) else node.name
         case exp.Alias():
             return node.alias
         case exp.Paren():
@@ -96,9 +96,10 @@ _FLOAT = re.compile(r"(?=[0-9.]*[.eE])([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9
 
 
 def _number_name(written: str) -> str:
-    """A float with as few digits as identify it, and a dot after a whole one; any other text as it is written."""
+    """A float with as few digits as identify it, and a dot after a whole one; an integer in decimal."""
     if not _FLOAT.fullmatch(written):
-        return written
+        number = parse_whole_number(written)
+        return written if number is None else str(number)
     value = float(written)
     if value == 0 or 1e-6 <= value < 1e21:
         return f"{Decimal(repr(value)):f}".removesuffix(".0") + ("." if value.is_integer() else "")
@@ -107,11 +108,58 @@ def _number_name(written: str) -> str:
 
 
 def _negative_name(node: exp.Expr) -> str:
-    return (
-        f"-{_expression_name(node.this)}"
-        if isinstance(node.this, exp.Literal)
-        else f"negate({_expression_name(node.this)})"
-    )
+    name = _expression_name(node.this)
+    if isinstance(node.this, exp.Literal) or is_float_word(node.this):
+        return name if name in ("0", "nan") else f"-{name}"
+    return f"negate({name})"
+
+
+def is_float_word(node: exp.Expr) -> bool:
+    """Whether a bare name is one of the words for NaN and infinity."""
+    bare = isinstance(node, exp.Column) and not node.text("table") and not node.this.args.get("quoted")
+    return bare and node.name.lower() in ("nan", "inf", "infinity")
+
+
+def _list_name(node: exp.Expr) -> str:
+    """An array or tuple. One of literals is a literal itself, in which a truth is 1 and all numbers of an array are
+    floats if one is."""
+    if _is_literal(node):
+        return _constant_name(node, floats=False)
+    names = ", ".join(map(_expression_name, node.expressions))
+    return f"[{names}]" if isinstance(node, exp.Array) else f"({names})"
+
+
+def _is_literal(node: exp.Expr) -> bool:
+    inner = node.this if isinstance(node, (exp.Neg, exp.Paren)) else node
+    if isinstance(inner, (exp.Array, exp.Tuple)):
+        return all(map(_is_literal, inner.expressions))
+    return isinstance(inner, (exp.Literal, exp.HexString, exp.Boolean, exp.Null)) or is_float_word(inner)
+
+
+def _constant_name(node: exp.Expr, *, floats: bool) -> str:
+    match node:
+        case exp.Paren():
+            return _constant_name(node.this, floats=floats)
+        case exp.Boolean():
+            return "1" if node.this else "0"
+        case exp.Array():
+            floats = floats or _holds_float(node)
+            return f"[{', '.join(_constant_name(each, floats=floats) for each in node.expressions)}]"
+        case exp.Tuple():
+            return f"({', '.join(_constant_name(each, floats=False) for each in node.expressions)})"
+        case _:
+            name = _expression_name(node)
+            return f"{name}." if floats and name.removeprefix("-").isdigit() else name
+
+
+def _holds_float(node: exp.Expr) -> bool:
+    """Whether an array of literals, or an array in it, holds a float."""
+    if isinstance(node, exp.Array):
+        return any(map(_holds_float, node.expressions))
+    if isinstance(node, (exp.Neg, exp.Paren)):
+        return _holds_float(node.this)
+    number = isinstance(node, exp.Literal) and not node.args.get("is_string")
+    return is_float_word(node) or (number and bool(_FLOAT.fullmatch(node.name)))
 
 
 def _not_name(node: exp.Expr) -> str:
@@ -162,6 +210,8 @@ def _is_tuple_place(node: exp.Expr) -> bool:
 
 
 def _qualified_name(node: exp.Expr) -> str:
+    if is_float_word(node):
+        return "nan" if node.name.lower() == "nan" else "inf"
     if _is_tuple_place(node):
         return f"tupleElement({node.text('table')}, {node.name})"
     return f"{node.text('table')}.{node.name}" if node.text("table") else node.name
@@ -189,7 +239,8 @@ def _in_name(node: exp.Expr, name: str = "in") -> str:
     if node.args.get("query") is not None or (field is None and not given):
         return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
     listed = [field] if field is not None else given
-    shown = _expression_name(listed[0]) if len(listed) == 1 else f"({', '.join(map(_expression_name, listed))})"
+    whole = listed[0] if len(listed) == 1 else exp.Tuple(expressions=[each.copy() for each in listed])
+    shown = _expression_name(whole)
     return f"{name}({_expression_name(node.this)}, {shown})"
 
 
@@ -248,6 +299,9 @@ def _written_call(node: exp.Expr) -> str:
     if replaced is not None:
         return replaced
     parameters, arguments = call_parts(node)
+    if call_name(node) in ("array", "tuple") and arguments:
+        names = ", ".join(map(_expression_name, arguments))
+        return f"[{names}]" if call_name(node) == "array" else f"({names})"
     given = f"({', '.join(map(_expression_name, parameters))})" if parameters else ""
     name = call_name(node)
     if name is not None and name.lower() in _LOWER:
@@ -269,7 +323,9 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Extract: lambda node: f"{EXTRACT_FUNCTIONS.get(node.name.upper(), '')}({_expression_name(node.expression)})",
     exp.Trim: _trim_name,
     exp.Bracket: lambda node: f"arrayElement({_expression_name(node.this)}, {_array_place(node.expressions[0])})",
-    exp.Array: lambda node: f"[{', '.join(map(_expression_name, node.expressions))}]",
+    exp.Array: _list_name,
+    exp.Tuple: _list_name,
+    exp.HexString: lambda node: str(int(node.name, 16)),
     exp.JSONCast: _json_type_name,
     exp.Cast: _cast_name,
     exp.CastToStrType: _cast_name,
