@@ -15,10 +15,12 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
+from penstock.sql.conversions.dates import cut_toward_1970
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     MONTHS_PER_UNIT,
     first_day_of_unit,
+    is_extended,
     offset_at_1970,
     start_of_short_unit,
     start_of_unit,
@@ -27,7 +29,7 @@ from penstock.sql.expr.dates import (
 )
 from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, nanoseconds
 from penstock.sql.expr.spark_types import is_fine_time
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, replace_sql, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
@@ -122,7 +124,10 @@ def _unit_number(value: TypedSql, unit: str) -> str:
         case "MONTH":
             return f"(year({wall}) * 12 + month({wall}))"
         case "WEEK":
-            return f"floor((unix_date(CAST({wall} AS DATE)) + 3) / 7)"
+            day = f"CAST({wall} AS DATE)"
+            # Before 1970 ClickHouse divides the day of the next Monday toward zero.
+            before = f"((unix_date({day}) + 7 - weekday({day})) DIV 7)"
+            return before if is_extended(value.bare) else f"floor((unix_date({day}) + 3) / 7)"
         case "DAY":
             return f"unix_date(CAST({wall} AS DATE))"
     moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
@@ -155,15 +160,21 @@ def _date_trunc(tr: Translator, node: exp.Anonymous) -> TypedSql:
     value, unit = _value_in_zone(tr, node, arguments[1], arguments[2:]), _read_unit(tr, arguments[0])
     if isinstance(value.bare, t.Date) and unit in ("SECOND", "MINUTE", "HOUR"):
         raise tr.refusal(node, "wrong-argument-type", f"a {value.bare} has no {unit.lower()}s", "toDateTime")
-    if isinstance(value.bare, t.DateTime64) and (unit in MONTHS_PER_UNIT or unit == "WEEK"):
+    if is_extended(value.bare) and unit not in _SUBSECOND_DIGITS:
+        return _truncated_extended(value, unit)
+    return _start_of_unit(tr, node, value, unit, 1)
+
+
+def _truncated_extended(value: TypedSql, unit: str) -> TypedSql:
+    """date_trunc of a Date32 or DateTime64: a Date32 for weeks and more, else a DateTime64 of whole seconds. The
+    fraction of a second is dropped first, toward 1970."""
+    of = value.bare
+    if isinstance(of, t.DateTime64) and of.precision > 0:
+        value = replace_sql(value, cut_toward_1970(value.sql, 0))
+    if unit in MONTHS_PER_UNIT or unit == "WEEK":
         return typed_sql(first_day_of_unit(value, unit), nullable_if_any(t.Date(wide=True), [value]))
-    found = _start_of_unit(tr, node, value, unit, 1)
-    if value.bare == t.Date(wide=True):
-        raise tr.refusal(node, "wrong-argument-type", "date_trunc of a Date32 is not supported", "toDate")
-    if isinstance(value.bare, t.DateTime64) and isinstance(found.bare, t.DateTime):
-        of = t.DateTime64(0, value.bare.zone)
-        return typed_sql(start_of_short_unit(value, unit), nullable_if_any(of, [value]))
-    return found
+    zone = of.zone if isinstance(of, t.DateTime64) else None
+    return typed_sql(start_of_short_unit(value, unit), nullable_if_any(t.DateTime64(0, zone), [value]))
 
 
 def _start_of_unit(tr: Translator, node: exp.Expr, value: TypedSql, unit: str, step: int) -> TypedSql:
@@ -182,7 +193,7 @@ def _start_of_subsecond(tr: Translator, node: exp.Expr, value: TypedSql, unit: s
         raise tr.refusal(node, "wrong-argument-type", f"{value.type} has no {unit.lower()}s", "toDateTime64")
     micros = step * 10 ** (6 - _SUBSECOND_DIGITS[unit])
     sql = value.sql if micros == 1 else f"timestamp_micros(floor(unix_micros({value.sql}) / {micros}) * {micros})"
-    of = t.DateTime64(max(value.bare.precision, _SUBSECOND_DIGITS[unit]), value.bare.zone)
+    of = t.DateTime64(_SUBSECOND_DIGITS[unit], value.bare.zone)
     return typed_sql(sql, nullable_if_any(of, [value]))
 
 
@@ -193,11 +204,14 @@ def _age(tr: Translator, node: exp.Anonymous) -> TypedSql:
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
         if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
             raise tr.refusal(argument, "wrong-argument-type", f"`age` needs times, this is {value.type}")
-        if zone_of(value.bare):
-            raise tr.refusal(argument, "wrong-argument-type", "`age` in a time zone is not supported", "dateDiff")
+    if zone_of(first.bare) != zone_of(last.bare):
+        message = "`age` between two time zones is not supported"
+        raise tr.refusal(node, "wrong-argument-type", message, "convert both to one zone by toTimeZone")
     if unit == "WEEK":
         raise tr.refusal(arguments[0], "wrong-argument-type", "`age` in weeks is not supported", "'day'")
-    a, b = (f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql for value in (first, last))
+    by_clock = unit == "DAY" or unit in MONTHS_PER_UNIT
+    a, b = (wall_clock(value) if by_clock else value.sql for value in (first, last))
+    a, b = (f"CAST({x} AS TIMESTAMP)" if v.spark == "DATE" else x for x, v in ((a, first), (b, last)))
     if unit in MONTHS_PER_UNIT:
         sql = bind_if_long(a, lambda x: bind_if_long(b, lambda y: _whole_months(x, y, MONTHS_PER_UNIT[unit])))
     else:

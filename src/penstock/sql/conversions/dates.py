@@ -12,9 +12,12 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.parse_best_effort import parse_best_effort
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     FIRST_DAY,
     FIRST_SECOND,
+    LAST_DAY,
+    LAST_SECOND,
     clamp,
     clamp_below,
     from_written_clock,
@@ -23,7 +26,13 @@ from penstock.sql.expr.dates import (
     wrap_to_range,
     zone_of,
 )
-from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, cut_fine_time, from_nanoseconds
+from penstock.sql.expr.fine_times import (
+    as_fine_time,
+    as_microseconds,
+    cut_fine_time,
+    cut_fine_toward_1970,
+    from_nanoseconds,
+)
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
 from penstock.sql.expr.typed import (
     TypedSql,
@@ -31,6 +40,7 @@ from penstock.sql.expr.typed import (
     fine_from_timestamp,
     nullable_if_any,
     number_sql,
+    replace_sql,
     typed_sql,
     unless_null,
 )
@@ -50,7 +60,6 @@ _PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*
 _SECONDS_TEXT = "^[0-9]{5,}$"
 _FINE_SECONDS_TEXT = "^(-[0-9]{1,19}|[0-9]{5,19})([.][0-9]{0,9})?$"
 _SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
-LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 
 
 def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
@@ -78,8 +87,9 @@ def _to_date(value: TypedSql, want: t.Date, seconds: t.Int | None) -> Conversion
             day = f"CAST({wall_clock(value)} AS DATE)"
             clamps = zone_of(have) is not None and not want.wide
             return Conversion(clamp_below(day, FIRST_DAY, nullable=value.nullable) if clamps else day)
-        case t.DateTime64():
-            return Conversion(wrap_to_range(f"CAST({wall_clock(value)} AS DATE)", want))
+        case t.DateTime64(precision):
+            whole = value if want.wide or precision == 0 else replace_sql(value, cut_toward_1970(value.sql, 0))
+            return Conversion(wrap_to_range(f"CAST({wall_clock(whole)} AS DATE)", want))
         case t.Int() | t.Bool():
             return Conversion(_day_of_number(value, want), _in_range(value, seconds))
         case of if isinstance(of, _TEXTS):
@@ -182,18 +192,16 @@ def _in_range(value: TypedSql, seconds: t.Int | None) -> str | None:
 def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
     match value.bare:
         case t.DateTime64(precision, _):
-            return Conversion(
-                value.sql if precision <= want.precision else truncate_fraction(value.sql, want.precision)
-            )
+            return Conversion(value.sql if precision <= want.precision else cut_toward_1970(value.sql, want.precision))
         case t.DateTime():
             return Conversion(value.sql)
         case t.Date():
             return Conversion(midnight_of(value, zone_of(want)))
         case t.Int() | t.Bool():
-            return Conversion(f"timestamp_seconds({as_spark(value, 'BIGINT')})")
+            return Conversion(_time_of_seconds(value, want.precision))
         case t.Float() | t.Decimal():
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
-            return Conversion(truncate_fraction(micros, want.precision))
+            return Conversion(cut_toward_1970(micros, want.precision))
         case of if isinstance(of, _TEXTS) and overflow == "refused":
             return _convert_best_effort(value, want)
         case of if isinstance(of, _TEXTS):
@@ -201,6 +209,19 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
             return Conversion(truncate_fraction(found.sql, want.precision), found.valid)
         case _:
             return None
+
+
+def _time_of_seconds(value: TypedSql, precision: int) -> str:
+    """A number of seconds; beyond the years 0 to 9999 the first or last time of them."""
+    if not isinstance(value.bare, t.Int) or value.bare.bits < 64 or value.constant is not None:
+        return f"timestamp_seconds({as_spark(value, 'BIGINT')})"
+    last = f"timestamp_micros(253402300800000000L - {10 ** (6 - precision)}L)"
+
+    def formula(number: str) -> str:
+        inside = f"timestamp_seconds(CAST(greatest({number}, -62167219200) AS BIGINT))"
+        return f"CASE WHEN {number} IS NULL THEN NULL WHEN {number} >= 253402300800 THEN {last} ELSE {inside} END"
+
+    return bind_if_long(number_sql(value), formula)
 
 
 def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Conversion | None:
@@ -214,7 +235,7 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
         case t.Int() | t.Bool():
             return Conversion(f"CAST({number_sql(value)} AS {FINE_TIME})")
         case t.Decimal():
-            return Conversion(cut_fine_time(f"CAST({value.sql} AS DECIMAL(38,9))", want.precision))
+            return Conversion(cut_fine_toward_1970(f"CAST({value.sql} AS DECIMAL(38,9))", want.precision))
         case t.Float():
             ticks = f"CAST({as_spark(value, 'DOUBLE')} * {float(10**want.precision)!r}D AS BIGINT)"
             return Conversion(from_nanoseconds(f"{ticks} * {10 ** (9 - want.precision)}L"))
@@ -246,6 +267,15 @@ def truncate_fraction(sql: str, precision: int) -> str:
         return f"date_trunc('{unit}', {sql})"
     step = 10 ** (6 - precision)
     return f"timestamp_micros(floor(unix_micros({sql}) / {step}) * {step})"
+
+
+def cut_toward_1970(sql: str, precision: int) -> str:
+    """As `truncate_fraction`, but before 1970 to the next later time: ClickHouse divides a number of units, which
+    drops the rest."""
+    step = 10 ** (6 - min(precision, 6))
+    if precision == 0:
+        return f"timestamp_seconds(unix_micros({sql}) DIV 1000000L)"
+    return sql if step == 1 else f"timestamp_micros(unix_micros({sql}) DIV {step}L * {step}L)"
 
 
 def parse_date(text: str, want: t.Date) -> Conversion:

@@ -23,6 +23,8 @@ MONTHS_PER_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAY_UNITS = ("DAY", "WEEK", *MONTHS_PER_UNIT)
 _SECONDS_PER_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
+LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
+"""The range of a Date and of a DateTime."""
 _SAFE_AMOUNTS = {
     "SECOND": 10**9,
     "MINUTE": 10**7,
@@ -162,17 +164,34 @@ def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
     quarters and years, a DateTime for the smaller units."""
     if unit in MONTHS_PER_UNIT or unit == "WEEK":
         first = first_day_of_unit(value, unit, step)
-        early = _may_precede(value) or unit == "WEEK" or step > 1
-        first = _clamp_to_1970(first, t.Date(), nullable=value.nullable) if early else first
+        if is_extended(value.bare):
+            first = clamp(first, FIRST_DAY, LAST_DAY, nullable=value.nullable)
+        elif _may_precede(value) or unit == "WEEK" or step > 1:
+            first = _clamp_to_1970(first, t.Date(), nullable=value.nullable)
         return typed_sql(first, nullable_if_any(t.Date(), [value]))
     named = t.DateTime(value.bare.zone if isinstance(value.bare, (t.DateTime, t.DateTime64)) else None)
     sql = start_of_short_unit(value, unit, step)
     zone = zone_of(value.bare)
-    if unit == "DAY" and zone and isinstance(value.bare, t.DateTime):
-        shown = clamp_below(sql, _first_midnight(zone), nullable=value.nullable)
-    else:
-        shown = _clamp_to_1970(sql, named, nullable=value.nullable) if _may_precede(value) else sql
-    return typed_sql(shown, nullable_if_any(named, [value]))
+    if is_extended(value.bare):
+        sql = clamp(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
+    elif unit == "DAY" and zone and isinstance(value.bare, t.DateTime):
+        sql = clamp_below(sql, _first_midnight(zone), nullable=value.nullable)
+    elif isinstance(value.bare, t.Date) and value.constant is None:
+        # A Date may lie after the last DateTime.
+        sql = _clamp_above(sql, LAST_SECOND, nullable=value.nullable)
+    elif _may_precede(value):
+        sql = _clamp_to_1970(sql, named, nullable=value.nullable)
+    return typed_sql(sql, nullable_if_any(named, [value]))
+
+
+def is_extended(of: Type) -> bool:
+    """Whether a type has values before 1970 and after the last Date and DateTime."""
+    return isinstance(of, t.DateTime64) or of == t.Date(wide=True)
+
+
+def _clamp_above(sql: str, high: str, *, nullable: bool) -> str:
+    """The lesser of `sql` and `high`; Spark's `least` ignores NULL."""
+    return bind_if_long(sql, lambda x: f"if({x} > {high}, {high}, {x})") if nullable else f"least({sql}, {high})"
 
 
 def start_of_short_unit(value: TypedSql, unit: str, step: int = 1) -> str:
@@ -205,7 +224,7 @@ def first_day_of_unit(value: TypedSql, unit: str, step: int = 1) -> str:
 
 def _may_precede(value: TypedSql) -> bool:
     """Whether a value may lie before 1970."""
-    return isinstance(value.bare, t.DateTime64) or value.bare == t.Date(wide=True) or zone_of(value.bare) is not None
+    return is_extended(value.bare) or zone_of(value.bare) is not None
 
 
 def _start_of_weeks(value: TypedSql, step: int) -> str:

@@ -47,12 +47,18 @@ def as_fine_time(value: TypedSql, want: t.DateTime64) -> str:
         return fine_from_timestamp(value.sql)
     have = value.bare
     fits = isinstance(have, t.DateTime64) and have.precision <= want.precision
-    return value.sql if fits else cut_fine_time(value.sql, want.precision)
+    return value.sql if fits else cut_fine_toward_1970(value.sql, want.precision)
 
 
 def cut_fine_time(sql: str, precision: int) -> str:
     """Decimal seconds without the digits after the first `precision`, as a fine time."""
     return f"CAST(floor({sql}, {precision}) AS {FINE_TIME})"
+
+
+def cut_fine_toward_1970(sql: str, precision: int) -> str:
+    """As `cut_fine_time`, but before 1970 to the next later time, as ClickHouse converts."""
+    unit = f"{10.0**-precision:.{precision}f}BD" if precision else "1"
+    return bind_if_long(sql, lambda x: f"CAST({x} - {x} % {unit} AS {FINE_TIME})")
 
 
 def nanoseconds(sql: str) -> str:

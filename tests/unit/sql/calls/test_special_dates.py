@@ -11,7 +11,7 @@ REFUSED = {
     "tumble(now(), INTERVAL 5 HOUR)": "only windows of seconds and minutes may be longer than one unit",
     "addDate('2020-01-01', INTERVAL 1 DAY)": "`addDate` takes a time and an INTERVAL",
     "age('week', today(), now())": "`age` in weeks is not supported",
-    f"age('day', {_NY}, now())": "`age` in a time zone is not supported",
+    f"age('day', {_NY}, now())": "`age` between two time zones is not supported",
 }
 
 

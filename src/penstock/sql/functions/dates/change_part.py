@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, zone_of
+from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, LAST_DAY, LAST_SECOND, zone_of
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.function import BadArguments, Function

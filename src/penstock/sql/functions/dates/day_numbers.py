@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import has_whole_hour_offsets, offset_at_1970, wall_clock, wrap_to_range, zone_of
+from penstock.sql.expr.dates import (
+    clamp,
+    has_whole_hour_offsets,
+    is_extended,
+    offset_at_1970,
+    wall_clock,
+    wrap_to_range,
+    zone_of,
+)
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
@@ -69,6 +77,20 @@ def _from_julian_day_function(name: str, *, lenient: bool) -> Function:
     return Function(name, (1, 1), ("integer",), build)
 
 
+_LARGEST = dict.fromkeys(("Week", "Hour", "Minute", "Second"), 2**32 - 1) | {"Day": 2**16 - 1}
+"""The numbers to which the numbers of these units are limited."""
+
+
+def _seconds_of_hours(value: TypedSql, seconds: str, zone: str | None) -> str:
+    """The seconds whose hours are counted: in a zone that is not whole hours from UTC, and before 1970, ClickHouse
+    begins a day earlier."""
+    offset = offset_at_1970(zone) if zone else 0
+    earlier = f"({seconds} + {86400 - offset})"
+    if zone and not has_whole_hour_offsets(zone):
+        return earlier
+    return f"if({seconds} < 0, {earlier}, {seconds})" if is_extended(value.bare) else seconds
+
+
 def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
     """toRelativeYearNum … toRelativeSecondNum: units since 1970; years, quarters and months since year 0."""
 
@@ -77,9 +99,11 @@ def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
         wall, zone = wall_clock(value), zone_of(value.bare)
         moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
         seconds = f"unix_seconds({moment})"
-        if name == "Hour" and zone and not has_whole_hour_offsets(zone):
-            seconds = f"({seconds} + {86400 - offset_at_1970(zone)})"
+        if name == "Hour":
+            seconds = _seconds_of_hours(value, seconds, zone)
         sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
+        if name in _LARGEST and (is_extended(value.bare) or name == "Second"):
+            sql = clamp(sql, "0", str(_LARGEST[name]), nullable=value.nullable)
         return typed_sql(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)

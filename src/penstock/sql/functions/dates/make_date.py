@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import LAST_DAY, LAST_SECOND
 from penstock.sql.conversions.explicit import CAST_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, clamp, from_written_clock, zone_of
+from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, LAST_DAY, LAST_SECOND, clamp, from_written_clock, zone_of
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions.dates import LAST_SECOND
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_SECOND, clamp, wall_clock, zone_of
+from penstock.sql.expr.dates import FIRST_SECOND, LAST_SECOND, clamp, wall_clock, zone_of
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_zone
 from penstock.sql.functions.function import STRING, BadArguments, Function

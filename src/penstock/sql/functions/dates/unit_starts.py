@@ -13,7 +13,18 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock, zone_of
+from penstock.sql.expr.dates import (
+    FIRST_DAY,
+    FIRST_SECOND,
+    LAST_DAY,
+    LAST_SECOND,
+    clamp,
+    clamp_below,
+    is_extended,
+    start_of_unit,
+    wall_clock,
+    zone_of,
+)
 from penstock.sql.expr.fine_times import cut_fine_time
 from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
@@ -47,10 +58,12 @@ def _subsecond_start_function(name: str, digits: int) -> Function:
 
 def _time_slot(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
-    if isinstance(value.bare, t.Date) or zone_of(value.bare):
+    if not isinstance(value.bare, (t.DateTime, t.DateTime64)) or zone_of(value.bare):
         raise BadArguments("`timeSlot` of a Date or in a time zone is not supported", "toStartOfInterval")
     sql = f"timestamp_seconds(floor(unix_seconds({value.sql}) / 1800) * 1800)"
-    return typed_sql(sql, nullable_if_any(t.DateTime(), [value]))
+    if is_extended(value.bare):
+        sql = clamp(sql, FIRST_SECOND, LAST_SECOND, nullable=value.nullable)
+    return typed_sql(sql, nullable_if_any(t.DateTime(value.bare.zone), [value]))
 
 
 def _last_day_of_month(values: Sequence[TypedSql]) -> TypedSql:
@@ -59,15 +72,16 @@ def _last_day_of_month(values: Sequence[TypedSql]) -> TypedSql:
     if zone_of(value.bare) and isinstance(value.bare, t.DateTime):
         day = clamp_below(f"CAST({day} AS DATE)", FIRST_DAY, nullable=value.nullable)
     last = f"last_day({day})"
-    plain = isinstance(value.bare, (t.Date, t.DateTime)) and value.bare != t.Date(wide=True)
-    return typed_sql(
-        last if plain else clamp_below(last, FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
-    )
+    if isinstance(value.bare, t.Date) or is_extended(value.bare):
+        last = clamp(last, FIRST_DAY, LAST_DAY, nullable=value.nullable)
+    return typed_sql(last, nullable_if_any(t.Date(), [value]))
 
 
 def _start_of_iso_year(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
     day = f"CAST({wall_clock(value)} AS DATE)"
+    if is_extended(value.bare):
+        day = clamp(day, "DATE'1969-12-31'", LAST_DAY, nullable=value.nullable)
 
     def first(d: str) -> str:
         january = f"make_date(CAST(extract(YEAROFWEEK FROM {d}) AS INT), 1, 4)"

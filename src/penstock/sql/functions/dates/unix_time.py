@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
 from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
+
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_799
+"""The first second of the year 0 and the last of the year 9999."""
 
 
 def _now(values: Sequence[TypedSql]) -> TypedSql:
@@ -42,10 +46,19 @@ def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
 
 
+def _shown_units(number: str, per_second: int) -> str:
+    """A number of units; beyond the years 0 to 9999 the nearest second of these, as ClickHouse shows such a time."""
+    low, high = _FIRST_SECOND * per_second, (_LAST_SECOND + 1) * per_second - 1
+    rest = f"pmod({number}, {per_second}L)"
+    before, after = f"{low}L + {rest}", f"{_LAST_SECOND * per_second}L + {rest}"
+    return f"CASE WHEN {number} < {low}L THEN {before} WHEN {number} > {high}L THEN {after} ELSE {number} END"
+
+
 def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         zone = zone_argument(values, 1)
-        micros = f"timestamp_micros({as_spark(values[0], 'BIGINT')} * {1_000_000 // per_second}L)"
+        units = bind_if_long(as_spark(values[0], "BIGINT"), lambda n: _shown_units(n, per_second))
+        micros = f"timestamp_micros({units} * {1_000_000 // per_second}L)"
         return typed_sql(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
 
     return Function(f"fromUnixTimestamp64{unit}", (1, 2), ("integer", "constant"), build)
@@ -63,11 +76,11 @@ def _to_unix_timestamp64_nano(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(nanoseconds(as_spark(values[0], FINE_TIME)), nullable_if_any(INT64, list(values)))
 
 
-def _to_unix_timestamp64_function(unit: str, spark: str) -> Function:
+def _to_unix_timestamp64_function(unit: str, template: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         if not isinstance(values[0].bare, t.DateTime64):
             raise BadArguments(f"`toUnixTimestamp64{unit}` needs a DateTime64, not {values[0].type}", "toDateTime64")
-        return typed_sql(f"{spark}({values[0].sql})", nullable_if_any(INT64, list(values)))
+        return typed_sql(template.format(values[0].sql), nullable_if_any(INT64, list(values)))
 
     return Function(f"toUnixTimestamp64{unit}", (1, 1), ("time",), build)
 
@@ -78,9 +91,9 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("today", (0, 0), ("any",), lambda values: typed_sql("current_date()", t.Date())),
     Function("yesterday", (0, 0), ("any",), lambda values: typed_sql("date_sub(current_date(), 1)", t.Date())),
     Function("toUnixTimestamp", (1, 2), ("any", "constant"), _to_unix_timestamp),
-    _to_unix_timestamp64_function("Second", "unix_seconds"),
-    _to_unix_timestamp64_function("Milli", "unix_millis"),
-    _to_unix_timestamp64_function("Micro", "unix_micros"),
+    _to_unix_timestamp64_function("Second", "unix_micros({0}) DIV 1000000L"),
+    _to_unix_timestamp64_function("Milli", "unix_micros({0}) DIV 1000L"),
+    _to_unix_timestamp64_function("Micro", "unix_micros({0})"),
     Function("toUnixTimestamp64Nano", (1, 1), ("time",), _to_unix_timestamp64_nano),
     Function("fromUnixTimestamp64Nano", (1, 2), ("integer", "constant"), _from_unix_timestamp64_nano),
     _from_unix_timestamp64_function("Second", 0, 1),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, clamp_below, start_of_unit, wall_clock
+from penstock.sql.expr.dates import FIRST_DAY, LAST_DAY, clamp, clamp_below, is_extended, start_of_unit, wall_clock
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Function
@@ -31,8 +31,15 @@ def _start_of_week(values: Sequence[TypedSql]) -> TypedSql:
     if week_mode(values) % 2 == 1:
         return start_of_unit(value, "WEEK")
     wall = f"CAST({wall_clock(value)} AS DATE)"
-    sql = clamp_below(f"date_sub({wall}, dayofweek({wall}) - 1)", FIRST_DAY, nullable=value.nullable)
-    return typed_sql(sql, nullable_if_any(t.Date(), [value]))
+    first = f"date_sub({wall}, dayofweek({wall}) - 1)"
+    return typed_sql(_within_dates(value, first), nullable_if_any(t.Date(), [value]))
+
+
+def _within_dates(value: TypedSql, day: str) -> str:
+    """A day of the week of a time, as the nearest Date."""
+    if isinstance(value.bare, t.Date) or is_extended(value.bare):
+        return clamp(day, FIRST_DAY, LAST_DAY, nullable=value.nullable)
+    return clamp_below(day, FIRST_DAY, nullable=value.nullable)
 
 
 def _first_day_of_week_one(day: str, years: int, mode: int) -> str:
@@ -101,9 +108,7 @@ def _day_of_week(values: Sequence[TypedSql]) -> TypedSql:
 def _last_day_of_week(values: Sequence[TypedSql]) -> TypedSql:
     value, day = _day_argument(values)
     left = f"6 - weekday({day})" if week_mode(values) % 2 else f"7 - dayofweek({day})"
-    return typed_sql(
-        clamp_below(f"date_add({day}, {left})", FIRST_DAY, nullable=value.nullable), nullable_if_any(t.Date(), [value])
-    )
+    return typed_sql(_within_dates(value, f"date_add({day}, {left})"), nullable_if_any(t.Date(), [value]))
 
 
 FUNCTIONS: tuple[Function, ...] = (
