@@ -17,6 +17,8 @@ from penstock.sql.expr.typed import NOTHING
 INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """Decimal digits that hold every integer of so many bits."""
 
+_DECIMAL_OF_INT = {32: t.Decimal(9, 0), 64: t.Decimal(18, 0)}
+"""The Decimals that are stored as these integers are, by their bits."""
 _TEXTS = (t.String, t.FixedString)
 
 
@@ -57,7 +59,9 @@ def _number_supertype(left: Type, right: Type) -> Type | None:
         case (t.Float(), t.Int(bits)):
             return t.Float(32) if a.bits == 32 and bits <= 16 else t.Float(64) if bits <= 32 else None
         case (t.Decimal(p1, s1), t.Decimal(p2, s2)):
-            return _clickhouse_decimal(max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+            return _clickhouse_decimal(max(p1, p2), max(s1, s2))
+        case (t.Decimal(p, 0), t.Int(bits, True)) if bits > 16 and _clickhouse_decimal(p, 0) == _DECIMAL_OF_INT[bits]:
+            return _DECIMAL_OF_INT[bits]
         case (t.Decimal(p, s), t.Int(bits)):
             return _clickhouse_decimal(max(p - s, INTEGER_DIGITS[bits]) + s, s)
         case (t.Int(), t.Float() | t.Decimal()):
@@ -169,8 +173,8 @@ def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:
     if operator == "/" and any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
         return None
     match (a, b):
-        case (t.Decimal(p, s), t.Decimal(q, _)) if operator == "/":
-            return _clickhouse_decimal(max(p, q), s)
+        case (t.Decimal(p, s), t.Decimal(q, r)) if operator == "/":
+            return _clickhouse_decimal(max(p, q), s) if r <= s else None
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return _clickhouse_decimal(max(p, q), s + r if operator == "*" else max(s, r))
         case (t.Decimal(), t.Int()):

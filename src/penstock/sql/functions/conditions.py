@@ -44,6 +44,8 @@ def coalesce(values: Sequence[TypedSql]) -> TypedSql:
     if not given:
         return values[0]
     of = require_common_type(given)
+    if len({value.bare.scale for value in given if isinstance(value.bare, t.Decimal)}) > 1:
+        raise BadArguments("Decimals of different scales are not defined here", "cast them to one: toDecimal64(x, 4)")
     result = of if t.is_nullable(given[-1].type) or not t.is_nullable(of) else t.unwrap_type(of)
     if len(given) == 1:
         return typed_sql(_cast_to(given[0], result), result)
@@ -75,7 +77,7 @@ def _extreme_function(name: str) -> Function:
         if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.unwrap_type(of), t.Float):
-            return typed_sql(reduce(partial(_float_extreme_sql, name), [_cast_to(value, of) for value in values]), of)
+            return _float_extreme(name, values, of)
         if needs_nested_key(of, "greatest") or needs_nested_key(of, "least"):
             return typed_sql(reduce(partial(_nested_extreme_sql, name, of), [_cast_to(v, of) for v in values]), of)
         return typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
@@ -83,8 +85,16 @@ def _extreme_function(name: str) -> Function:
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
 
 
+def _float_extreme(name: str, values: Sequence[TypedSql], of: Type) -> TypedSql:
+    """The extreme of floats: of NaN and a number the second one, as in ClickHouse, which for Nullable values orders
+    NaN below all numbers; NULLs are skipped."""
+    parts = [_cast_to(value, of) for value in values]
+    pair = _nullable_extreme_sql if t.is_nullable(of) else _float_extreme_sql
+    return typed_sql(reduce(partial(pair, name), parts), of)
+
+
 def _float_extreme_sql(name: str, left: str, right: str) -> str:
-    """The extreme of two floats: of NaN and a number it is the second one, as in ClickHouse; NULLs are skipped."""
+    """The extreme of two floats, neither NULL."""
     odd, sign = ("{0}", ">") if name == "greatest" else ("{1}", "<")
 
     def chosen(a: str, b: str) -> str:
@@ -100,6 +110,15 @@ def _nested_extreme_sql(name: str, of: Type, left: str, right: str) -> str:
 
     def chosen(a: str, b: str) -> str:
         return f"if({nested_key(of, a, odd)} {sign} {nested_key(of, b, odd)}, {a}, {b})"
+
+    return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
+
+
+def _nullable_extreme_sql(name: str, left: str, right: str) -> str:
+    """The extreme of two floats, each of which may be NULL."""
+
+    def chosen(a: str, b: str) -> str:
+        return f"coalesce({name}(if(isnan({a}), NULL, {a}), if(isnan({b}), NULL, {b})), {a}, {b})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: chosen(a, b)))
 

@@ -224,7 +224,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("toDate", (1, 2), ("any", "constant"), _to_date),
     Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed_string),
     template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
-    template_function("toNullable", "any", "{0}", lambda values: t.Nullable(values[0].bare)),
+    Function("toNullable", (1, 1), ("any",), lambda v: replace(v[0], type=t.Nullable(v[0].bare))),
     template_function("materialize", "any", "{0}", lambda values: values[0].type),
     template_function("identity", "any", "{0}", lambda values: values[0].type),
 )

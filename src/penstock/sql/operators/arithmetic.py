@@ -305,7 +305,7 @@ def _move_fine_time(operator: str, time: TypedSql, step: TypedSql) -> TypedSql |
 def _time_difference(left: TypedSql, right: TypedSql) -> TypedSql | None:
     """Days between dates, seconds between times, as Int32."""
     of = nullable_if_any(t.Int(32), [left, right])
-    if isinstance(left.bare, t.Date) and left.bare == right.bare:
+    if left.bare == right.bare == t.Date():  # ClickHouse has no difference of two Date32.
         return TypedSql(f"datediff({left.sql}, {right.sql})", of, "INT")
     if isinstance(left.bare, t.DateTime) and isinstance(right.bare, t.DateTime):
         return TypedSql(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")

@@ -149,8 +149,25 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
     shown = [
         f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
     ]
-    check_conditions(tr, node, "if", tests)
+    _check_tests(tr, node, tests)
+    _check_decimals(tr, node, values)
     if len(tests) == 1:
         return TypedSql(f"if({as_condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
     branches = " ".join(f"WHEN {as_condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
     return TypedSql(f"CASE {branches} ELSE {shown[-1]} END", of, spark)
+
+
+def _check_tests(tr: Translator, node: exp.Expr, tests: list[TypedSql]) -> None:
+    """Raises Refused for the condition of a choice that is neither a UInt8 nor a Bool, as ClickHouse does."""
+    for test in tests:
+        if not is_null(test) and not isinstance(test.bare, t.Bool) and test.bare != t.Int(8, signed=False):
+            message = f"a condition must be a UInt8 or a Bool, this is {test.type}"
+            raise tr.refusal(node, "wrong-argument-type", message, "compare it: x != 0")
+
+
+def _check_decimals(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> None:
+    """Raises Refused for a choice between Decimals of several scales, as ClickHouse does."""
+    scales = {value.bare.scale for value in values if isinstance(value.bare, t.Decimal)}
+    if len(scales) > 1:
+        message = "a choice between Decimals of different scales is not defined"
+        raise tr.refusal(node, "no-common-type", message, "cast them to one scale: toDecimal64(x, 4)")
