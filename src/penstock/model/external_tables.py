@@ -1,7 +1,7 @@
 """Tables outside of this server that a copy reads: where one is, and what columns it has.
 
 In: the arguments of a table function, and what the database or the file says. Out: `ExternalTable`, `ExternalColumns`.
-Invariant: neither `repr` nor `shown` has a login in it, nor the part of an address that may hold one.
+Invariant: neither `repr` nor what is shown has a login in it, nor the part of an address that may hold one.
 """
 
 from __future__ import annotations
@@ -87,11 +87,6 @@ class RemoteFiles:
     @property
     def name(self) -> str:
         return self.function
-
-    @property
-    def shown(self) -> str:
-        """The files as messages name them."""
-        return f"`{self.function}`: {show_place(self, self.place)}"
 
 
 def show_place(files: RemoteFiles, place: str) -> str:

@@ -72,7 +72,7 @@ class RemoteFileTables:
             with _naming(files, found.places[0].key):
                 columns = parquet_columns(self._fetch(files, found, found.places[0]))
         except UnreadableSource as error:
-            raise UnreadableTable(f"the files of {files.shown} cannot be read: {error}") from None
+            raise UnreadableTable(f"`{files.function}` cannot read {error}") from None
         found.columns = dict(columns.types)
         return columns
 
@@ -89,7 +89,7 @@ class RemoteFileTables:
             rows = self._write(files, found, shown, target)
         except UnreadableSource as error:
             hint = "no row was appended"
-            raise Failed(f"the files of {files.shown} cannot be read: {error}", hint=hint) from None
+            raise Failed(f"`{files.function}` cannot read {error}", hint=hint) from None
         return TableFile(target, shown, rows)
 
     def _write(self, files: RemoteFiles, found: _Found, shown: dict[str, Type], target: Path) -> int:
@@ -109,17 +109,20 @@ class RemoteFileTables:
     def _find(self, files: RemoteFiles) -> _Found:
         """Which files there are: asked once. Raises UnreadableSource."""
         if files not in self._found:
-            try:
-                if files.bucket is not None:
-                    places = find_objects(self._client, files.bucket, files.place)
-                else:
-                    places = [BucketObject(each) for each in expand_choices(files.place)]
-            except TooManyPaths as error:
-                raise UnreadableSource(str(error)) from None
-            if not places:
-                raise UnreadableSource("there is no file that the pattern stands for")
+            with _naming(files, files.place):
+                places = self._places(files)
+                if not places:
+                    raise UnreadableSource("there is no file that the pattern stands for")
             self._found[files] = _Found(places, dict(files.columns))
         return self._found[files]
+
+    def _places(self, files: RemoteFiles) -> list[BucketObject]:
+        try:
+            if files.bucket is not None:
+                return find_objects(self._client, files.bucket, files.place)
+            return [BucketObject(each) for each in expand_choices(files.place)]
+        except TooManyPaths as error:
+            raise UnreadableSource(str(error)) from None
 
     def _fetch(self, files: RemoteFiles, found: _Found, place: BucketObject) -> LocalFile:
         """A file on this machine with the contents of one elsewhere. Raises UnreadableSource."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import InvalidQuery, Problem
-from penstock.model.external_tables import Bucket, BucketLogin, ExternalColumns, ExternalTable, RemoteFiles
+from penstock.model.external_tables import Bucket, BucketLogin, ExternalColumns, ExternalTable, RemoteFiles, show_place
 from penstock.model.types import Int, Nullable, String
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.pipe_check import check_pipe
@@ -245,8 +245,8 @@ def test_no_secret_is_shown() -> None:
         f"s3('s3://b/x.csv', {KEYS}, {{{{ tb_secret('t') }}}}, CSV, {STRUCTURE})",
         f"url({{{{ tb_secret('a') }}}}, CSV, {STRUCTURE}, headers('Authorization'={{{{ tb_secret('auth') }}}}))",
     ):
-        made = compiled(call)
-        assert "geheim" not in repr(made) + made.query.sql + made.externals[0].table.shown
+        made, files = compiled(call), files_of(call)
+        assert "geheim" not in repr(made) + made.query.sql + show_place(files, files.place)
     assert files_of(call).headers == (("Authorization", "Bearer geheim3"),)
 
 
