@@ -17,6 +17,7 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.sql.compile import compile_copy, compile_pipe
 from penstock.sql.from_clause.table_functions import UNSUPPORTED_SOURCE
+from penstock.sql.outputs.copy import COPIED_STATES
 from penstock.sql.query import Query, SourceRead
 from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of, pipes_read
@@ -33,6 +34,7 @@ _CERTAIN_ERRORS = (
     "cyclic-pipes",
     "external-table",
     UNSUPPORTED_SOURCE,
+    COPIED_STATES,
 )
 _CALLER_ERRORS = (*PARAMETER_ERRORS, "template-value", "template-type", "empty-query")
 """What a call is told, and no fault of the project where other calls do well."""
@@ -58,16 +60,25 @@ class PipeCheck:
 
 
 def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
-    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems; a copy that reads what
-    this version cannot fetch has only a warning, since the rest of the project does without it."""
+    """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems; a copy that does what is
+    not in this version has only warnings, since the rest of the project does without it."""
     try:
         return _check_calls(project, pipe)
     except InvalidQuery as error:
-        unread = next((each for each in error.problems if each.code == UNSUPPORTED_SOURCE), None)
-        if unread is None:
+        waiting = tuple(_what_copies_wait_for(error.problems))
+        if not waiting:
             raise
-        hint = f"everything else of the project works; {unread.hint}"
-        return PipeCheck((), (replace(unread, hint=hint, level="warning"),))
+        return PipeCheck((), waiting)
+
+
+def _what_copies_wait_for(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Why a copy cannot run in this version, as warnings; none where something else is wrong with it. The columns of
+    what it cannot read are not known, so all that is said of its SQL follows from that."""
+    found = [each for each in problems if each.level == "error"]
+    unread = [each for each in found if each.code == UNSUPPORTED_SOURCE][:1]
+    states = found if all(each.code == COPIED_STATES for each in found) else []
+    for each in unread or states:
+        yield replace(each, hint=f"everything else of the project works; {each.hint}", level="warning")
 
 
 def _check_calls(project: Project, pipe: Pipe) -> PipeCheck:

@@ -69,6 +69,16 @@ def test_an_error_that_no_call_avoids_stays_one(sql: str, code: str) -> None:
     assert problems(f"%\n{sql}") == [code]
 
 
+def test_a_copy_of_states_keeps_nothing_from_deploying() -> None:
+    target = "SCHEMA >\n    day Date, users AggregateFunction(uniqExact, String)\nENGINE AggregatingMergeTree\n"
+    copy = "NODE n\nSQL >\n    SELECT toDate(at) AS day, uniqExactState({}) AS users FROM events GROUP BY day\n"
+    ending = "TYPE copy\nTARGET_DATASOURCE daily\n"
+    for column, expected in (("level", [("warning", "copied-states")]), ("levl", [("error", "unknown-column")])):
+        files = {"events.datasource": EVENTS, "daily.datasource": target, "c.pipe": copy.format(column) + ending}
+        found = compile_project(load_files(files).project).problems
+        assert [(each.level, each.code) for each in found] == expected
+
+
 def test_a_column_that_another_branch_makes_is_a_warning() -> None:
     inner = "%\nSELECT at, count() AS c {% if defined(by) %}, service {% end %} FROM events GROUP BY ALL"
     outer = "%\nSELECT at, c {% if defined(show) %}, service {% end %} FROM n0"

@@ -132,6 +132,20 @@ def _tuple_element(tr: Translator, node: exp.Anonymous) -> TypedSql:
     return tuple_element(tr, node, value, str(step))
 
 
+def _subcolumn(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """getSubcolumn(tuple, 'a.b'): an element by its path. Other types have other subcolumns, which are refused."""
+    value_node, path = call_arguments(tr, node, 2, 2)
+    value, name = tr.translate(value_node), tr.translate(path).constant
+    if not isinstance(name, str):
+        raise tr.refusal(path, "wrong-argument-type", "expected the name of an element here", "such as 'a', or 'a.b'")
+    for step in name.split("."):
+        if not isinstance(value.bare, t.Tuple):
+            message = f"`getSubcolumn` takes an element of a Tuple, `{step}` is none of {value.type}"
+            raise tr.refusal(node, "wrong-argument-type", message, "mapKeys, mapValues, length, isNull")
+        value = tuple_element(tr, node, value, step)
+    return value
+
+
 def _has_field(of: t.Tuple, step: int | str) -> bool:
     if isinstance(step, int):
         return 1 <= step <= len(of.fields)
@@ -159,4 +173,5 @@ TUPLE_FORMS: Mapping[str, SpecialForm] = {
     "tupleNames": _tuple_names,
     "tupleToNameValuePairs": _name_value_pairs,
     "tupleElement": _tuple_element,
+    "getSubcolumn": _subcolumn,
 }

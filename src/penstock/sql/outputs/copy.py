@@ -25,6 +25,8 @@ from penstock.sql.outputs.view import check_column_names, find_target, refused_c
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import column_default, spark_type
 
+COPIED_STATES = "copied-states"
+"""The code of the problem of a copy that gives states, which this version cannot write into rows."""
 _ROW = "row"
 _OPTIONS = "map('ignoreNullFields', 'false')"
 """Options of Spark's to_json: fields that are NULL are written."""
@@ -81,6 +83,9 @@ def _column_json(environment: Environment, column: Column) -> str:
     """The JSON of a column as Spark SQL. Raises Refused."""
     try:
         return _json_text(TypedSql(quote_identifier(column.name), column.type, spark_type(column.type)))
+    except _CopiedState as error:
+        message = f"this copy does not run: column `{column.name}`: {error}"
+        raise refused_column(environment, column.name, "copied-states", message, error.hint) from None
     except _UnsupportedJson as error:
         message = f"column `{column.name}`: {error}"
         raise refused_column(environment, column.name, "unsupported-copy", message, error.hint) from None
@@ -144,6 +149,10 @@ class _UnsupportedJson(ValueError):
         self.hint = hint
 
 
+class _CopiedState(_UnsupportedJson):
+    """The value is a state of an aggregate."""
+
+
 def _json_text(value: TypedSql) -> str:
     """Spark SQL of the JSON text of a value; `null` for NULL. Raises _UnsupportedJson."""
     if isinstance(unwrap_type(value.type), t.Json):
@@ -171,7 +180,8 @@ def _json_ready(sql: str, of: Type, depth: int) -> str:
         case t.Map(key, inner):
             return _json_ready_map(sql, key, inner, depth)
         case t.AggregateFunction():
-            raise _UnsupportedJson(f"{of} holds states, which only a materialized view fills", "finish it with -Merge")
+            message = f"{of} holds states, which in this version only a materialized view fills"
+            raise _CopiedState(message, "finish it with -Merge, or fill the target by a materialized view")
         case t.Json():
             raise _UnsupportedJson(
                 "JSON inside another type cannot be copied", "keep it as a column of its own, or as a String"

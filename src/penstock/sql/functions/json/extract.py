@@ -253,11 +253,28 @@ def _value_reader(of: Type) -> Callable[[str], str]:
             return nullable_value_reader(inner)
         case t.LowCardinality(inner):
             return _value_reader(inner)
-        case t.Array(inner):
+        case t.Array(inner) if not isinstance(inner, t.Tuple):  # of which ClickHouse drops all if none is a tuple
             element = _value_reader(inner)("` e`")
             return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), ` e` -> {element})"
+        case t.Tuple(fields) if fields and all(name and _PLAIN_NAME.fullmatch(name) for name, _ in fields):
+            readers = [(str(name), _value_reader(inner)) for name, inner in fields]
+            return lambda v: _tuple_value(v, readers)
         case _:
-            raise BadArguments(f"`JSONExtract` of {of} is not supported", "String, integers, Float64, Bool, Array")
+            hint = "String, integers, Float64, Bool, Array, and Tuple with names of letters and digits"
+            raise BadArguments(f"`JSONExtract` of {of} is not supported", hint)
+
+
+_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _tuple_value(v: str, readers: Sequence[tuple[str, Callable[[str], str]]]) -> str:
+    """A tuple of the members of an object by their names, or of the elements of an array by their places."""
+    parts = []
+    for place, (name, reader) in enumerate(readers):
+        at_place, by_name = (f"try_variant_get({v}, '$[{step}]', 'variant')" for step in (place, f'"{name}"'))
+        member = f"if({variant_kind(v)} LIKE 'ARRAY%', {at_place}, {by_name})"
+        parts.append(f"'{name}', {bind_if_long(member, reader)}")
+    return f"named_struct({', '.join(parts)})"
 
 
 def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
