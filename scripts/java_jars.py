@@ -14,14 +14,14 @@ from py4j.java_gateway import JavaObject
 from pyspark.conf import SparkConf
 from pyspark.java_gateway import launch_gateway
 
-from penstock.lake.spark.packages import DURABLE_FILES_JAR, FLOAT_TEXTS_JAR, package_configuration
+from penstock.lake.spark.packages import DURABLE_FILES_JAR, TEXT_FUNCTIONS_JAR, package_configuration
 from penstock.model.settings import SparkSettings
 
 SOURCES = {
-    DURABLE_FILES_JAR: DURABLE_FILES_JAR.with_name("DurableFiles.java"),
-    FLOAT_TEXTS_JAR: FLOAT_TEXTS_JAR.with_name("FloatText.java"),
+    DURABLE_FILES_JAR: ("DurableFiles.java",),
+    TEXT_FUNCTIONS_JAR: ("FloatText.java", "AsciiCase.java"),
 }
-"""The source of each jar."""
+"""The sources of each jar, in its folder."""
 MADE = (1980, 1, 1, 0, 0, 0)
 """The time of each entry of a jar: the earliest that a ZIP file can hold."""
 
@@ -32,20 +32,23 @@ def main() -> int:
         conf = conf.set(key, value)
     gateway = launch_gateway(conf)
     try:
-        for jar, source in SOURCES.items():
-            write_jar(jar, compile_classes(gateway.jvm, source))
+        for jar in SOURCES:
+            write_jar(jar, compile_classes(gateway.jvm, jar))
             print(jar.name)
     finally:
         gateway.shutdown()
     return 0
 
 
-def compile_classes(jvm: JavaObject, source: Path) -> dict[str, bytes]:
-    """By path in the jar, each class of a source."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.cook(source.read_text(encoding="utf-8"))
-    classes = compiler.getBytecodes()
-    return {f"{str(name).replace('.', '/')}.class": bytes(classes[name]) for name in sorted(classes)}
+def compile_classes(jvm: JavaObject, jar: Path) -> dict[str, bytes]:
+    """By path in the jar, each class of its sources."""
+    found = {}
+    for source in SOURCES[jar]:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(jar.with_name(source).read_text(encoding="utf-8"))
+        classes = compiler.getBytecodes()
+        found |= {f"{str(name).replace('.', '/')}.class": bytes(classes[name]) for name in sorted(classes)}
+    return found
 
 
 def write_jar(path: Path, classes: dict[str, bytes]) -> None:

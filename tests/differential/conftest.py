@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.differential.engines import ClickHouse, Spark
 
 from penstock.lake.spark.java_process import SPARK_CONF
-from penstock.lake.spark.packages import FLOAT_TEXTS_JAR
+from penstock.lake.spark.packages import TEXT_FUNCTIONS_JAR
 from penstock.lake.spark.session import register_functions
 
 OF_ICEBERG = ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog")
@@ -29,7 +29,7 @@ def spark_session() -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]")
     ours = {key: value for key, value in SPARK_CONF.items() if key not in OF_ICEBERG}
-    path = {"spark.driver.extraClassPath": str(FLOAT_TEXTS_JAR)}
+    path = {"spark.driver.extraClassPath": str(TEXT_FUNCTIONS_JAR)}
     conf = ours | path | {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "3g", "spark.log.level": "OFF"}
     for key, value in conf.items():
         builder = builder.config(key, value)

@@ -30,7 +30,7 @@ def test_the_wheel_holds_every_file_of_the_package(installed: WheelEnvironment) 
         about = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = archive.read(about).decode()
     assert {name for name in names if ".dist-info/" not in name} == there
-    assert {"jars/durable-files.jar", "jars/float-texts.jar"} <= {
+    assert {"jars/durable-files.jar", "jars/text-functions.jar"} <= {
         name.removeprefix("penstock/lake/spark/") for name in names
     }
     assert "penstock/state/migrations/env.py" in names

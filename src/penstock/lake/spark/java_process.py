@@ -51,6 +51,8 @@ SPARK_CONF = {
     "spark.sql.maxPlanStringLength": "16384",
     # Otherwise JSON in which an object has a key twice is invalid; ClickHouse accepts it.
     "spark.sql.variant.allowDuplicateKeys": "true",
+    # It takes lower(upper(x)) for lower(x), which is another text for some letters ('ß', 'İ').
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.SimplifyCaseConversionExpressions",
     "spark.log.level": "ERROR",
 }
 # A local Spark listens only to its own processes.

@@ -23,9 +23,9 @@ POSTGRES = "org.postgresql:postgresql:42.7.8"
 CACHE = Path("~/.ivy2.5.2")
 """Where Spark 4 keeps packages unless `spark.jars.ivy` says otherwise."""
 DURABLE_FILES_JAR = Path(__file__).parent / "jars" / "durable-files.jar"
-FLOAT_TEXTS_JAR = Path(__file__).parent / "jars" / "float-texts.jar"
-"""A function of compiled SQL: the shortest text of a float."""
-OUR_JARS = (DURABLE_FILES_JAR, FLOAT_TEXTS_JAR)
+TEXT_FUNCTIONS_JAR = Path(__file__).parent / "jars" / "text-functions.jar"
+"""Functions of compiled SQL on texts, and the shortest text of a float."""
+OUR_JARS = (DURABLE_FILES_JAR, TEXT_FUNCTIONS_JAR)
 LOCAL_FILES = {"spark.hadoop.fs.file.impl": "penstock.DurableFiles"}
 """Hadoop's own file system for local files starts a process (`chmod`) for each file it makes, and leaves it to the
 operating system when a file reaches the disk. Ours does neither: a file survives a power cut once it is closed."""
@@ -43,7 +43,7 @@ def package_configuration(settings: SparkSettings, catalog: str = "") -> dict[st
     packages = settings.packages or required_packages(catalog)
     named = settings.conf.get("spark.jars.packages")
     if not settings.master.startswith("local"):
-        sent = _join(",", str(FLOAT_TEXTS_JAR), settings.conf.get("spark.jars"))
+        sent = _join(",", str(TEXT_FUNCTIONS_JAR), settings.conf.get("spark.jars"))
         return {"spark.jars": sent, "spark.jars.packages": _join(",", *packages, named)}
     cached = _cached_jars(packages, settings.conf)
     resolves = settings.packages is not None or not all(jar.exists() for jar in cached)

@@ -26,6 +26,8 @@ STORE, VALUE, VALUES, TYPED, OBJECT, OBJECTS, SHOW, KINDS = (
 )
 FLOAT_TEXT = "penstock_float_text"
 """The text of a float, which a Java class of ours gives."""
+LOWER_BYTES, UPPER_BYTES = "penstock_lower", "penstock_upper"
+"""Bytes with their ASCII letters in one case, by a Java class of ours."""
 DYNAMIC_TYPE = "STRUCT<kind: STRING, text: STRING, json: STRING>"
 """How Spark has a value of the type Dynamic; NULL where there is none."""
 

@@ -79,7 +79,10 @@ def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql]
     tr = block.translator.at("filter").with_new_trace()
     value = tr.translate(resolve_position(block, node))
     check_hashable(block.translator, node, value)
-    if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum) or value.bare == t.Date(wide=True):
+    if isinstance(value.bare, t.Tuple) and value.sql.startswith("named_struct("):
+        what = "a key that is a tuple of others, which ClickHouse takes apart"
+        raise _refusal(block, node, what, "list its elements: GROUP BY a, b WITH ROLLUP")
+    if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum):
         raise _refusal(block, node, f"a constant, or a key of {value.type}")
     keys.setdefault(value.sql, value)
     return value.sql

@@ -22,7 +22,7 @@ from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.json_documents import ARRAYS, SCALARS, is_kind, scalar_of
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
-from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, typed_sql
+from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, nullable_if_any, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
@@ -100,6 +100,8 @@ _OPERAND = "` operand`"
 def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str | None:
     """The conversion with the rule of its mode for invalid values."""
     value = replace(value, sql=_OPERAND)
+    if isinstance(value.bare, t.FixedString) and not isinstance(want, (t.FixedString, t.String)):
+        value = typed_sql(f"rtrim(chr(0), {_OPERAND})", nullable_if_any(t.String(), [value]))
     conversion = _find_conversion(value, want, mode)
     if conversion is None:
         return None

@@ -19,7 +19,6 @@ INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 _DECIMAL_OF_INT = {32: t.Decimal(9, 0), 64: t.Decimal(18, 0)}
 """The Decimals that are stored as these integers are, by their bits."""
-_TEXTS = (t.String, t.FixedString)
 
 
 def supertype(types: Iterable[Type]) -> Type | None:
@@ -108,9 +107,10 @@ def _time_supertype(left: Type, right: Type) -> Type | None:
 
 
 def _text_supertype(left: Type, right: Type) -> Type | None:
-    texts = isinstance(left, _TEXTS) or isinstance(right, _TEXTS)
-    others = (*_TEXTS, t.Enum)
-    return t.String() if texts and isinstance(left, others) and isinstance(right, others) else None
+    """A FixedString has none with another text: ClickHouse takes its zero bytes off in some places only."""
+    pair = (left, right)
+    texts = any(isinstance(of, t.String) for of in pair)
+    return t.String() if texts and all(isinstance(of, (t.String, t.Enum)) for of in pair) else None
 
 
 def _nested_supertype(left: Type, right: Type) -> Type | None:

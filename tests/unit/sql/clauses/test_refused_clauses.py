@@ -67,6 +67,7 @@ REFUSED = {
     "SELECT count() FROM flights GROUP BY GROUPING SETS ((day), ())": (
         "ROLLUP, CUBE and GROUPING SETS do not support an empty or repeated set"
     ),
+    "SELECT (day, month) AS k, count() FROM flights GROUP BY k WITH CUBE": "a key that is a tuple of others",
     "SELECT count() FROM flights GROUP BY ROLLUP(day, (month, year))": (
         "ROLLUP, CUBE and GROUPING SETS do not support a nested list of keys"
     ),

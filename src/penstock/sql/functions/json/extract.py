@@ -10,16 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.model.types import Type
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
+from penstock.sql.spark_text import string_literal
 
 _JSON_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 _PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
@@ -277,6 +278,54 @@ def _tuple_value(v: str, readers: Sequence[tuple[str, Callable[[str], str]]]) ->
     return f"named_struct({', '.join(parts)})"
 
 
+def _read_value(of: Type, v: str, text: str) -> str:
+    """A value of a type, or the type's default, from a VARIANT and the JSON text of the same value, whose keys are in
+    order. Raises BadArguments for other types."""
+    match of:
+        case t.String():
+            return _string_or_ordered_json(v, text)
+        case t.Nullable(t.String()) | t.Array():
+            found = _read_or_null(unwrap_type(of), v, text)
+            return f"coalesce({found}, CAST(array() AS {value_type(of)}))" if isinstance(of, t.Array) else found
+        case t.LowCardinality(inner):
+            return _read_value(inner, v, text)
+        case _:
+            return _value_reader(of)(v)
+
+
+def _read_or_null(of: Type, v: str, text: str, depth: int = 0) -> str:
+    """As `_read_value`, but NULL for a value that is not of the type."""
+    match of:
+        case t.String():
+            return f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_or_ordered_json(v, text)})"
+        case t.Bool():
+            return f"({_boolean_as_number(_integer_reader(0, 255, 'INT', 'NULL'), 'INT')(v)} <> 0)"
+        case t.LowCardinality(inner):
+            return _read_or_null(inner, v, text, depth)
+        case t.Array(inner):
+            return _read_array(inner, v, text, depth)
+        case _:
+            return nullable_value_reader(of)(v)
+
+
+def _read_array(of: Type, v: str, text: str, depth: int) -> str:
+    """An array of elements that may be of another type: these are the type's default. NULL for a value that is no
+    array, and for elements none of which is of the type."""
+    e, i, r = (f"` {letter}{depth}`" for letter in ("e", "i", "r"))
+    of_element = f"get_json_object({text}, concat('$[', {i}, ']'))"
+    found = _read_or_null(unwrap_type(of), e, of_element, depth + 1)
+    array = f"try_cast({v} AS ARRAY<VARIANT>)"
+    if is_nullable(of):
+        pairs = f"transform({array}, ({e}, {i}) -> named_struct('void', {variant_kind(e)} = 'VOID', 'v', {found}))"
+        none = f"forall({r}, {e} -> NOT {e}.void AND {e}.v IS NULL)"
+        kept = f"transform({r}, {e} -> {e}.v)"
+    else:
+        pairs = f"transform({array}, ({e}, {i}) -> {found})"
+        none = f"forall({r}, {e} -> {e} IS NULL)"
+        kept = f"transform({r}, {e} -> coalesce({e}, {value_default(of)}))"
+    return try_bind_once(pairs, r, f"if(size({r}) > 0 AND {none}, NULL, {kept})")
+
+
 def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
     """JSONExtract reads true as 1 and false as 0; JSONExtractInt does not."""
 
@@ -290,7 +339,10 @@ def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[st
 def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
-    return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:-1]), _value_reader(of)), of)
+    text = json_text_at(values[0], values[1:-1])
+    whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
+    sql = bind_if_long(variant_at(values[0], values[1:-1]), lambda v: _read_value(of, v, whole))
+    return null_where_any_is_null(values, sql, of)
 
 
 def _object_keys(value: TypedSql, steps: Sequence[TypedSql]) -> str:
@@ -317,7 +369,9 @@ def _extract_keys_and_values(values: Sequence[TypedSql]) -> TypedSql:
     of = type_argument(values)
     result = t.Array(t.Tuple(((None, STRING), (None, of))))
     members = f"try_cast({variant_at(values[0], values[1:-1])} AS MAP<STRING, VARIANT>)"
-    value = nullable_value_reader(of)("` m`[` k`]")
+    opening, closing = string_literal("$['"), string_literal("']")
+    of_key = f"get_json_object({json_text_at(values[0], values[1:-1])}, concat({opening}, ` k`, {closing}))"
+    value = _read_or_null(of, "` m`[` k`]", of_key)
     keys = _object_keys(values[0], values[1:-1])
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"

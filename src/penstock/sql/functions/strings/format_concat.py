@@ -24,17 +24,22 @@ def concat(values: Sequence[TypedSql]) -> TypedSql:
     """Strings, and other values as strings, joined; arrays appended to each other."""
     if all(isinstance(value.bare, t.Array) for value in values):
         return TypedSql(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
-    shown = [as_text(value) for value in values]
+    shown = [_whole_text(value) for value in values]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
     return typed_sql(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
+
+
+def _whole_text(value: TypedSql) -> str | None:
+    """The text of a value; a FixedString keeps its zero bytes, which toString takes off."""
+    return value.sql if isinstance(value.bare, t.FixedString) else as_text(value)
 
 
 def _string_arguments(values: Sequence[TypedSql], name: str) -> list[str]:
     """The arguments as strings. Raises BadArguments for a type that cannot be written as a string."""
     found = []
     for value in values:
-        text = as_text(value)
+        text = _whole_text(value)
         if text is None:
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "toString(…)")
         found.append(text)

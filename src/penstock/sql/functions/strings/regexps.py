@@ -151,9 +151,33 @@ def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
     return "".join(parts)
 
 
+_BETWEEN_LINES = ("", "(?m)^", "(?m)$")
+"""Patterns that match nothing, but at no place inside a letter."""
+
+
+def _is_ascii_literal(value: TypedSql) -> bool:
+    return isinstance(value.constant, str) and value.constant.isascii()
+
+
+def _replaces_once(pattern: str) -> bool:
+    """Whether ClickHouse takes replaceRegexpAll for replaceRegexpOne: a pattern without alternatives that begins with ^
+    or ends with $ (its RegexpFunctionRewritePass)."""
+    ends = re.search(r"(?<!\\)(?:\\\\)*\$$", pattern) is not None
+    return (pattern.startswith("^") or ends) and not set("(|") & set(pattern)
+
+
 def _replace_all(values: Sequence[TypedSql]) -> TypedSql:
+    """By a pattern that may match nothing ClickHouse splits letters that are not ASCII, except where it replaces once
+    or by nothing. Raises BadArguments for such a pattern."""
     pattern, of = _read_pattern(values[1]), nullable_if_any(STRING, list(values))
-    other = _java_replacement(literal_string(values[2], "the replacement"), pattern, 0)
+    written, text = str(values[1].constant), literal_string(values[2], "the replacement")
+    if pattern.empty and written not in _BETWEEN_LINES and text and not _is_ascii_literal(values[0]):
+        once = _replaces_once(written) and not (set("?{") & set(written) or "\\" in text)
+        if once and "`" in values[0].sql:  # ClickHouse computes constants before it rewrites the call
+            return _replace_one(values)
+        message = "`replaceRegexpAll` by a pattern that may match nothing is not supported"
+        raise BadArguments(message, "write `+` for `*`, or replaceRegexpOne")
+    other = _java_replacement(text, pattern, 0)
     if not values[1].constant:
         return typed_sql(values[0].sql, of)
     return typed_sql(f"regexp_replace({values[0].sql}, {string_literal(pattern.java)}, {string_literal(other)})", of)

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, typed_sql
-from penstock.sql.functions.arguments import binary_to_string, limit_parts, literal_integer, literal_string, to_binary
+from penstock.sql.functions.arguments import (
+    binary_to_string,
+    bytes_as_characters,
+    is_cut,
+    limit_parts,
+    literal_integer,
+    literal_string,
+    to_binary,
+)
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
@@ -33,10 +41,19 @@ def _split_by_separator_function(name: str) -> Function:
             return typed_sql(limit_parts(_split_into_bytes(_empty_string_if_null(values[1])), values), _STRINGS)
         if "\\E" in separator:
             raise BadArguments(f"`\\E` in the separator of `{name}` is not supported")
+        if is_cut(values[1]):
+            return typed_sql(limit_parts(_split_bytes(_empty_string_if_null(values[1]), separator), values), _STRINGS)
         pattern = string_literal(r"\Q" + separator + r"\E")
         return typed_sql(limit_parts(f"split({_empty_string_if_null(values[1])}, {pattern}, -1)", values), _STRINGS)
 
     return Function(name, (2, 3), ("constant", "text", "constant"), build)
+
+
+def _split_bytes(value: str, separator: str) -> str:
+    """The parts of a text that may be no UTF-8."""
+    pattern = string_literal(r"\Q" + separator.encode().decode("latin-1") + r"\E")
+    part = binary_to_string("encode(` p`, 'ISO-8859-1')")
+    return f"transform(split({bytes_as_characters(value)}, {pattern}, -1), ` p` -> {part})"
 
 
 def _split_into_bytes(value: str) -> str:

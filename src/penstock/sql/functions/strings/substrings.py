@@ -14,6 +14,8 @@ from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
+    bytes_as_characters,
+    is_cut,
     is_never_negative,
     literal_integer,
     literal_string,
@@ -186,11 +188,24 @@ def _overlay_function(name: str) -> Function:
     return Function(name, (3, 4), ("text", "text", "constant", "constant"), build)
 
 
+_CONTINUES_A_LETTER = r"[\x80-\xBF]"
+"""Bytes of UTF-8 that do, each as one character."""
+
+
+def _length_in_characters(values: Sequence[TypedSql]) -> TypedSql:
+    """All bytes but those that continue a letter; Spark counts otherwise where they are no UTF-8."""
+    value, of = values[0], nullable_if_any(UINT64, [values[0]])
+    if not is_cut(value):
+        return TypedSql(f"char_length({value.sql})", of, "INT")
+    starts = f"regexp_replace({bytes_as_characters(value.sql)}, {string_literal(_CONTINUES_A_LETTER)}, '')"
+    return TypedSql(f"char_length({starts})", of, "INT")
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function("length", (1, 1), ("any",), _length),
     _emptiness_function("empty", "="),
     _emptiness_function("notEmpty", "<>"),
-    template_function("lengthUTF8", "bytes", "char_length({0})", UINT64, "INT"),
+    Function("lengthUTF8", (1, 1), ("bytes",), _length_in_characters),
     Function("substring", (2, 3), ("bytes", "integer"), _substring),
     Function("substringUTF8", (2, 3), ("text", "integer"), _substring_utf8),
     Function("left", (2, 2), ("bytes", "integer"), _left_substring),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from penstock.model.json_documents.spark_functions import LOWER_BYTES, UPPER_BYTES
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
@@ -16,15 +17,15 @@ from penstock.sql.functions.arguments import (
     binary_to_string,
     bytes_as_characters,
     checked_size,
+    is_cut,
     is_never_negative,
     literal_string,
 )
 from penstock.sql.functions.function import STRING, BadArguments, Function, template_function
 from penstock.sql.spark_text import string_literal
 
-_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-ASCII_LOWER = "translate({0}, '" + _UPPER + "', '" + _LOWER + "')"
-ASCII_UPPER = "translate({0}, '" + _LOWER + "', '" + _UPPER + "')"
+ASCII_LOWER, ASCII_UPPER = (f"CAST({name}(CAST({{0}} AS BINARY)) AS STRING)" for name in (LOWER_BYTES, UPPER_BYTES))
+"""Of all bytes, whether or not they are UTF-8."""
 _REVERSE_BYTES = "CAST(encode(reverse(decode(CAST({0} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1') AS STRING)"
 MAX_REPEAT = 1_000_000
 REPEATED_BYTES = 64
@@ -110,7 +111,11 @@ def _translate_function(name: str) -> Function:
             raise BadArguments("the letters of `translate` must be ASCII", "use translateUTF8")
         if len(new) > len(old) or len(set(old)) < len(old) or "\0" in old + new:
             raise BadArguments(f"`{name}` takes each letter once, and no more new letters than old ones")
-        sql = f"translate({values[0].sql}, {string_literal(old)}, {string_literal(new)})"
+        letters = f"{string_literal(old)}, {string_literal(new)}"
+        if name == "translate" and is_cut(values[0]):
+            sql = f"encode(translate({bytes_as_characters(values[0].sql)}, {letters}), 'ISO-8859-1')"
+            return typed_sql(binary_to_string(sql), nullable_if_any(STRING, [values[0]]))
+        sql = f"translate({values[0].sql}, {letters})"
         return typed_sql(sql, nullable_if_any(STRING, [values[0]]))
 
     return Function(name, (3, 3), ("text", "constant", "constant"), build)
