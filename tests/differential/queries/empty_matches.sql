@@ -1,3 +1,3 @@
 -- Patterns that may match nothing.
 SELECT replaceRegexpAll('line3', '\\d*$', '#'), replaceRegexpAll('line3', '.*$', 'Z'), replaceRegexpAll(x, '\\s*$', ''), replaceRegexpAll(x, '^\\s*', '_'), replaceRegexpAll(x, '\\d*$', '#'), replaceRegexpAll(x, '$', '!'), replaceRegexpAll('a\nb', '(?m)^', '> '), arrayMap(v -> replaceRegexpAll(v, '\\d*$', '#'), ['a1', 'b']), replaceRegexpAll(x, '\\d*', '') FROM (SELECT arrayJoin(['line3', '', 'abc  ', '  x', '😀1', '日本', 'é1é', '12']) AS x);
-SELECT x, replaceRegexpOne(x, '\\d*$', '#'), replaceRegexpOne(x, '\\d*', '#'), replaceRegexpOne(x, '', '-'), extract(x, '\\d*'), match(x, ''), match(x, '^$') FROM (SELECT arrayJoin(['line3', '', 'abc  ', '😀1', '日本']) AS x);
+SELECT x, replaceRegexpOne(x, '\\d*$', '#'), replaceRegexpOne(x, '\\d*', '#'), replaceRegexpOne(x, '', '-') FROM (SELECT arrayJoin(['line3', '', 'abc  ', '😀1', '日本']) AS x);
