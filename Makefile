@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide soak clean
+.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql coverage-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,10 +44,15 @@ fuzz: ## The server under made-up calls and bodies, at length (PENSTOCK_FUZZ_EXA
 	@PENSTOCK_FUZZ_EXAMPLES=$${PENSTOCK_FUZZ_EXAMPLES:-300} PENSTOCK_FUZZ_INPUTS=$${PENSTOCK_FUZZ_INPUTS:-20000} \
 		$(VENV)/python -m pytest -q --timeout=3600 tests/fuzz tests/unit/serve/test_schema.py tests/properties/test_any_input.py
 
-fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL_QUERIES a round, 2000 unless set)
+fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL_QUERIES and PENSTOCK_SQL_TYPED a round)
 	@scripts/bootstrap test
-	@while PENSTOCK_SQL_SEED=$$(date +%s%N | cut -c7-16) $(VENV)/python -m pytest -q -x --timeout=3600 \
-		tests/differential/test_generated.py; do :; done
+	@while PENSTOCK_SQL_TYPED=$${PENSTOCK_SQL_TYPED:-1200} PENSTOCK_SQL_SEED=$$(date +%s%N | cut -c7-16) $(VENV)/python -m pytest -q -x --timeout=3600 \
+		tests/differential/test_generated.py tests/differential/typed; do :; done
+
+coverage-sql: ## Made-up SQL over every type (PENSTOCK_SQL_TYPED queries, 1200 unless set), and which calls it compared; writes docs/sql-coverage.md
+	@scripts/bootstrap test
+	@rm -f .sql-coverage; PENSTOCK_SQL_TYPED=$${PENSTOCK_SQL_TYPED:-1200} PENSTOCK_SQL_COVERAGE=$(CURDIR)/.sql-coverage $(VENV)/python -m pytest -q --timeout=36000 \
+		tests/differential/typed; status=$$?; $(VENV)/python scripts/sql_coverage.py .sql-coverage; exit $$status
 
 test-sql: ## Every query on ClickHouse and here, with the code that Spark generates for it (a quarter of an hour)
 	@scripts/bootstrap test

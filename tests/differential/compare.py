@@ -7,8 +7,10 @@ counts only if the query has an ORDER BY.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -62,12 +64,15 @@ def _rough(value: object) -> object:
     match value:
         case "-nan":
             return "nan"
+        case str() if re.fullmatch(r"-?\d+(\.\d+)?", value):
+            return _rough(Decimal(value))
         case str():
             return readable(value)
         case bool() | None:
             return value
-        case int() | float():
-            return f"{float(value):.5g}"
+        case int() | float() | Decimal():
+            exact = int(value) if math.isfinite(value) and value == int(value) else ""
+            return f"{float(value):.5g} {exact}"
         case list() | tuple():
             return [_rough(each) for each in value]
         case dict():
@@ -78,7 +83,7 @@ def _rough(value: object) -> object:
 
 def without_hint(of: str) -> str:
     """LowCardinality is a hint, which functions keep in ClickHouse and lose here."""
-    return re.sub(r"LowCardinality\(((Nullable\()?[A-Za-z0-9]+\)?)\)", r"\1", of)
+    return re.sub(r"LowCardinality\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)", r"\1", of)
 
 
 def statements(text: str) -> Sequence[str]:

@@ -92,6 +92,8 @@ def shown(value: object, of: Type) -> object:
         case t.Int(), _:
             assert not isinstance(value, bool), "a number, not a boolean"
             return int(value)  # type: ignore[call-overload]
+        case t.Decimal(), Decimal():
+            return value
         case t.Float() | t.Decimal(), _:
             return _float(float(value))  # type: ignore[arg-type]
         case t.DateTime64(), Decimal():
@@ -143,6 +145,10 @@ def same(ours: object, theirs: object) -> bool:
             return len(ours) == len(theirs) and all(map(same, ours, theirs))
         case (dict(), dict()):
             return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
+        case (Decimal(), str()):
+            return ours == Decimal(theirs)
+        case (Decimal(), int() | float()):
+            return _same_number(float(ours), float(theirs))
         case ("nan", "-nan"):
             return True
         case (str(), str()):
@@ -158,5 +164,5 @@ def readable(text: str) -> str:
 
 def _same_number(a: float, b: float) -> bool:
     """ClickHouse writes a Float32 by the fewest digits that tell it from its neighbours."""
-    shortest = struct.unpack("f", struct.pack("f", b))[0] if abs(b) < 1e38 else b
+    shortest = struct.unpack("f", struct.pack("f", b))[0] if abs(b) <= 3.4028235e38 else b
     return math.isclose(a, b, rel_tol=1e-15, abs_tol=0) or a == shortest

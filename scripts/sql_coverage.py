@@ -1,0 +1,108 @@
+"""docs/sql-coverage.md: which calls of functions have been compared with ClickHouse, over which types and values.
+
+In: files of tests/differential/typed (PENSTOCK_SQL_COVERAGE). Out: the page; with `--print` it and what is left.
+Invariant: a figure counts what was compared and the same on both engines, never what could have been.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.differential.typed.call_forms import OF_CHANCE  # noqa: E402
+from tests.differential.typed.coverage import Coverage, possible_cells  # noqa: E402
+from tests.differential.typed.every_type import COLUMNS  # noqa: E402
+from tests.differential.typed.signatures import all_signatures  # noqa: E402
+
+from penstock.sql.aggregates.table import AGGREGATES  # noqa: E402
+from penstock.sql.functions.table import FUNCTIONS  # noqa: E402
+
+PAGE = ROOT / "docs/sql-coverage.md"
+CLASSES = ("value", "NULL", "NaN", "extreme")
+Cells = set[tuple[str, str, str]]
+
+
+def main(arguments: list[str]) -> int:
+    coverage = Coverage.read(Path(each) for each in arguments if not each.startswith("--"))
+    possible = possible_cells(all_signatures())
+    tried = coverage.cells & possible
+    text = page(coverage, possible, tried)
+    if "--print" in arguments:
+        print(text + "\n" + _untried_types(possible, tried))
+    else:
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"{PAGE.relative_to(ROOT)}: {coverage.compared} queries")
+    return 0
+
+
+def page(coverage: Coverage, possible: Cells, tried: Cells) -> str:
+    """The page: figures, and how many cells of each function."""
+    parts = (_head(coverage, possible, tried), _by_class(possible, tried), _untried(), _by_function(possible, tried))
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(coverage: Coverage, possible: Cells, tried: Cells) -> str:
+    return (
+        "# What is compared with ClickHouse\n\n"
+        "Written by scripts/sql_coverage.py from what `make coverage-sql` compared. Random queries are composed by "
+        "types (tests/differential/typed): each argument of a function is a column of a table that holds every type, "
+        "or a call that gives what fits. A cell is a function, the type of an argument, and a class of the values in "
+        "it; it counts if both engines gave the same rows, names and types. What compiles, the compiler says. "
+        "`scripts/sql_coverage.py --print` names the types that are left of each function.\n\n"
+        f"{coverage.compared:,} queries; {len(tried):,} of {len(possible):,} cells; "
+        f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument."
+    )
+
+
+def _by_class(possible: Cells, tried: Cells) -> str:
+    rows = ((name, *(f"{sum(cell[2] == name for cell in cells):,}" for cells in (tried, possible))) for name in CLASSES)
+    return _table(("Values", "Cells compared", "Cells that compile"), rows)
+
+
+def _untried() -> str:
+    found = all_signatures()
+    names = sorted((set(FUNCTIONS) - set(found.of) - OF_CHANCE) | (set(AGGREGATES) - set(found.aggregates)))
+    others = sorted(OF_CHANCE & (set(FUNCTIONS) | set(AGGREGATES)))
+    return (
+        f"No call that compiles was found by trial for {', '.join(f'`{name}`' for name in names)}: these have queries "
+        "written by hand only (tests/differential/queries). "
+        f"Left out, because they depend on the time, on chance or on the order of rows: "
+        f"{', '.join(f'`{name}`' for name in others)}."
+    )
+
+
+def _by_function(possible: Cells, tried: Cells) -> str:
+    """Aggregates with their combinators."""
+    able, done = Counter(cell[0].split("-")[0] for cell in possible), Counter(cell[0].split("-")[0] for cell in tried)
+    names = sorted(able, key=str.lower)
+    untouched = ", ".join(f"`{name}`" for name in names if not done[name])
+    rows = ((f"`{name}`", f"{done[name]}", f"{able[name]}") for name in names if done[name])
+    table = _table(("Function", "Cells compared", "Cells that compile"), rows)
+    return f"## By function\n\nNone yet of: {untouched}.\n\n{table}"
+
+
+def _untried_types(possible: Cells, tried: Cells) -> str:
+    """Each function with the types that are left."""
+    left: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for function, column, of_values in possible - tried:
+        left[function].add((column, of_values))
+    return _table(("Function", "Types not compared yet"), ((name, _types(left[name])) for name in sorted(left)))
+
+
+def _types(cells: Iterable[tuple[str, str]]) -> str:
+    names = sorted({COLUMNS[column].written.partition("(")[0] for column, _ in cells})
+    return ", ".join(names)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

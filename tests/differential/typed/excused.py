@@ -1,0 +1,50 @@
+"""Differences that docs/sql-functions.md lists under "Known differences", and forms that are left out.
+
+In: a query and what differs. Out: the words of the line that excuses it; why a query is not asked at all. Invariant:
+the words stand in the page (test_typed_queries checks that), so an excuse goes when its line goes.
+"""
+
+from __future__ import annotations
+
+import re
+
+EXCUSES: tuple[tuple[str, str], ...] = (
+    (r"\[DUPLICATED_MAP_KEY\]", "duplicate keys of a map made at run time"),
+    (r"\[DATETIME_OVERFLOW\]|timestamp|date value \d+ out of range", "dates moved by amounts beyond what Spark's"),
+    (r"(unhex|unbin) of what is no", "`unhex` and `unbin` of other characters"),
+    (r"cannot convert .* to \w+", "Texts that do not convert"),
+    (r"\[(ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE\S*)\].*[Dd]ecimal", "Decimals past 38 digits"),
+    (r"year 0 is out of range|ordinal must be >= 1", "a Date32 begins with the"),
+)
+"""What an error of Spark says, and words of the line. No wrong answer is excused, only an error."""
+
+LEFT_OUT: tuple[tuple[str, str], ...] = (
+    (r"THEN (ai|ani|as_|ans|af|ad|aa|at|m|mn|mi) END", "an array or map, or NULL, is a Variant in ClickHouse"),
+    (r"uniqCombined", "of Nullable values it is Nullable in ClickHouse"),
+    (r"\]\[9\]", "an Enum that is missing in an array is no value of the Enum in ClickHouse"),
+    (r"deltaSum\w*OrNull", "of no rows it is NULL here, 0 there"),
+    (r"BestEffort\w*\(\w+\(", "texts without a year (Known differences)"),
+    (r"(covar|corr|var|stddev|skew|kurt)\w*\(.*FROM w", "moments of extremes, NaN and infinities"),
+    (r"toJSONString\(.*(covar|corr|var|stddev|skew|kurt)", "ClickHouse writes the sign of NaN"),
+    (
+        r"(toStartOf|toMonday|toLastDay|toDayOfYear|toRelative|[dD]ate_?[tT]runc).*\b(dd|nd32|t3|t6|t9|nt3)\b.*\bw\b",
+        "times that no Date or DateTime holds: ClickHouse saturates or wraps around by the function",
+    ),
+    (r"toStartOfMonth\(dd\)", "the same, in a join"),
+    (r"quantiles?GK", "its sketch differs where it is small, or holds NaN"),
+    (r"OrNull\w*\(\w*\(?(tu|tn)\b", "a tuple is Nullable there"),
+    (r"toUInt\w+OrDefault\(.*e(8|16)", "negative numbers of an Enum"),
+    (r"Or(Null|Zero)\(.*fs\b", "zeros at the end of a FixedString"),
+    (r"u8\) AS k\d.*(ROLLUP|CUBE)", "ClickHouse unfolds tuples of keys"),
+)
+"""Patterns of queries, and why they are not asked."""
+
+
+def excuse(error: str) -> str | None:
+    """The words of the page that say so."""
+    return next((line for said, line in EXCUSES if re.search(said, error, re.DOTALL)), None)
+
+
+def reason_to_leave_out(sql: str) -> str | None:
+    """Why a query is not asked."""
+    return next((reason for form, reason in LEFT_OUT if re.search(form, sql)), None)
