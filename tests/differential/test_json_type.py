@@ -121,7 +121,49 @@ SELECT id, j.w[].x, j.w[].x.:Int64, j.w[].zz, j.l[].x, j.w[].x::Array(String) AS
 SELECT id, arrayJoin(j.w[]) AS e, e.x::String AS x FROM docs ORDER BY id, x;
 SELECT id, arrayMap(x -> x::Int64, j.w[].x) AS c, arrayExists(x -> x = 1, j.w[].x.:Int64) FROM docs ORDER BY id
 """
+BY_TYPE = """
+SELECT id, j.f + j.n, j.n - 1, -j.n, j.k + 1, -j.k, j.t + 1, j.d - toDate('2020-01-01') FROM docs ORDER BY id;
+SELECT id, j.n * 1.5, j.n % 2, j.n DIV 2, j.n / 2 FROM docs WHERE id <> 3 ORDER BY id;
+SELECT id, dynamicType(j.n + 1), dynamicType(j.k + 1), dynamicType(abs(j.n)), dynamicType(-j.k) FROM docs ORDER BY id;
+SELECT id, j.n = j.f, j.s = j.s, j.n <> j.f, j.t > j.d FROM docs WHERE id <> 3 ORDER BY id;
+SELECT id, coalesce(j.n, 0) + 1, coalesce(j.n, j.s, 'x'), ifNull(j.s, 'none'), coalesce(j.n, id) FROM docs ORDER BY id;
+SELECT id, dynamicType(coalesce(j.n, 0)), coalesce(j.zz, true), coalesce(j.zz, 1.5), coalesce(NULL, j.n)
+FROM docs ORDER BY id;
+SELECT id, v, v::String, v = 0, toFloat64(v) FROM (SELECT id, coalesce(j.n, 0) AS v FROM docs) ORDER BY id;
+SELECT id, if(id = 1, j.n, 0), multiIf(id = 1, 1, id = 2, 'x', j.n), CASE WHEN id = 1 THEN j.s ELSE 'no' END
+FROM docs ORDER BY id;
+SELECT v::String FROM (SELECT j.n AS v FROM docs UNION ALL SELECT coalesce(j.n, 7) AS v FROM docs);
+SELECT id, NOT j.k, assumeNotNull(j.n), j['a']['b'] FROM docs ORDER BY id;
+SELECT id, concat(j.s, '-', j.n, '-', j.d), 'n=' || j.n, format('{}-{}', j.s, j.l) FROM docs ORDER BY id;
+SELECT id, trim(j.s), trimLeft(j.s), reverse(j.s), left(j.s, 2), leftPad(j.s, 5, '0'), encodeURLComponent(j.s)
+FROM docs WHERE id <> 3 ORDER BY id;
+SELECT id, abs(j.f), round(j.f, 1), floor(j.f), sqrt(j.f), pow(j.n, 2) FROM docs WHERE id < 3 ORDER BY id;
+SELECT id, toYear(j.t), toYYYYMM(j.t), toStartOfHour(j.t), toMonday(j.t), formatDateTime(j.t, '%Y')
+FROM docs WHERE id < 3 ORDER BY id;
+SELECT id, addDays(j.d, 1), j.t - INTERVAL 1 DAY, dateDiff('day', j.d, toDate('2020-01-05'))
+FROM docs WHERE id < 3 ORDER BY id;
+SELECT id % 2 AS g, any(j.n), anyLast(j.n), argMax(j.n, id), uniq(j.n), uniqExact(j.n), count(j.n)
+FROM docs GROUP BY g ORDER BY g;
+SELECT count(DISTINCT j.s), argMaxIf(j.n, id, id < 3), countIf(j.n, id > 1), argMin(j.n, id) + count() FROM docs;
+SELECT any(j.n), argMax(j.n, id), count(j.n), uniq(j.n) FROM docs WHERE id > 100;
+SELECT id, arrayMap(x -> arrayMap(y -> x * y + j.n::Int64, [1, 2]), [3, 4]) FROM docs WHERE id < 3 ORDER BY id;
+SELECT id, arrayMap((x, y) -> concat(x, y, j.s::String), ['a'], ['b']), arrayExists(x -> x = j.n, [1, 5])
+FROM docs ORDER BY id;
+SELECT id, concat(j.n, (SELECT 'x')) AS c FROM docs WHERE id < 3 ORDER BY id;
+SELECT DISTINCT j.s FROM docs;
+SELECT count() FROM (SELECT DISTINCT j.n, j.k FROM docs);
+SELECT id, j.zz FROM docs ORDER BY id LIMIT 2 BY j.zz;
+SELECT id, coalesce(k.n, 0), k.n + 1 FROM docs ORDER BY id
+"""
 REFUSED_BY_BOTH = """
+SELECT nullIf(j.n, 1) FROM docs;
+SELECT toNullable(j.n) FROM docs;
+SELECT toLowCardinality(j.s) FROM docs;
+SELECT countIf(j.k) FROM docs;
+SELECT JSON_VALUE(j, '$.s') FROM docs;
+SELECT p.id FROM docs AS p JOIN docs AS q ON p.j.n = q.j.n;
+SELECT p.id FROM docs AS p JOIN docs AS q ON p.j.s = q.s;
+SELECT id, row_number() OVER (PARTITION BY j.s ORDER BY id) FROM docs;
 SELECT j.n, count() FROM docs GROUP BY j.n;
 SELECT id FROM docs ORDER BY j.n;
 SELECT sum(j.n) FROM docs;
@@ -131,6 +173,8 @@ SELECT id FROM docs WHERE j.n IN (1, 2);
 SELECT id FROM docs WHERE j IN ('{}')
 """
 FAILING_ON_BOTH = """
+SELECT j.s + 1 FROM docs;
+SELECT parseDateTimeBestEffort(j.t) FROM docs;
 SELECT id FROM docs WHERE j.s = 1;
 SELECT j.s::Int64 FROM docs;
 SELECT s::JSON FROM (SELECT 'no document' AS s FROM docs);
@@ -188,7 +232,7 @@ def ours(spark_session: SparkSession) -> SparkSession:
     return session
 
 
-@pytest.mark.parametrize("sql", queries(ANSWERED) + queries(TYPED_PATHS) + queries(ARRAYS))
+@pytest.mark.parametrize("sql", [*queries(ANSWERED), *queries(TYPED_PATHS), *queries(ARRAYS), *queries(BY_TYPE)])
 def test_the_same_answer(sql: str, project: Project, theirs: ClickHouse, ours: SparkSession) -> None:
     query = compile_sql(project, Text(sql, Location("q.sql")), "clickhouse")
     names, types, expected = theirs.rows(sql)

@@ -6,7 +6,7 @@ exactly when they mean the same type. Source: ClickHouse's documentation, "Data 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, Union
 
 from penstock.model.json_documents.path_rules import write_rules
@@ -216,6 +216,9 @@ class Json:
 @dataclass(frozen=True, slots=True)
 class Dynamic:
     """A value in a JSON document, or none: its type is only known for each row. No column has this type."""
+
+    also: tuple[Type, ...] = field(default=(), compare=False)
+    """The types that a value has where an expression made it, which documents may not have: `coalesce(data.a, 0)`."""
 
     def __str__(self) -> str:
         return "Dynamic"

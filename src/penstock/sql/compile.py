@@ -234,8 +234,11 @@ def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
     return add_totals(block, render_block(block))
 
 
+_OTHER_STATEMENTS = "`/v0/sql` also answers SHOW TABLES, DESCRIBE name and EXPLAIN SELECT …"
+
+
 def _refused_statement(environment: Environment, tree: exp.Expr) -> Refused:
-    return _new_translator(environment).refusal(tree, "not-a-query", "only SELECT is allowed here")
+    return _new_translator(environment).refusal(tree, "not-a-query", "only SELECT is allowed here", _OTHER_STATEMENTS)
 
 
 def _new_translator(environment: Environment) -> Translator:

@@ -9,3 +9,8 @@ SELECT 5 % inf, inf % 2, nan % 2, -7.5 % 2, 7.5 % -2, 1e300 % 7, toFloat32(0.1) 
 SELECT u8 / 0.5, dec / 0.5 FROM t;
 SELECT u64 + u64, u64 * 3, u64 - 1, u64 + i64, i64 - u64 FROM t;
 SELECT dec + dec, dec * dec, dec - 1, sum(dec) OVER () FROM t WHERE id <> 4;
+-- The sum of decimals divided by a count.
+SELECT sum(dec) / count(), sum(dec) / 7, -sum(dec) / 7, sum(dec) / countIf(id > 3), round(sum(dec) / count(), 1) FROM t;
+SELECT b, sum(dec) / uniqExact(s), sum(toDecimal64(id, 5)) / -3, sum(dec) / 1000000 FROM t GROUP BY b ORDER BY b;
+SELECT toDecimal128('12345678901234567890123456.789', 3) / 7, toDecimal128('-1', 6) / 3, sum(dec) / toUInt64(18446744073709551615) FROM t;
+SELECT sum(dec) / (count() - 6) FROM t

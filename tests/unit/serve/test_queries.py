@@ -62,6 +62,21 @@ def test_documents_are_one_value_of_csv() -> None:
     assert lines == [["j", "d"], ['{"a":"x,y","n":1}', "p,q"], ["\\N", "7"]]
 
 
+def test_values_that_an_expression_made_are_shown_by_their_type() -> None:
+    columns = (("d", Dynamic()),)
+    made = [
+        ("UInt8", "0"),
+        ("Float64", "1.5"),
+        ("Bool", "true"),
+        ("String", "7"),
+        ("Date", "2020-01-02"),
+        ("Float64", "nan"),
+    ]
+    answer = Result(columns, [((kind, text, None),) for kind, text in made])
+    document = json.loads(b"".join(answer_format("JSON").write(answer)))
+    assert [row["d"] for row in document["data"]] == [0, 1.5, True, "7", "2020-01-02", None]
+
+
 def test_totals_are_beside_the_rows() -> None:
     columns = (("k", String()), ("c", Int(64)))
     answer = Result(columns, [("a", 2), ("b", 1)], totals=("", 3))

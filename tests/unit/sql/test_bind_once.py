@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.expr.bind_once import LONGEST_REPEATED, bind_if_long
+from penstock.sql.expr.bind_once import LONGEST_REPEATED, SharedBinding, bind_document_reads, bind_if_long
 
 LONG = st.integers(LONGEST_REPEATED + 1, LONGEST_REPEATED + 50).map(lambda length: "f(" + "a" * (length - 3) + ")")
 
@@ -42,3 +42,25 @@ def test_the_text_grows_by_what_is_added(parts: list[str]) -> None:
     for part in parts:
         sql = bind_if_long(sql + part, lambda v: f"g({v}, {v}, {v})")
     assert len(sql) < sum(map(len, parts)) + 120 * len(parts)
+
+
+def test_values_that_are_bound_together_stand_outside_of_the_lambda() -> None:
+    bound = SharedBinding.of(("f(a)", "g(b)"), "d", "` d0`")
+    formula = f"{bound.reference('f(a)')} + {bound.reference('g(b)')}"
+    assert formula == "` d1`.`0` + ` d1`.`1`"
+    whole = bound.around(formula)
+    assert whole == f"try_element_at(transform(array(struct(f(a) AS `0`, g(b) AS `1`)), ` d1` -> {formula}), 1)"
+    assert SharedBinding.of((), "d").around("1") == "1"
+
+
+def test_reads_of_documents_are_bound_outside_of_lambdas() -> None:
+    read, object_ = "penstock_json_value(`j`, 'a)`')", "penstock_json_object(`j`, 'b')"
+    nested = f"penstock_json_value({object_}, 'c')"
+    sql = f"transform(`l`, ` x0` -> concat(` x0`, {read}.text, {nested}.text, {read}.kind))"
+    body = "transform(`l`, ` x0` -> concat(` x0`, ` r0`.`1`.text, ` r0`.`0`.text, ` r0`.`1`.kind))"
+    bound = f"try_element_at(transform(array(struct({nested} AS `0`, {read} AS `1`)), ` r0` -> {body}), 1)"
+    assert bind_document_reads(sql) == bound
+    outside = f"concat(transform(array({read}), ` d0` -> ` d0`.text), (SELECT 1))"
+    assert bind_document_reads(outside) == outside
+    of_parameter = "transform(`l`, ` x0` -> penstock_json_value(` x0`, 'a'))"
+    assert bind_document_reads(of_parameter) == of_parameter

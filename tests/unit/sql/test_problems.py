@@ -75,7 +75,13 @@ CASES = {
         "(did you mean `uniqMerge`?)"
     ],
     "SELECT CAST(day, 'Uint8') FROM flights": ["1:13: unknown type `Uint8` (did you mean `UInt8`?)"],
-    "SELECT day FROM flights LIMIT -1": ["1:32: expected a number from 0 that is known when the SQL is compiled"],
+    "SELECT day FROM flights LIMIT -1": [
+        "1:32: expected a number from 0 that is known when the SQL is compiled "
+        "(ORDER BY the other way round has the last rows first)"
+    ],
+    "SELECT name FROM system.tables": [
+        "1:18: unknown table `system.tables` (SHOW TABLES lists the data sources and pipes)"
+    ],
     "SELECT day FROM flights ORDER BY 4": ["1:34: position 4 is not in the select list of 1 columns"],
     "SELECT row_number() FROM flights": ["1:8: `row_number` needs OVER (…)"],
     "SELECT day FROM flights WHERE (SELECT 1, 2) = 1": [

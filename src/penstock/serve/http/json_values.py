@@ -73,7 +73,7 @@ def _value_converter(of: t.Type, non_finite: NonFinite) -> Converter:  # noqa: C
         case t.Json():
             return _document
         case t.Dynamic():
-            return _dynamic
+            return partial(_dynamic, non_finite)
         case t.Array() | t.Tuple() | t.Map():
             return _nested_converter(of, non_finite)
         case _:
@@ -181,9 +181,17 @@ def _document(value: object) -> object:
     return orjson.Fragment(shown_json(str(value)))
 
 
-def _dynamic(value: object) -> object:
-    """A value of a type of its own, which Spark has as a struct that ends with its JSON."""
-    return orjson.Fragment(str(_items(value)[2]))
+def _dynamic(non_finite: NonFinite, value: object) -> object:
+    """A value of a type of its own, which Spark has as a struct of the name of this type, the value's text and its
+    JSON. An expression that made the value gives no JSON."""
+    kind, text, written = map(str, _items(value))
+    if written != "None":
+        return orjson.Fragment(written)
+    if kind.startswith("Float"):
+        return _float(non_finite, float(text))
+    if kind == "Bool":
+        return text == "true"
+    return orjson.Fragment(text) if kind.startswith(("Int", "UInt")) else text
 
 
 def _plain(non_finite: NonFinite, value: object) -> object:

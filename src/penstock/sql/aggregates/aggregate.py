@@ -41,8 +41,9 @@ class AggregateInput:
 
     @property
     def all_given(self) -> str:
-        """The condition that no argument is NULL."""
-        return " AND ".join(f"{arg} IS NOT NULL" for arg in self.args)
+        """The condition that no argument is NULL; one whose type is only known for each row may have no value."""
+        tested = [arg for arg, of in zip(self.args, self.types, strict=True) if not isinstance(of, t.Dynamic)]
+        return " AND ".join(f"{arg} IS NOT NULL" for arg in tested)
 
 
 @dataclass(frozen=True, slots=True)

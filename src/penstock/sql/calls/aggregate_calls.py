@@ -20,9 +20,11 @@ from penstock.sql.aggregates.filled_conditions import takes_own_result, type_ove
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
+from penstock.sql.expr.json_documents import dynamic_hint, key_of
 from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.spark_types import is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, typed_sql
+from penstock.sql.operators.dynamic_values import is_dynamic_value
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.stored_types import spark_type, state_aggregate, state_arguments, state_parameters, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -150,9 +152,11 @@ def _aggregate_values(
     """Values to a value, or to a state."""
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
+    refuse_dynamic(tr, node, tests, f"the condition of `{call_name(node)}`")
     if call.filled is not None and tests and takes_own_result(call, tuple(value.type for value in values)):
         return _filled_values(tr, node, call, (values, tests[0]), extras)
     call = _resolve_distinct(tr, node, call)
+    call, values = _for_dynamic_values(call, values)
     if tests and call.row.name.endswith("_respect_nulls"):
         message = f"`{call_name(node)}` is not supported: the condition would make NULLs of the values that it excludes"
         raise tr.refusal(node, "unsupported-syntax", message, "use a WHERE")
@@ -201,10 +205,32 @@ _TAKE_JSON = frozenset(
 )
 
 
+_NULL_TAKING = {"any": "any_respect_nulls", "anyLast": "anyLast_respect_nulls"}
+_COUNTS_OF_VALUES = ("uniq", "uniqExact", "uniqCombined", "uniqCombined64", "uniqHLL12")
+
+
+def _for_dynamic_values(call: ParsedAggregate, values: list[TypedSql]) -> tuple[ParsedAggregate, list[TypedSql]]:
+    """The call for values whose types are only known for each row, for which having no value is a value of its own:
+    `count` counts every row, `any` takes the first one's, `uniq` counts it as one."""
+    if call.form != "plain" or not any(map(is_dynamic_value, values)):
+        return call, values
+    if call.row.name == "count":
+        return call, []
+    if call.row.name in _COUNTS_OF_VALUES:
+        return call, [key_of(value) if is_dynamic_value(value) else value for value in values]
+    taking = parse_aggregate_name(_NULL_TAKING.get(call.row.name, ""))
+    return (call if taking is None else replace(call, row=taking.row)), values
+
+
+_TAKE_DYNAMIC = frozenset(("any_respect_nulls", "anyLast_respect_nulls", "argMin", "argMax"))
+
+
 def _check_documents(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql]) -> None:
     """Raises Refused for values that are only typed for each row (ClickHouse's count counts all rows of them), and for
     documents where their text would be taken for a String."""
-    refuse_dynamic(tr, node, values, f"`{call_name(node)}`")
+    if call.form != "plain" or call.or_null or call.row.name not in _TAKE_DYNAMIC:
+        refuse_dynamic(tr, node, values, f"`{call_name(node)}`")
+    refuse_dynamic(tr, node, values[1:], f"`{call_name(node)}`")
     if call.row.name not in _TAKE_JSON and any(t.has_json(value.type) for value in values):
         message = f"`{call_name(node)}` of JSON is not supported"
         raise tr.refusal(node, "wrong-argument-type", message, "toString(…) of it, or one of its paths")
@@ -255,7 +281,8 @@ def _check_arguments(tr: Translator, node: exp.Anonymous, call: ParsedAggregate,
             raise tr.refusal(node, "wrong-argument-type", message, f"did you mean `{value.bare.function}Merge`?")
         if is_null(value) or (call.row.takes == "number" and not isinstance(value.bare, _NUMBERS)):
             needed = "a number" if call.row.takes == "number" else "a value with a type"
-            raise tr.refusal(node, "wrong-argument-type", f"`{name}` needs {needed}, this is {value.type}")
+            message = f"`{name}` needs {needed}, this is {value.type}"
+            raise tr.refusal(node, "wrong-argument-type", message, dynamic_hint(value))
 
 
 def _state_of_values(

@@ -8,7 +8,7 @@ Invariant: a kind of node without a handler, and a function in none of the table
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -23,20 +23,23 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, t
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
-from penstock.sql.expr.bind_once import READS_DOCUMENT, fresh_name, try_bind_once
+from penstock.sql.expr.bind_once import READS_DOCUMENT, bind_document_reads, depends_on_lambda
 from penstock.sql.expr.fine_times import as_microseconds
-from penstock.sql.expr.json_documents import is_json, size_of, string_of
-from penstock.sql.expr.spark_types import FINE_TIME
-from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, integer, is_null
+from penstock.sql.expr.json_documents import dynamic_hint, is_json, size_of, string_of, text_of
+from penstock.sql.expr.spark_types import FINE_TIME, value_type
+from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, integer, is_null, typed_sql
 from penstock.sql.functions.arrays.elements import array_or_map_element
+from penstock.sql.functions.dynamic_uses import dynamic_use, wider_result
 from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
-from penstock.sql.functions.table import dynamic_use, find_function, fine_time_use, function_names, json_use
+from penstock.sql.functions.table import find_function, fine_time_use, function_names, json_use
 from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.operators.dynamic_values import Apply, dynamic_result, fixed_result, is_dynamic_value
 from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
 from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS
+from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
@@ -51,11 +54,17 @@ _RESPECT_NULLS_FUNCTIONS: Mapping[str, str] = {
 
 def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     """`array[index]`. sqlglot has subtracted 1 from a literal index (unless `offset` is 1), so 1 is added again."""
-    value = tr.translate(node.this)
     if len(node.expressions) != 1:
         raise tr.refusal(node, "unsupported-syntax", "expected one index in `[…]`")
+    base, steps = _steps_in_brackets(node)
+    value = tr.translate(base)
+    if steps and is_json(value.type):
+        return json_path(tr, node, value, steps)
+    value = tr.translate(node.this) if steps[1:] else value
     key = tr.translate(node.expressions[0])
-    refuse_dynamic(tr, node, [value], "an element")
+    if t.has_part(value.type, t.Dynamic):
+        hint = "write `data.items.:`Array(Nullable(String))`[1]`"
+        raise tr.refusal(node, "wrong-argument-type", f"an element of {value.type} is not supported", hint)
     if is_json(value.type):
         if not isinstance(key.constant, str):
             raise tr.refusal(node, "wrong-argument-type", "expected a text literal after a JSON in `[…]`")
@@ -65,6 +74,16 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     return build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
 
 
+def _steps_in_brackets(node: exp.Expr) -> tuple[exp.Expr, list[str]]:
+    """What stands before brackets that hold text literals, and these: `data` of `data['a']['b']`. The array of any
+    other brackets, and no texts."""
+    steps: list[str] = []
+    base = node
+    while isinstance(base, exp.Bracket) and len(base.expressions) == 1 and base.expressions[0].is_string:
+        steps, base = [base.expressions[0].name, *steps], base.this
+    return (base, steps) if steps else (node.this, [])
+
+
 def _translate_sub_object(tr: Translator, node: exp.Expr) -> TypedSql:
     """`document.^a.b`."""
     return json_sub_object(tr, node, tr.translate(node.this), names_of_path(node.expression))
@@ -72,6 +91,7 @@ def _translate_sub_object(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
     pair = [tr.translate(node.this), tr.translate(node.expression)]
+    pair = [text_of(value) if is_dynamic_value(value) else value for value in pair]
     return build_or_refuse(tr, node, lambda: concat(pair))
 
 
@@ -102,7 +122,8 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
         node = names.expand_star_arguments(tr, node)
     special = find_special_form(name)
     if special is not None:
-        return special(tr, node)
+        value = special(tr, node)
+        return value if tr.locals else _read_outside_lambdas(value)
     function = find_function(name)
     if function is not None:
         return _apply_function(tr, node, function)
@@ -137,19 +158,49 @@ def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> 
         raise tr.refusal(node, "wrong-argument-count", message)
     values = [_with_known_constant(tr, each, tr.translate(each)) for each in arguments]
     refuse_intervals(tr, node, values)
-    if dynamic_use(function.name) == "its length" and isinstance(values[0].bare, t.Dynamic):
-        return build_or_refuse(tr, node, lambda: size_of(values[0], function.build))
-    return _apply_to_values(tr, node, function, _typed_arguments(tr, node, function, values))
+    if any(t.has_part(value.type, t.Dynamic) for value in values):
+        return _apply_to_dynamic_values(tr, node, function, values)
+    return _apply_to_values(tr, node, function, values)
 
 
-def _typed_arguments(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> list[TypedSql]:
-    """The arguments, those whose types are only known for each row as what the function takes. Raises Refused."""
+def _apply_to_dynamic_values(
+    tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]
+) -> TypedSql:
+    """A function of values whose types are only known for each row. Raises Refused where it takes none."""
     use = dynamic_use(function.name)
-    if use == "as a String":
-        return [string_of(value) if isinstance(value.bare, t.Dynamic) else value for value in values]
-    if use is None:
+    if use in ("as a String", "as its text"):
+        read = string_of if use == "as a String" else text_of
+        shown = [read(value) if is_dynamic_value(value) else value for value in values]
+        refuse_dynamic(tr, node, shown, f"`{function.name}`")
+        return _apply_to_values(tr, node, function, shown)
+    if use == "its length" and is_dynamic_value(values[0]):
+        return build_or_refuse(tr, node, lambda: size_of(values[0], function.build))
+    if use in ("by its type", "to Dynamic"):
+        found = _apply_by_type(tr, node, function, values, fixed_result if use == "by its type" else dynamic_result)
+        wider = wider_result(function.name)
+        if found is not None:
+            return found if wider is None else typed_sql(as_spark(found, value_type(wider)), t.Nullable(wider))
+    if use != "as it is":
         refuse_dynamic(tr, node, values, f"`{function.name}`")
-    return values
+    return _apply_to_values(tr, node, function, values)
+
+
+def _apply_by_type(
+    tr: Translator,
+    node: exp.Anonymous,
+    function: Function,
+    values: list[TypedSql],
+    result: Callable[[Sequence[TypedSql], Apply], TypedSql | None],
+) -> TypedSql | None:
+    """A function applied to the type that each row has; None if it takes no type that there is."""
+
+    def apply(given: Sequence[TypedSql]) -> TypedSql | None:
+        try:
+            return _apply_to_values(tr, node, function, list(given))
+        except Refused:
+            return None
+
+    return result(values, apply)
 
 
 def _apply_to_values(tr: Translator, node: exp.Anonymous, function: Function, values: list[TypedSql]) -> TypedSql:
@@ -160,7 +211,7 @@ def _apply_to_values(tr: Translator, node: exp.Anonymous, function: Function, va
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
             message = f"argument {place + 1} of `{function.name}` must be a {kind_name(kind)}, this is {value.type}"
-            raise tr.refusal(arguments[place], "wrong-argument-type", message)
+            raise tr.refusal(arguments[place], "wrong-argument-type", message, dynamic_hint(value))
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL
     return _build_call(tr, node, function, values)
@@ -175,7 +226,7 @@ def _check_documents(tr: Translator, node: exp.Anonymous, function: Function, va
     if use is None:
         message = f"`{function.name}` of JSON is not supported"
         raise tr.refusal(node, "wrong-argument-type", message, "toString(…) of it")
-    if use == "by a function" and tr.locals:
+    if use == "by a function" and tr.locals and any(depends_on_lambda(value.sql) for value in values):
         raise tr.refusal(node, "unsupported-syntax", f"`{function.name}` of JSON inside a lambda is not supported")
 
 
@@ -183,7 +234,7 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
     """The call of values of the right kinds. Raises Refused for a time whose nanoseconds the function would lose."""
     fine = next((value for value in values if value.spark == FINE_TIME and isinstance(value.bare, t.DateTime64)), None)
     if fine is None:
-        return build_or_refuse(tr, node, lambda: _build_outside_lambdas(function, values))
+        return build_or_refuse(tr, node, lambda: _read_outside_lambdas(function.build(values)))
     use = None if any("%f" in str(value.constant) for value in values) else fine_time_use(function.name)
     given = list(map(as_microseconds, values)) if use == "in microseconds" else values
     result = build_or_refuse(tr, node, lambda: function.build(given)) if use is not None else None
@@ -193,25 +244,12 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
     return result
 
 
-def _build_outside_lambdas(function: Function, values: Sequence[TypedSql]) -> TypedSql:
-    """The function of the values. Where it is made of lambdas, what is read from documents is read outside of them:
-    Spark runs no function of Python inside."""
-    result = function.build(values)
-    read = [value for value in values if READS_DOCUMENT in value.sql]
-    own = result.sql
-    for value in read:
-        own = own.replace(value.sql, "")
-    if not read or "->" not in own:
-        return result
-    names: dict[str, str] = {}
-    for value in read:
-        names.setdefault(value.sql, fresh_name("r", " ".join([result.sql, *names.values()])))
-    bound = [replace(value, sql=names[value.sql], whole=None) if value in read else value for value in values]
-    result = function.build(bound)
-    sql = result.sql
-    for text, name in names.items():
-        sql = try_bind_once(text, name, sql)
-    return replace(result, sql=sql)
+def _read_outside_lambdas(value: TypedSql) -> TypedSql:
+    """What is made of lambdas, with what is read from documents read outside of them: Spark runs no function of Python
+    inside."""
+    if READS_DOCUMENT not in value.sql or "->" not in value.sql:
+        return value
+    return replace(value, sql=bind_document_reads(value.sql), whole=None)
 
 
 def _with_known_constant(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:

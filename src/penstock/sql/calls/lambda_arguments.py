@@ -28,10 +28,15 @@ def array_arguments(tr: Translator, node: exp.Anonymous, nodes: list[exp.Expr]) 
     for value, each in zip(values, nodes, strict=True):
         if not isinstance(value.bare, t.Array):
             message = f"`{call_name(node)}` needs an Array, this is {value.type}"
-            raise tr.refusal(each, "wrong-argument-type", message)
+            raise tr.refusal(each, "wrong-argument-type", message, hint_for_array(value))
     if not values:
         raise tr.refusal(node, "wrong-argument-count", f"`{call_name(node)}` needs an Array")
     return values
+
+
+def hint_for_array(value: TypedSql) -> str | None:
+    """What to write instead of a value that is no array, where its type is only known for each row."""
+    return "write `::Array(String)` after it, or another type" if isinstance(value.bare, t.Dynamic) else None
 
 
 def single_array(tr: Translator, node: exp.Anonymous) -> TypedSql:

@@ -33,6 +33,7 @@ from penstock.sql.expr.typed import TypedSql, nullable_if_any, replace_sql, type
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
+from penstock.sql.operators.dynamic_values import fixed_result, is_dynamic_value
 from penstock.sql.operators.literals import INTERVAL_UNITS, make_tuple
 from penstock.sql.syntax.tree import call_name
 
@@ -48,6 +49,7 @@ _UNIT_MICROSECONDS = {
 }
 
 
+_TIMES = (t.Date, t.DateTime, t.DateTime64)
 _NANOSECONDS = ("NANOSECOND", "NANOSECONDS", "NS")
 
 
@@ -96,10 +98,21 @@ def _date_diff(tr: Translator, node: exp.Anonymous) -> TypedSql:
     unit = _read_unit(tr, arguments[0])
     first, last = (_value_in_zone(tr, node, each, arguments[3:]) for each in arguments[1:3])
     for value, argument in ((first, arguments[1]), (last, arguments[2])):
-        if not isinstance(value.bare, (t.Date, t.DateTime, t.DateTime64)):
+        if not isinstance(value.bare, (*_TIMES, t.Dynamic)):
             raise tr.refusal(argument, "wrong-argument-type", f"`dateDiff` needs times, this is {value.type}")
-    a, b = (_unit_number(value, unit) for value in (first, last))
-    return typed_sql(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), [first, last]))
+    if any(map(is_dynamic_value, (first, last))):
+        found = fixed_result([first, last], lambda given: _units_between(list(map(as_microseconds, given)), unit))
+        if found is not None:
+            return found
+    return _units_between([first, last], unit) or first
+
+
+def _units_between(values: list[TypedSql], unit: str) -> TypedSql | None:
+    """How many times the unit begins between two times; None for other values."""
+    if not all(isinstance(value.bare, _TIMES) for value in values):
+        return None
+    a, b = (_unit_number(value, unit) for value in values)
+    return typed_sql(f"CAST({b} - {a} AS BIGINT)", nullable_if_any(t.Int(64), values))
 
 
 def _value_in_zone(tr: Translator, node: exp.Expr, argument: exp.Expr, zone: list[exp.Expr]) -> TypedSql:

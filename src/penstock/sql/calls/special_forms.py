@@ -18,6 +18,7 @@ from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.calls.aggregate_calls import finalize_state
 from penstock.sql.calls.array_reduce import array_reduce, initialize_aggregation
+from penstock.sql.calls.lambda_arguments import hint_for_array
 from penstock.sql.calls.lambdas import LAMBDA_FORMS
 from penstock.sql.calls.polygons import POLYGON_FORMS
 from penstock.sql.calls.running_functions import RUNNING_FORMS
@@ -31,6 +32,7 @@ from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
+from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.stored_types import column_default
 from penstock.sql.syntax.tree import call_parts
@@ -103,6 +105,7 @@ def _multi_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
 def _null_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """nullIf(x, y): x, or NULL where `x = y`; a comparison that is NULL leaves x."""
     first, second = tr.translate_all(call_arguments(tr, node, 2, 2))
+    refuse_dynamic(tr, node, [first], "`nullIf`")
     if isinstance(first.bare, (t.Array, t.Map, t.Tuple)) and not is_null(first):
         raise tr.refusal(node, "wrong-argument-type", f"a {first.type} is never NULL")
     literals = first.constant is not None and second.constant is not None
@@ -209,7 +212,8 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> TypedSql:
         message = "arrayJoin inside a lambda, or of an aggregate beside these clauses, is not supported"
         raise tr.refusal(node, "unsupported-syntax", message, "group in a subquery, and use it around that")
     if not isinstance(value.bare, t.Array):
-        raise tr.refusal(argument, "wrong-argument-type", f"arrayJoin needs an Array, this is {value.type}")
+        message = f"arrayJoin needs an Array, this is {value.type}"
+        raise tr.refusal(argument, "wrong-argument-type", message, hint_for_array(value))
     name = tr.trace.spread.setdefault(value.sql, f"__spread{len(tr.trace.spread)}")
     tr.trace.free.append(node)
     return typed_sql(f"`{name}`.`value`", value.bare.of)

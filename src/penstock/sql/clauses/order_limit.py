@@ -15,8 +15,8 @@ from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.select_block import ComputedLimit, LimitBy, OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator
-from penstock.sql.expr.typed import TypedSql
-from penstock.sql.operators.sort_keys import check_hashable, sort_keys, sort_values
+from penstock.sql.expr.typed import Constant, TypedSql
+from penstock.sql.operators.sort_keys import check_distinguishable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
 
 _MOST_BITS = 64
@@ -86,7 +86,7 @@ def _limit_by_keys(block: SelectBlock, keys: list[exp.Expr]) -> tuple[str, ...]:
     for key in keys:
         with block.environment.report.collecting():
             value = block.translator.with_new_trace().translate(resolve_position(block, key))
-            check_hashable(block.translator, key, value)
+            check_distinguishable(block.translator, key, value)
             shown.append(key_sql(value))
     return tuple(shown)
 
@@ -132,8 +132,15 @@ def _constant_limit(block: SelectBlock, node: exp.Expr) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         message = "expected a number from 0 that is known when the SQL is compiled"
-        raise refusal(block.environment.text, node, "invalid-limit", message)
+        raise refusal(block.environment.text, node, "invalid-limit", message, _hint_for_limit(value))
     return value
+
+
+def _hint_for_limit(value: Constant | None) -> str | None:
+    """What to write instead of the last rows, or of a share of the rows."""
+    if isinstance(value, float):
+        return "number the rows in a subquery, and filter by this number and count() OVER ()"
+    return "ORDER BY the other way round has the last rows first" if isinstance(value, int) else None
 
 
 def _holds_query(block: SelectBlock, node: exp.Expr) -> bool:

@@ -19,7 +19,7 @@ from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import is_same_clickhouse_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_condition, integer, is_null
 from penstock.sql.operators.logic import join_conditions
-from penstock.sql.operators.sort_keys import check_hashable
+from penstock.sql.operators.sort_keys import check_distinguishable, check_hashable
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name
 
@@ -60,8 +60,8 @@ def translate_group_by(block: SelectBlock) -> SelectBlock:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
                 value = block.translator.at("filter").with_new_trace().translate(resolve_position(block, part))
-                check_hashable(block.translator, part, value)
                 keys.append(value)
+                check_hashable(block.translator, part, value)
     # GROUP BY () is one group of all rows, but no group if there are no rows: as grouping by a constant.
     return _with_grouping_keys(block, keys if clause.expressions != [exp.Tuple()] else [integer(1)])
 
@@ -113,7 +113,7 @@ def _check_column(
         raise tr.refusal(node, "wrong-argument-type", f"`{selected.name}` has no type", "CAST([], 'Array(String)')")
     distinct = block.tree.args.get("distinct")
     if isinstance(distinct, exp.Distinct) and not distinct.args.get("on"):
-        check_hashable(tr, node, value)
+        check_distinguishable(tr, node, value)
     other = before.get(selected.name, value)
     if not is_same_clickhouse_type(other.type, value.type):
         message = f"two columns are called `{selected.name}`, of {other.type} and {value.type}"

@@ -7,7 +7,7 @@ ClickHouse's; a column whose name another table has, too, keeps the name of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import re2
@@ -18,7 +18,7 @@ from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
 from penstock.sql.expr.json_documents import is_json
 from penstock.sql.operators.json_paths import names_of_path
-from penstock.sql.operators.names import READING_KEY, expand_star_arguments
+from penstock.sql.operators.names import READING_KEY, expand_star_arguments, subcolumn
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
@@ -147,14 +147,18 @@ def _as_json_path(scope: SelectScope, node: exp.Expr) -> exp.Expr:
     relation = scope.relation(names[0]) if len(names) > 1 else None
     named = relation is not None and names[1] in relation.columns
     relation, names = (relation, names[1:]) if named else (scope.find(names[0]), names)
-    if relation is None or len(names) < 2 or names[0] in scope.aliases or not _is_json_column(relation, names[0]):
+    if relation is None or len(names) < 2 or names[0] in scope.aliases or not _is_subcolumn(relation, names):
         return node
     shown = _displayed_name(scope, relation, names[0], relation.name) if named else names[0]
     return exp.column(".".join([shown, *names[1:]]))
 
 
-def _is_json_column(relation: ScopeTable, name: str) -> bool:
-    return name in relation.columns and is_json(relation.columns[name].type)
+def _is_subcolumn(relation: ScopeTable, names: Sequence[str]) -> bool:
+    """Whether the names after a column's are a path into its documents, or a part that ClickHouse keeps apart."""
+    column = relation.columns.get(names[0])
+    if column is None:
+        return False
+    return is_json(column.type) or (len(names) == 2 and subcolumn(column, names[1]) is not None)
 
 
 def _qualified_column_name(scope: SelectScope, node: exp.Column) -> str:

@@ -20,7 +20,7 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, is_same_state, moves_fields
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.expr.bind_once import bind_if_long, fresh_name, try_bind_once
-from penstock.sql.expr.json_documents import ARRAYS, SCALARS, is_kind, scalar_of
+from penstock.sql.expr.json_documents import ARRAYS, is_kind, scalar_of, scalar_types
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, nullable_if_any, typed_sql
 from penstock.sql.spark_text import quote_identifier, string_literal
@@ -87,7 +87,7 @@ def _convert_dynamic(value: TypedSql, want: Type) -> TypedSql | None:
         kinds = ", ".join(string_literal(str(of)) for of in ARRAYS)
         branches.append(f"WHEN {name}.kind IN ({kinds}) THEN {array.sql}")
     else:
-        for of in SCALARS:
+        for of in scalar_types(value.bare):
             result = convert(scalar_of(name, of), plain)
             branches += [f"WHEN {is_kind(name, of)} THEN {result.sql}"] if result is not None else []
     return typed_sql(try_bind_once(value.sql, name, f"CASE {' '.join(branches)} ELSE {refused} END"), want)

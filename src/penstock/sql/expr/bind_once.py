@@ -1,4 +1,4 @@
-"""Binding: how a formula uses a SQL value several times without writing its text several times.
+"""SharedBinding: how a formula uses a SQL value several times without writing its text several times.
 
 In: the SQL of a value and a formula over it. Out: SQL. Spark SQL has no `let`, so the value becomes the parameter of a
 lambda over an array of one element. Generated parameter names begin with a space: no column can have such a name and
@@ -9,7 +9,8 @@ not resolve such parameters.)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 LONGEST_REPEATED = 160
 """Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""
@@ -19,14 +20,15 @@ GENERATED_PREFIX = " "
 _TRIAL_NAME = "` v`"
 READS_DOCUMENT = "penstock_json"
 """In SQL that calls a function of Python, which reads a JSON document."""
-NOT_IN_LAMBDAS = ("(SELECT ", READS_DOCUMENT)
+SUBQUERY = "(SELECT "
+NOT_IN_LAMBDAS = (SUBQUERY, READS_DOCUMENT)
 """Spark allows no subquery and no function of ours inside a lambda, so SQL that contains one is written out."""
 
 
 def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
     """`formula` over `sql`: `sql` is written out where it is short or used once, and bound once otherwise. The
     result never raises by itself."""
-    if len(sql) <= LONGEST_REPEATED or NOT_IN_LAMBDAS[0] in sql:
+    if len(sql) <= LONGEST_REPEATED or SUBQUERY in sql:
         return formula(sql)
     tried = formula(_TRIAL_NAME)
     if tried.count(_TRIAL_NAME) <= 1 or any(each in tried for each in NOT_IN_LAMBDAS):
@@ -51,6 +53,69 @@ def fresh_name(letter: str, text: str) -> str:
     used = {int(number) for number in re.findall(rf"`{GENERATED_PREFIX}{letter}([0-9]+)`", text)}
     free = next(number for number in range(len(used) + 1) if number not in used)
     return f"`{GENERATED_PREFIX}{letter}{free}`"
+
+
+def depends_on_lambda(sql: str) -> bool:
+    """Whether SQL has a name that `fresh_name` made: the parameter of a lambda."""
+    return f"`{GENERATED_PREFIX}" in sql
+
+
+_TOKEN = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{READS_DOCUMENT}\w*\(|->|[()]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBinding:
+    """Several values that a formula uses by name: no value is written inside of the lambda that binds another."""
+
+    name: str
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], letter: str, around: str = "") -> SharedBinding:
+        """A binding of these values under a name that occurs neither in them nor in `around`."""
+        return cls(fresh_name(letter, " ".join((around, *texts))), tuple(texts))
+
+    def reference(self, text: str) -> str:
+        """The SQL that stands for a value."""
+        return self.name if len(self.texts) == 1 else f"{self.name}.`{self.texts.index(text)}`"
+
+    def around(self, formula: str) -> str:
+        """The formula, in which the references stand for their values."""
+        if len(self.texts) < 2:
+            return try_bind_once(self.texts[0], self.name, formula) if self.texts else formula
+        fields = ", ".join(f"{text} AS `{place}`" for place, text in enumerate(self.texts))
+        return try_bind_once(f"struct({fields})", self.name, formula)
+
+
+def bind_document_reads(sql: str) -> str:
+    """SQL with the calls that read documents outside of its lambdas, where Spark runs them."""
+    calls = dict.fromkeys(call for call in _document_reads(sql) if not depends_on_lambda(call))
+    binding = SharedBinding.of(tuple(calls), "r", sql)
+    for call in binding.texts:
+        sql = sql.replace(call, binding.reference(call))
+    return binding.around(sql)
+
+
+def _document_reads(sql: str) -> list[str]:
+    """The outermost calls inside of lambdas that read documents, the longest first: one may be a part of another."""
+    found: list[str] = []
+    depth, start, inside = 0, 0, 0
+    lambdas: list[int] = []
+    for token in _TOKEN.finditer(sql):
+        text = token[0]
+        if text == "->":
+            lambdas.append(depth)
+        elif text.endswith("("):
+            depth += 1
+            if text != "(" and not inside and lambdas:
+                start, inside = token.start(), depth
+        elif text == ")":
+            if depth == inside:
+                found.append(sql[start : token.end()])
+                inside = 0
+            depth -= 1
+            lambdas = [each for each in lambdas if each <= depth]
+    return sorted(found, key=len, reverse=True)
 
 
 def is_generated_name(name: str) -> bool:

@@ -24,6 +24,8 @@ _DECIMAL_OF_INT = {32: t.Decimal(9, 0), 64: t.Decimal(18, 0)}
 def supertype(types: Iterable[Type]) -> Type | None:
     """The least type that every given type converts to without loss, as ClickHouse finds it; None if there is none."""
     all_types = list(types)
+    if isinstance(all_types[0], t.Dynamic) and all(isinstance(of, t.Dynamic) for of in all_types):
+        return _dynamic_of_all(all_types)
     if all(of == all_types[0] for of in all_types):
         return all_types[0]
     plain: Type | None = unwrap_type(all_types[0])
@@ -35,7 +37,14 @@ def supertype(types: Iterable[Type]) -> Type | None:
     return t.Nullable(plain) if wraps else plain
 
 
+def _dynamic_of_all(types: Iterable[Type]) -> t.Dynamic:
+    """The Dynamic whose values may have any of the types that values of these have."""
+    return t.Dynamic(tuple(dict.fromkeys(of for each in types if isinstance(each, t.Dynamic) for of in each.also)))
+
+
 def _pair_supertype(left: Type, right: Type) -> Type | None:
+    if isinstance(left, t.Dynamic) and isinstance(right, t.Dynamic):
+        return _dynamic_of_all((left, right))
     if left == right or right == NOTHING:
         return left
     if left == NOTHING:
@@ -165,12 +174,23 @@ def _integer_result(operator: str, a: t.Int, b: t.Int) -> Type:
             return t.Int(min(64, 2 * max(a.bits, b.bits)), a.signed or b.signed)
 
 
+_LARGEST_SCALE_OF_QUOTIENTS = 6
+"""Spark keeps so many digits behind the point of a quotient of decimals of 38 digits."""
+
+
+def _has_quotient(a: Type, b: Type) -> bool:
+    """Whether the quotient of a Decimal and another number can be computed without a digit that would be lost."""
+    if isinstance(a, t.Decimal) and isinstance(b, t.Int):
+        return a.precision <= 18 or a.scale <= _LARGEST_SCALE_OF_QUOTIENTS
+    return not any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b))
+
+
 def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:
     if isinstance(a, t.Float) or isinstance(b, t.Float):
         return t.Float(64)
     if operator not in ("+", "-", "*", "/"):
         return None
-    if operator == "/" and any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
+    if operator == "/" and not _has_quotient(a, b):
         return None
     match (a, b):
         case (t.Decimal(p, s), t.Decimal(q, r)) if operator == "/":

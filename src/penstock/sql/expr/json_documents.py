@@ -30,6 +30,11 @@ from penstock.sql.spark_text import string_literal
 DYNAMIC_HINT = "its type is only known for each row: write `.:Int64`, `::String` …"
 
 
+def dynamic_hint(value: TypedSql) -> str | None:
+    """What to write instead of a value whose type is only known for each row; None for any other value."""
+    return DYNAMIC_HINT if isinstance(value.bare, t.Dynamic) else None
+
+
 def stored_json(text: str, of: t.Json) -> str:
     """The document of a JSON text as a type; NULL if it is none."""
     return f"{STORE}({text}{_rules_argument(of)})"
@@ -129,6 +134,11 @@ ARRAYS = tuple(t.Array(t.Nullable(of)) for of in (t.Int(64), t.Float(64), t.Bool
 """The array types that can be asked for by `.:`."""
 
 
+def scalar_types(of: Type) -> tuple[Type, ...]:
+    """The scalar types that a Dynamic value may have."""
+    return tuple(dict.fromkeys((*SCALARS, *(of.also if isinstance(of, t.Dynamic) else ()))))
+
+
 def is_kind(dynamic: str, of: Type) -> str:
     """Whether a Dynamic value is of a type."""
     return f"{dynamic}.kind = {string_literal(str(of))}"
@@ -136,7 +146,25 @@ def is_kind(dynamic: str, of: Type) -> str:
 
 def scalar_of(dynamic: str, of: Type) -> TypedSql:
     """A Dynamic value that is of this scalar type."""
-    return typed_sql(SCALARS[of](f"{dynamic}.text"), of)
+    read = SCALARS.get(of)
+    text = f"{dynamic}.text"
+    return typed_sql(f"try_cast({text} AS {value_type(of)})" if read is None else read(text), of)
+
+
+def text_of(value: TypedSql) -> TypedSql:
+    """A Dynamic value as `toString` writes it: NULL for no value, and an error for an array that has no such text."""
+    name = fresh_name("d", value.sql)
+    other = f"raise_error(concat('cannot write ', {name}.kind, ' as a text'))"
+    text = f"CASE WHEN {name} IS NULL THEN NULL WHEN {name}.text IS NOT NULL THEN {name}.text ELSE {other} END"
+    return typed_sql(try_bind_once(value.sql, name, text), t.Nullable(t.String()))
+
+
+def key_of(value: TypedSql) -> TypedSql:
+    """A text by which equal Dynamic values are told from others; no value has one of its own, as it is one of the
+    values that ClickHouse counts."""
+    name = fresh_name("d", value.sql)
+    key = f"coalesce(concat({name}.kind, ' ', coalesce({name}.text, {name}.json)), '')"
+    return typed_sql(try_bind_once(value.sql, name, key), t.String())
 
 
 def string_of(value: TypedSql) -> TypedSql:
@@ -167,7 +195,7 @@ def element_of(value: TypedSql, of: Type) -> TypedSql | None:
     if of in ARRAYS:
         elements = f"from_json({value.sql}.json, '{value_type(of)}')"
         return typed_sql(f"coalesce(if({is_kind(value.sql, of)}, {elements}, NULL), array())", of)
-    if of not in SCALARS:
+    if of not in scalar_types(value.bare):
         return None
     found = scalar_of(value.sql, of)
     return TypedSql(f"if({is_kind(value.sql, of)}, {found.sql}, NULL)", t.Nullable(of), found.spark)

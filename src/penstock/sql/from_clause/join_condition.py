@@ -279,6 +279,7 @@ def _check_using_type(tr: Translator, node: exp.Expr, name: str, pair: tuple[Typ
 
 def check_common_type(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> None:
     """Raises Refused if ClickHouse has no common type for both operands."""
+    refuse_dynamic(tr, node, pair, "a key of JOIN")
     if supertype([value.type for value in pair]) is None:
         message = f"{pair[0].type} and {pair[1].type} have no common type"
         raise tr.refusal(node, "no-common-type", message, "cast one of them")

@@ -25,6 +25,7 @@ from penstock.sql.from_clause.join_condition import (
 from penstock.sql.from_clause.join_kinds import JoinKind, read_join_kind, relations_after_join
 from penstock.sql.from_clause.tables import TableReference
 from penstock.sql.operators.comparisons import as_comparable_pair
+from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.logic import join_conditions
 
 
@@ -99,6 +100,7 @@ def _key_test(condition: JoinCondition, node: exp.Expr) -> TypedSql | None:
     if comparison is None or comparison.kind not in EQUALITIES:
         return None
     left, right = condition.value(comparison.left), condition.value(comparison.right)
+    refuse_dynamic(condition.tr, node, (left, right), "a key of JOIN")
     if not any(isinstance(value.bare, (t.Float, t.Tuple)) and not is_null(value) for value in (left, right)):
         return None
     check_common_type(condition.tr, node, (left, right))

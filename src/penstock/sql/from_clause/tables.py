@@ -84,15 +84,18 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
         refuse_sample(environment, node, "a service data source")
         return _table_of_service_source(environment, node, service)
     if node.args.get("db") is not None:
-        name = f"{node.db}.{node.name}"
-        raise refusal(
-            environment.text,
-            node,
-            "unknown-table",
-            f"unknown table `{name}`",
-            nearest_table_name(environment, node.name),
-        )
+        near = _INSTEAD_OF_SYSTEM_TABLES.get(node.name) if node.db == "system" else None
+        hint = near or nearest_table_name(environment, node.name)
+        raise refusal(environment.text, node, "unknown-table", f"unknown table `{node.db}.{node.name}`", hint)
     return _table_by_name(environment, node, node.alias or node.name)
+
+
+_INSTEAD_OF_SYSTEM_TABLES = {
+    "numbers": "numbers(n) has as many numbers as are needed",
+    "tables": "SHOW TABLES lists the data sources and pipes",
+    "columns": "DESCRIBE name lists the columns of a data source, a pipe or a SELECT",
+}
+"""What answers the question that is asked of a table of ClickHouse's system database."""
 
 
 def _table_of_service_source(environment: Environment, node: exp.Table, service: ServiceSource) -> TableReference:

@@ -24,6 +24,7 @@ from penstock.sql.expr.spark_types import function_default, value_default, value
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, null_test, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
+from penstock.sql.operators.dynamic_values import all_dynamic, is_dynamic_value
 from penstock.sql.spark_text import string_literal
 
 
@@ -39,10 +40,11 @@ def require_common_type(values: Sequence[TypedSql]) -> Type:
 def coalesce(values: Sequence[TypedSql]) -> TypedSql:
     """The first value that is not NULL; values after one that cannot be NULL are left out."""
     given = [value for value in values if not is_null(value)]
-    end = next((place for place, value in enumerate(given, 1) if not value.nullable), len(given))
-    given = given[:end]
+    sure = (place for place, value in enumerate(given, 1) if not value.nullable and not is_dynamic_value(value))
+    given = given[: next(sure, len(given))]
     if not given:
         return values[0]
+    given = all_dynamic(given) or given
     of = require_common_type(given)
     if len({value.bare.scale for value in given if isinstance(value.bare, t.Decimal)}) > 1:
         raise BadArguments("Decimals of different scales are not defined here", "cast them to one: toDecimal64(x, 4)")
@@ -58,7 +60,7 @@ def _cast_to(value: TypedSql, of: Type) -> str:
 
 def _assume_not_null(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
-    if not value.nullable:
+    if not value.nullable or is_dynamic_value(value):
         return value
     return typed_sql(f"coalesce({as_spark(value, value_type(value.bare))}, {value_default(value.bare)})", value.bare)
 

@@ -116,36 +116,12 @@ _JSON_USES: Mapping[str, JsonUse] = {
     **dict.fromkeys(("length", "empty", "notEmpty"), "as it is"),  # of an array of documents
     **{row.name: "by a function" for family in (conversions, documents, to_json_string) for row in family.FUNCTIONS},
 }
-_TAKE_DYNAMIC = frozenset(
-    (*(row.name for row in conversions.FUNCTIONS), "isNull", "isNotNull", "toTypeName", "dynamicType", "dynamicElement")
-)
-
-
-DynamicUse: TypeAlias = Literal["as it is", "as a String", "its length"]
-_TAKE_STRINGS = (
-    *("lower", "upper", "lowerUTF8", "upperUTF8", "lengthUTF8", "substring", "substringUTF8", "base64Encode"),
-    *("startsWith", "endsWith", "match", "extract", "replaceAll", "replaceOne", "replaceRegexpAll", "replaceRegexpOne"),
-    *("position", "positionCaseInsensitive", "positionUTF8", "countSubstrings", "hasToken"),
-    *("domain", "domainWithoutWWW", "topLevelDomain", "protocol", "path", "queryString", "fragment"),
-    *("extractURLParameter", "cutQueryString", "cutURLParameter", "decodeURLComponent", "isValidUTF8"),
-)
-"""Functions of a String that ClickHouse applies to a Dynamic value too, with a result of one type."""
-_DYNAMIC_USES: Mapping[str, DynamicUse] = {
-    **dict.fromkeys(_TAKE_DYNAMIC, "as it is"),
-    **dict.fromkeys(_TAKE_STRINGS, "as a String"),
-    **dict.fromkeys(("length", "empty", "notEmpty"), "its length"),
-}
 
 
 def json_use(name: str) -> JsonUse | None:
     """How a function takes a JSON document: as it is stored, or by a function that Spark runs in Python; None if it
     takes none."""
     return None if name in _READ_TEXTS else _JSON_USES.get(name)
-
-
-def dynamic_use(name: str) -> DynamicUse | None:
-    """How a function takes a value whose type is only known for each row; None if it takes none."""
-    return _DYNAMIC_USES.get(name)
 
 
 FineTimeUse: TypeAlias = Literal["as it is", "in microseconds"]

@@ -6,6 +6,8 @@ nothing overflows below 64 bits; a result of 64 bits wraps around, as in ClickHo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from penstock.model import types as t
@@ -16,11 +18,14 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.dates import add_interval
 from penstock.sql.expr.fine_times import as_microseconds, move_fine_time
+from penstock.sql.expr.json_documents import DYNAMIC_HINT
 from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators import literals
+from penstock.sql.operators.dynamic_values import dynamic_result, is_dynamic_value
+from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import call_name
 
 ARITHMETIC_OPERATORS: dict[type[exp.Expr], str] = {
@@ -70,6 +75,8 @@ def interval_steps(tr: Translator, node: exp.Expr, sign: str) -> list[tuple[str,
 
 def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values under an operator. Raises Refused if ClickHouse has no such operation."""
+    if any(map(is_dynamic_value, pair)):
+        return _apply_by_type(tr, node, operator, pair)
     left, right = _texts_as_times(operator, *pair)
     moved = _time_arithmetic(operator, left, right)
     if moved is not None:
@@ -94,6 +101,22 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
     if isinstance(of, t.Decimal):
         return _decimal_arithmetic(operator, pair, of, result)
     return typed_sql(_plain_arithmetic(operator, left, right, of), result)
+
+
+def _apply_by_type(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """Values whose types are only known for each row. Raises Refused where no type has such an operation."""
+
+    def apply(values: Sequence[TypedSql]) -> TypedSql | None:
+        try:
+            return apply_operator(tr, node, operator, (values[0], values[1]))
+        except Refused:
+            return None
+
+    found = dynamic_result(pair, apply)
+    if found is None:
+        message = f"`{operator}` is not supported for {pair[0].type} and {pair[1].type}"
+        raise tr.refusal(node, "wrong-argument-type", message, DYNAMIC_HINT)
+    return found
 
 
 def is_64_bit_integer(of: t.Type) -> bool:
@@ -144,7 +167,15 @@ def _decimal_quotient(pair: tuple[TypedSql, TypedSql], of: t.Decimal) -> str:
     """Digits after the scale are cut off, not rounded. Spark's DIV of decimals is exact, and fails where no decimal
     holds the result."""
     left, right = map(_as_decimal, pair)
+    dividend = pair[0].bare
+    if isinstance(dividend, t.Decimal) and dividend.precision > 18:
+        return bind_if_long(left, lambda a: bind_if_long(right, lambda b: _long_quotient(a, b, dividend.scale)))
     return f"(({left} * {10**of.scale}) DIV {right}) * {_decimal_unit(of.scale)}"
+
+
+def _long_quotient(dividend: str, divisor: str, scale: int) -> str:
+    """By an integer: without the remainder, the quotient has no digit after the scale of the dividend."""
+    return f"({dividend} - {dividend} % ({divisor} * {_decimal_unit(scale)})) / {divisor}"
 
 
 def _decimal_unit(scale: int) -> str:

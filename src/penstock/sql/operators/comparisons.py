@@ -8,6 +8,7 @@ is read as a value of that type. A LIKE pattern that ClickHouse matches by two r
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -17,9 +18,9 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.bind_once import NOT_IN_LAMBDAS, bind_if_long, fresh_name, try_bind_once
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.json_documents import DYNAMIC_HINT, SCALARS, is_json, is_kind, scalar_of, string_of
+from penstock.sql.expr.json_documents import DYNAMIC_HINT, dynamic_hint, is_json, string_of
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
     contains_stored_as_text,
@@ -29,6 +30,7 @@ from penstock.sql.expr.sort_order import (
 )
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
+from penstock.sql.operators.dynamic_values import fixed_result
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.problems import Refused
@@ -197,25 +199,19 @@ def _compare_tuples(tr: Translator, node: exp.Expr, operator: str, pair: tuple[T
 
 def _compare_dynamic(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """A value whose type is only known for each row, compared by the type that it has; an error for a row where the
-    two types have nothing in common, as in ClickHouse. Raises Refused for two such values."""
-    left, right = pair
-    dynamic, other = (left, right) if isinstance(left.bare, t.Dynamic) else (right, left)
-    if isinstance(other.bare, (t.Dynamic, t.Json)):
-        raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", DYNAMIC_HINT)
-    name = fresh_name("d", dynamic.sql + other.sql)
-    branches = [f"WHEN {name} IS NULL THEN CAST(NULL AS BOOLEAN)"]
-    for of in SCALARS:
-        each = scalar_of(name, of)
+    two types have nothing in common, as in ClickHouse. Raises Refused where that is so of all types."""
+
+    def apply(values: Sequence[TypedSql]) -> TypedSql | None:
         try:
-            result = compare(tr, node, operator, (each, right) if dynamic is left else (left, each))
+            return compare(tr, node, operator, (values[0], values[1]))
         except Refused:
-            continue
-        branches.append(f"WHEN {is_kind(name, of)} THEN {result.sql}")
-    if len(branches) == 1 or any(each in other.sql for each in NOT_IN_LAMBDAS):
-        raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", DYNAMIC_HINT)
-    refused = f"raise_error(concat('cannot compare ', {name}.kind, {string_literal(f' with {other.type}')}))"
-    sql = try_bind_once(dynamic.sql, name, f"CASE {' '.join(branches)} ELSE {refused} END")
-    return TypedSql(sql, t.Nullable(t.Int(8, signed=False)), "BOOLEAN")
+            return None
+
+    found = fixed_result(pair, apply) if not any(is_json(value.type) for value in pair) else None
+    if found is None:
+        message = f"{pair[0].type} {operator} {pair[1].type} is not supported"
+        raise tr.refusal(node, "no-common-type", message, DYNAMIC_HINT)
+    return found
 
 
 def _check_documents(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> None:
@@ -297,7 +293,8 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: Ty
         return left.sql, _midnight(right, left)
     if of is None:
         message = f"{left.type} and {right.type} cannot be compared"
-        raise tr.refusal(node, "no-common-type", message, "cast one of them")
+        hint = dynamic_hint(left) or dynamic_hint(right) or "cast one of them"
+        raise tr.refusal(node, "no-common-type", message, hint)
     spark = value_type(of)
     return as_spark(left, spark), as_spark(right, spark)
 

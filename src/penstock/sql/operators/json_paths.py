@@ -1,7 +1,8 @@
 """Paths into JSON columns: `data.a.b`, `data.a.b.:Int64`, `data.^a` and `data['a']`.
 
 In: a document and the names of a path. Out: `TypedSql`: Dynamic for a path, Nullable(T) for `.:T`, JSON for `.^a`.
-Invariant: outside of lambdas only, where Spark runs the functions that read documents.
+Invariant: a document that depends on the parameter of a lambda is refused: Spark runs the functions that read documents
+outside of lambdas only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from penstock.model import types as t
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.bind_once import depends_on_lambda
 from penstock.sql.expr.json_documents import (
     DYNAMIC_HINT,
     SCALARS,
@@ -44,7 +46,7 @@ def names_of_path(node: exp.Expr) -> list[str]:
 
 def json_path(tr: Translator, node: exp.Expr, document: TypedSql, steps: Sequence[str]) -> TypedSql:
     """The value at a path. Raises Refused inside of a lambda."""
-    _refuse_in_lambda(tr, node)
+    _refuse_in_lambda(tr, node, document)
     return json_value(document, ".".join(steps))
 
 
@@ -52,7 +54,7 @@ def json_sub_object(tr: Translator, node: exp.Expr, document: TypedSql, steps: S
     """`document.^a.b`. Raises Refused."""
     if not is_json(document.type):
         raise tr.refusal(node, "wrong-argument-type", f"`.^` needs a JSON, this is {document.type}")
-    _refuse_in_lambda(tr, node)
+    _refuse_in_lambda(tr, node, document)
     return json_object(document, ".".join(steps))
 
 
@@ -76,7 +78,7 @@ def json_element(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:
 
 def _documents_of(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:
     """`document.a[]`. Raises Refused inside of a lambda, and for a path that is read elsewhere."""
-    _refuse_in_lambda(tr, node)
+    _refuse_in_lambda(tr, node, value)
     found = json_objects(value)
     if found is None:
         hint = "read the array where its path is read: `data.items[].price`"
@@ -86,7 +88,7 @@ def _documents_of(tr: Translator, node: exp.Expr, value: TypedSql) -> TypedSql:
 
 def json_values_at(tr: Translator, node: exp.Expr, documents: TypedSql, steps: Sequence[str]) -> TypedSql:
     """`documents.a.b`: the value at a path of each. Raises Refused inside of a lambda."""
-    _refuse_in_lambda(tr, node)
+    _refuse_in_lambda(tr, node, documents)
     return json_values(documents, ".".join(steps))
 
 
@@ -96,7 +98,10 @@ def refuse_dynamic(tr: Translator, node: exp.Expr, values: Sequence[TypedSql], w
         raise tr.refusal(node, "wrong-argument-type", f"{what} of Dynamic is not supported", DYNAMIC_HINT)
 
 
-def _refuse_in_lambda(tr: Translator, node: exp.Expr) -> None:
-    if tr.locals:
-        hint = "read it in a subquery, and use its column in the lambda"
-        raise tr.refusal(node, "unsupported-syntax", "a path of a JSON column inside a lambda is not supported", hint)
+def _refuse_in_lambda(tr: Translator, node: exp.Expr, document: TypedSql) -> None:
+    """Raises Refused inside of a lambda, for a document that depends on its parameters: any other one is read outside
+    of the lambda (see `read_outside_lambdas`)."""
+    if tr.locals and depends_on_lambda(document.sql):
+        hint = "read the path of all elements: `data.items[].name`"
+        message = "a path of a JSON that is a parameter of a lambda is not supported"
+        raise tr.refusal(node, "unsupported-syntax", message, hint)

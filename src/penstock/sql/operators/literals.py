@@ -32,6 +32,7 @@ from penstock.sql.expr.typed import (
     text,
     typed_sql,
 )
+from penstock.sql.operators.dynamic_values import dynamic_result, is_dynamic_value
 
 INTERVAL_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND", "MICROSECOND")
 
@@ -79,7 +80,7 @@ def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
     ):
         message = f"-1 is not a value of {value.bare}: in `-1::T` the sign belongs to the number"
         raise tr.refusal(node, "wrong-argument-type", message, "cast to a signed type")
-    found = negate(value)
+    found = dynamic_result([value], lambda given: negate(given[0])) if is_dynamic_value(value) else negate(value)
     if found is None:
         raise tr.refusal(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
     return found
@@ -93,8 +94,8 @@ def negate(value: TypedSql) -> TypedSql | None:
     """The number with the other sign; the least number of its type stays as it is, as in ClickHouse. None if the
     value is no number."""
     match value.literal, value.bare:
-        case (bool(), _):
-            pass
+        case (bool(), _) | (_, t.Bool()):
+            return TypedSql(f"(- {as_spark(value, 'INT')})", nullable_if_any(t.Int(16), [value]), "INT")
         case (int(number), _):
             return integer(-number) if number <= 2**63 else float_literal(-float(number))
         case (float(number), _):

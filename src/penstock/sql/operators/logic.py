@@ -6,6 +6,7 @@ common type of the branches. Invariant: conditions are numbers; Spark is given o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -16,8 +17,19 @@ from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_condition, as_spark, is_null, null_test, nullable_if_any
+from penstock.sql.expr.typed import (
+    NEVER,
+    NULL,
+    TypedSql,
+    as_condition,
+    as_spark,
+    boolean,
+    is_null,
+    null_test,
+    nullable_if_any,
+)
 from penstock.sql.operators.comparisons import compare, compare_null_safe
+from penstock.sql.operators.dynamic_values import all_dynamic, fixed_result, is_dynamic_value
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
 
@@ -51,7 +63,8 @@ def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Typ
     """Raises Refused if a value is no number."""
     for value in values:
         if not isinstance(value.bare, _NUMBERS) and not is_null(value):
-            raise tr.refusal(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}")
+            hint = "its type is only known for each row: write `::Bool`" if is_dynamic_value(value) else None
+            raise tr.refusal(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}", hint)
 
 
 def _logical_value(sql: str, values: list[TypedSql]) -> TypedSql:
@@ -65,8 +78,16 @@ def translate_not(tr: Translator, node: exp.Expr) -> TypedSql:
     value = tr.translate(node.this)
     if is_null(value):
         return NULL
+    found = fixed_result([value], _negation_of_number) if is_dynamic_value(value) else None
+    if found is not None:
+        return found
     check_conditions(tr, node, "NOT", [value])
     return _logical_value(f"(NOT {as_condition(value)})", [value])
+
+
+def _negation_of_number(values: Sequence[TypedSql]) -> TypedSql | None:
+    """Whether a number is 0, as a UInt8; None for any other value."""
+    return boolean(f"(NOT {as_condition(values[0])})") if isinstance(values[0].bare, _NUMBERS) else None
 
 
 def translate_is_null(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -141,6 +162,7 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
         chosen_number = choose_value(tr, node, tests, [replace(value, unit=None) for value in values])
         return replace(chosen_number, unit=units.pop())
     refuse_intervals(tr, node, values)
+    values = all_dynamic(values) or values
     of = _branch_type(tr, node, tests, values)
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))

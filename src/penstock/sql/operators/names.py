@@ -17,7 +17,7 @@ from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.bind_once import is_generated_name
 from penstock.sql.expr.json_documents import is_json
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, null_test, nullable_if_any, typed_sql
 from penstock.sql.operators.json_paths import json_path, json_values_at, names_of_path
 from penstock.sql.operators.literals import float_literal
 from penstock.sql.spark_text import quote_identifier
@@ -42,8 +42,24 @@ def _member_at(tr: Translator, node: exp.Expr, value: TypedSql, steps: Sequence[
             return json_path(tr, node, value, steps[place:])
         if value.type == t.Array(t.Json()):
             return json_values_at(tr, node, value, steps[place:])
-        value = tuple_element(tr, node, value, step)
+        value = subcolumn(value, step) or tuple_element(tr, node, value, step)
     return value
+
+
+def subcolumn(value: TypedSql, step: str) -> TypedSql | None:
+    """What ClickHouse keeps apart of a column: the keys and values of a map, the length of an array, whether a value is
+    NULL."""
+    match value.type, step:
+        case t.Map(key, _), "keys":
+            return typed_sql(f"map_keys({value.sql})", t.Array(key))
+        case t.Map(_, inner), "values":
+            return typed_sql(f"map_values({value.sql})", t.Array(inner))
+        case t.Array(), "size0":
+            return typed_sql(f"CAST(size({value.sql}) AS DECIMAL(20,0))", t.Int(64, signed=False))
+        case t.Nullable(), "null":
+            return null_test(value)
+        case _:
+            return None
 
 
 def translate_identifier(tr: Translator, node: exp.Expr) -> TypedSql:

@@ -52,6 +52,13 @@ def check_hashable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
         raise tr.refusal(node, "wrong-argument-type", message, _hint_for(value))
 
 
+def check_distinguishable(tr: Translator, node: exp.Expr, value: TypedSql) -> None:
+    """Raises Refused for types by which rows cannot be made distinct. ClickHouse groups by no Dynamic, but tells its
+    values apart; those of documents are equal as Spark has them."""
+    if not (isinstance(value.bare, t.Dynamic) and not value.bare.also):
+        check_hashable(tr, node, value)
+
+
 def _has_part(value: TypedSql, kinds: tuple[type[Type], ...]) -> bool:
     return any(isinstance(part, kinds) for part in (value.bare, *_nested_types(value.bare)))
 

@@ -8,7 +8,7 @@ keeps its own name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from sqlglot import exp
@@ -55,6 +55,8 @@ _SHIFTS = {
     **dict.fromkeys(("date_sub", "datesub", "timestamp_sub", "timestampsub"), "minus"),
 }
 _DIFFERENCES = ("datediff", "date_diff", "timestampdiff", "timestamp_diff")
+_CONSTRUCTORS: Mapping[str, tuple[str, str]] = {"tuple": ("(", ")"), "array": ("[", "]")}
+"""Calls that are written as the brackets that mean the same."""
 _LOWER = ("substring", "position")
 """Names in lower and upper case that ClickHouse's parser reads as one function."""
 
@@ -76,7 +78,7 @@ def _expression_name(node: exp.Expr | None) -> str:
     """An expression inside another, as ClickHouse writes it; '' where the tree has none."""
     if not isinstance(node, exp.Expr):
         return ""
-    if isinstance(node, (exp.And, exp.Or)):
+    if isinstance(node, (exp.And, exp.Or, exp.DPipe)):
         return f"{_OPERATORS[type(node)]}({', '.join(_chain_operands(node))})"
     if type(node) in _OPERATORS:
         name = f"not{_OPERATORS[type(node)].capitalize()}" if node.args.get("negate") else _OPERATORS[type(node)]
@@ -182,7 +184,7 @@ def _between_name(node: exp.Expr, form: str = "and(greaterOrEquals({0}, {1}), le
 
 
 def _chain_operands(node: exp.Expr) -> list[str]:
-    """The operands of a chain of AND or OR."""
+    """The operands of a chain of AND, OR or `||`."""
     left = _chain_operands(node.this) if type(node.this) is type(node) else [_expression_name(node.this)]
     return [*left, _expression_name(node.expression)]
 
@@ -310,12 +312,13 @@ def _written_call(node: exp.Expr) -> str:
         arguments = []
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         name, arguments = f"{name}Distinct", list(arguments[0].expressions)
-    return f"{name}{given}({', '.join(map(_expression_name, arguments))})"
+    opening, closing = _CONSTRUCTORS.get(name or "", (f"{name}{given}(", ")"))
+    return f"{opening}{', '.join(map(_expression_name, arguments))}{closing}"
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Column: _qualified_name,
-    exp.Alias: lambda node: _expression_name(node.this),
+    exp.Alias: lambda node: node.alias,
     exp.Paren: lambda node: _expression_name(node.this),
     exp.Boolean: lambda node: "true" if node.this else "false",
     exp.Is: lambda node: f"isNull({_expression_name(node.this)})",

@@ -372,6 +372,50 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE,
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 
 
+_TIME_LITERALS = {"date": "toDate", "timestamp": "toDateTime"}
+
+
+def rewrite_time_literals(tokens: Tokens) -> Tokens:
+    """`DATE '2024-01-31'` → `toDate('2024-01-31')`, as ClickHouse reads it; TIMESTAMP likewise."""
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        if _is_time_word(tokens, index):
+            out.append(token_like(token, TokenType.VAR, _TIME_LITERALS[token.text.lower()]))
+        elif token.token_type == TokenType.STRING and _is_time_word(tokens, index - 1):
+            out += [token_like(token, TokenType.L_PAREN, "("), token, token_like(token, TokenType.R_PAREN, ")")]
+        else:
+            out.append(token)
+    return out
+
+
+def _is_time_word(tokens: Tokens, index: int) -> bool:
+    """Whether a text that is written as a time begins at `index`."""
+    if index < 0 or tokens[index].text.lower() not in _TIME_LITERALS or _kind_at(tokens, index + 1) != TokenType.STRING:
+        return False
+    named = tokens[index].token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+    return not named and _kind_at(tokens, index - 1) not in (TokenType.ALIAS, TokenType.DCOLON, TokenType.DOT)
+
+
+_OPERAND_ENDS = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET}
+)
+_OPERAND_STARTS = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN, TokenType.DASH}
+)
+
+
+def rewrite_modulo(tokens: Tokens) -> Tokens:
+    """`a MOD b` → `a % b`: between two operands, MOD is neither a name nor a call."""
+    return [
+        token_like(token, TokenType.MOD, "%")
+        if token.text.lower() == "mod"
+        and _kind_at(tokens, index - 1) in _OPERAND_ENDS
+        and _kind_at(tokens, index + 1) in _OPERAND_STARTS
+        else token
+        for index, token in enumerate(tokens)
+    ]
+
+
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     name_with_expressions,
     rewrite_limit_by,
@@ -380,6 +424,8 @@ REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     rewrite_intervals,
     rewrite_cast_sets,
     free_bare_names,
+    rewrite_time_literals,
+    rewrite_modulo,
     mark_calls,
     mark_membership_calls,
     merge_parameters,

@@ -1,0 +1,10 @@
+-- What ClickHouse calls a column without an alias, and forms of literals and operators that give it such a name.
+SELECT tuple(1), tuple(1, 2), tuple(id, u8), (id + 1, lower(s)), (id, [1, u8]), ((id, 1), 2) FROM t ORDER BY id LIMIT 1;
+SELECT array(id, 1), array(), arrayMap(x -> tuple(x, 1), [1]), uniqExact((id, lower(s))), groupArray(tuple(id, u8)) FROM t GROUP BY id, u8 ORDER BY id LIMIT 1;
+SELECT tuple(id, u8).1, (id, u8) IN ((1, 2)), id IN tuple(1, 2), max(tuple(id, s)) FROM t GROUP BY id, u8, s ORDER BY id LIMIT 1;
+SELECT plus(id AS aa, 1), (id AS bb, 2), lower(s AS cc) FROM t ORDER BY id LIMIT 1;
+SELECT s || 'x' || 'y', ('a' || s) || ('b' || s), concat(s, 'x') || 'y' FROM t ORDER BY id LIMIT 1;
+SELECT DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00:00', date '2020-01-02' + 1, '2020-01-01'::Date;
+SELECT m.keys, m.values, arr.size0, ni.null, t.m.keys, ns.null + 1 FROM t ORDER BY id;
+SELECT 7 MOD 4, id MOD 3, 7 MOD 4 DIV 2, (id + 1) MOD 2, mod(id, 2), id AS mod FROM t ORDER BY id;
+SELECT -true, -b, -(id = 1), -(b AND true) FROM t ORDER BY id
