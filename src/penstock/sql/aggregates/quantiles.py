@@ -60,6 +60,25 @@ def _double(types: Types) -> Type:
     return t.Float(64)
 
 
+def _double_or_decimal(types: Types) -> Type:
+    """A Decimal for Decimals, a Float64 for other numbers."""
+    of = unwrap_type(types[0])
+    return of if isinstance(of, t.Decimal) else t.Float(64)
+
+
+def _unscaled(of: Type, sql: str) -> str:
+    """A number, or the integer that is behind a Decimal, as a double: so ClickHouse interpolates Decimals."""
+    return f"rint({sql} * {float(10**of.scale)!r}D)" if isinstance(of, t.Decimal) else sql
+
+
+def _rescaled(of: Type, sql: str) -> str:
+    """The inverse of `_unscaled`: the fraction of the integer is cut off."""
+    if not isinstance(of, t.Decimal):
+        return sql
+    unit = f"CAST('1e-{of.scale}' AS DECIMAL({of.scale + 1},{of.scale}))"
+    return f"CAST(CAST(CAST({sql} AS BIGINT) AS DECIMAL(19,0)) * {unit} AS {value_type(of)})"
+
+
 def _small_float(types: Types) -> Type:
     return t.Float(32)
 
@@ -148,12 +167,15 @@ def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
     if isinstance(unwrap_type(state.types[0]), t.Float):
         value = "` x`" if family.arity == 1 else "` x`.col1"
         rows = f"filter({rows}, ` x` -> NOT isnan({value}))"
+    of = family.result(state.types)
+    if family.inputs is double_inputs and isinstance(of, t.Decimal):
+        rows = f"transform({rows}, ` x` -> {_unscaled(of, '` x`')})"
     return f"array_sort({rows})"
 
 
 def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
     level = _levels(state.parameters, family.skipped)[0]
-    body = f"if(size(` v`) = 0, NULL, CAST({family.read(level)} AS {of}))"
+    body = f"if(size(` v`) = 0, NULL, {_read_level(family, state.types, level, of)})"
     return default_unless_nullable(
         bind_lambda(_sorted_values(family, state), lambda _: body), state.types, _default_value(family, state.types)
     )
@@ -164,8 +186,16 @@ def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> s
     # Over no rows, ClickHouse gives zeros where a quantile is one of the values, for floats too.
     picks = family.result is _argument_type
     default = value_default(_argument_type(state.types)) if picks else _default_value(family, state.types)
-    read = ", ".join(f"if(size(` v`) = 0, {default}, CAST({family.read(each)} AS {of}))" for each in levels)
+    values = (_read_level(family, state.types, each, of) for each in levels)
+    read = ", ".join(f"if(size(` v`) = 0, {default}, {value})" for value in values)
     return bind_lambda(_sorted_values(family, state), lambda _: f"array({read})")
+
+
+def _read_level(family: QuantileFamily, types: Types, level: float, of: str) -> str:
+    found = family.read(level)
+    if family.inputs is double_inputs:
+        found = _rescaled(family.result(types), found)
+    return f"CAST({found} AS {of})"
 
 
 def _storage(family: QuantileFamily, types: Types) -> str:
@@ -272,8 +302,10 @@ def _percentile(call: AggregateInput) -> str:
     """Spark's own function, which gives the same result and keeps no state."""
     level = _levels(call.parameters, 0)[0]
     value = call.args[0]
-    if not isinstance(unwrap_type(call.types[0]), t.Float):
-        return default_unless_nullable(f"percentile({value}, {level}D){call.over}", call.types, NAN)
+    of = unwrap_type(call.types[0])
+    if not isinstance(of, t.Float):
+        found = _rescaled(of, f"percentile({_unscaled(of, value)}, {level}D){call.over}")
+        return default_unless_nullable(found, call.types, _default_value(_LINEAR, call.types))
     given = f"if(isnan({value}), NULL, {value})"
     found = f"percentile({given}, {level}D){call.over}"
     if level < 1:
@@ -292,16 +324,27 @@ def _meets_infinity(value: str, level: float, over: str) -> str:
 
 def _finish_quantile(state: AggregateState) -> str:
     """The formula of `quantile` itself, over a state."""
-    body = _linear_quantile(_levels(state.parameters, 0)[0])
+    of = unwrap_type(state.types[0])
+    body = _rescaled(of, _linear_quantile(_levels(state.parameters, 0)[0]))
     values = state.sql
     if isinstance(unwrap_type(state.types[0]), t.Float):
         values = f"filter({values}, ` x` -> NOT isnan(` x`))"
+    if isinstance(of, t.Decimal):
+        values = f"transform({values}, ` x` -> {_unscaled(of, '` x`')})"
     value = bind_lambda(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
-    return default_unless_nullable(value, state.types, NAN)
+    return default_unless_nullable(value, state.types, _default_value(_LINEAR, state.types))
 
 
+def _linear_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    of = unwrap_type(types[0])
+    if isinstance(of, t.Decimal):
+        return None if of.precision <= _MOST_DIGITS else "a Decimal of at most 18 digits: toFloat64(x)"
+    return _number_needs(types, parameters)
+
+
+_MOST_DIGITS = 18
 _LINEAR = QuantileFamily(
-    "quantile", _linear_quantile, _double, _number_needs, inputs=double_inputs, error=_LINEAR_ERROR
+    "quantile", _linear_quantile, _double_or_decimal, _linear_needs, inputs=double_inputs, error=_LINEAR_ERROR
 )
 _PLAIN = _family_row(_LINEAR, "", _one_level)
 
@@ -314,6 +357,7 @@ def _deterministic_row(row: Aggregate, name: str) -> Aggregate:
         arity=(2, 2),
         inputs=lambda types: ("DOUBLE", value_type(unwrap_type(types[1]))),
         state=lambda call: f"collect_list(if({call.all_given}, {call.args[0]}, NULL)){call.over}",
+        needs=lambda types, parameters: _number_needs(types, parameters) or row.needs(types, parameters),
         gather=lambda rows: f"transform({rows.sql}, ` x` -> ` x`.col1)",
     )
 

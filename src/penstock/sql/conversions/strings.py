@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.json_documents.spark_functions import FLOAT_TEXT
 from penstock.model.types import Type
+from penstock.sql.conversions.array_texts import nested_text
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.fine_times import as_microseconds, fraction_text
@@ -84,7 +85,7 @@ def as_text(value: TypedSql) -> str | None:
         case t.Float():
             return f"{FLOAT_TEXT}({as_spark(value, value_type(value.bare))})"
         case _:
-            return None
+            return nested_text(value, as_text)
 
 
 def _time_text(value: TypedSql, of: t.DateTime | t.DateTime64) -> str:

@@ -39,6 +39,7 @@ NAMES = [
     ("tuple(TRUE)", "(true)"),
     ("array(TRUE, 1)", "[true, 1]"),
     ("x IN (TRUE, 1)", "in(x, (1, 1))"),
+    ("toString([TRUE])", "toString([1])"),
     ("if(TRUE, [TRUE], [FALSE])", "if(true, [1], [0])"),
     ("-x", "negate(x)"),
     ("arrayMap(y -> -y, [x])", "arrayMap(lambda(tuple(y), negate(y)), [x])"),

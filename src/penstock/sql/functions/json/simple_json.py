@@ -17,9 +17,9 @@ from penstock.sql.functions.json.extract import null_where_any_is_null
 from penstock.sql.spark_text import string_literal
 
 _STRING = string_literal('^"(?:[^"\\\\]|\\\\(?s:.))*"')
-_INTEGER = string_literal('^"?(-?[0-9]{1,18})(?![0-9])')
-_UNSIGNED = string_literal('^"?([0-9]{1,18})(?![0-9])')
-_FRACTION = string_literal('^"?(-?[0-9]+(?:[.][0-9]*)?(?:[eE][+-]?[0-9]+)?)')
+_INTEGER = string_literal('^"?([+-]?[0-9]+)')
+_UNSIGNED = string_literal('^"?([+]?[0-9]+)')
+_FRACTION = string_literal('^"?([+-]?(?:(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan))')
 # Only a quote is escaped here: two backslashes do not end it.
 _TOKEN = string_literal('"[^"\\\\]*+(?:\\\\"?[^"\\\\]*+)*+(?:"|\\z)|[\\[\\]{},]|[^"\\[\\]{},]+')
 _KINDS = ("String", "Int", "UInt", "Float", "Bool", "Raw")
@@ -58,6 +58,11 @@ def _number_reader(pattern: str, spark: str) -> Callable[[str], str]:
     return formula
 
 
+def _unsigned_number(rest: str) -> str:
+    number = _number_reader(_UNSIGNED, "DECIMAL(20,0)")(rest)
+    return bind_if_long(number, lambda n: f"if({n} < {2**64}, {n}, CAST(0 AS DECIMAL(20,0)))")
+
+
 def _raw_value(rest: str) -> str:
     """The text before the next comma or closing brace outside of brackets and quotes; '' if there is none."""
 
@@ -87,7 +92,7 @@ def _has_name(values: Sequence[TypedSql]) -> TypedSql:
 FUNCTIONS: tuple[Function, ...] = (
     _extract_function("simpleJSONExtractString", STRING, _string_value),
     _extract_function("simpleJSONExtractInt", INT64, _number_reader(_INTEGER, "BIGINT")),
-    _extract_function("simpleJSONExtractUInt", UINT64, _number_reader(_UNSIGNED, "DECIMAL(20,0)")),
+    _extract_function("simpleJSONExtractUInt", UINT64, _unsigned_number),
     _extract_function("simpleJSONExtractFloat", FLOAT64, _number_reader(_FRACTION, "DOUBLE")),
     _extract_function(
         "simpleJSONExtractBool", UINT8, lambda rest: f"if(coalesce(startswith({rest}, 'true'), false), 1, 0)"

@@ -67,14 +67,14 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         def formula(v: str) -> str:
-            plain = f"rpad({v}, CAST(ceil(length({v}) / 4D) * 4 AS INT), '=')" if url else v
-            letters = "A-Za-z0-9+/"
-            good = f"length({plain}) % 4 = 0 AND {plain} RLIKE '^[{letters}]*={{0,2}}$'"
+            letters = f"rtrim('=', {v})"
+            plain = f"rpad({letters}, CAST(ceil(length({letters}) / 4D) * 4 AS INT), '=')" if url else v
+            padded = f"length({v}) <= length({plain}) AND " if url else ""
+            good = f"{padded}length({plain}) % 4 = 0 AND {plain} RLIKE '^[A-Za-z0-9+/]*={{0,2}}$'"
             return f"if({good}, {binary_to_string(f'unbase64({plain})')}, {otherwise})"
 
         swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
-        value = f"translate({values[0].sql}, {swapped})"
-        sql = bind_if_long(f"rtrim('=', {value})" if url else value, formula)
+        sql = bind_if_long(f"translate({values[0].sql}, {swapped})", formula)
         sql = unless_null(sql, values[0])
         return typed_sql(sql, nullable_if_any(STRING, list(values)))
 
