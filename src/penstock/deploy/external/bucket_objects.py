@@ -54,8 +54,7 @@ def _list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator
         url = f"{_address(bucket, '')}?{urlencode(query, quote_via=quote, safe='-_.~')}"
         with client.get(url, signed_headers(bucket, url)) as answer:
             check_answer(answer)
-            content = b"".join(client.parts(answer))
-        root = _parse_list(content)
+            root = _parse_list(_read_list(client, answer))
         for entry in root.iterfind("{*}Contents"):
             seen += 1
             if seen > MOST_OBJECTS:
@@ -69,8 +68,17 @@ def _list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator
             raise UnreadableSource("the server gives only a part of the list of objects")
 
 
+def _read_list(client: WebClient, answer: httpx.Response) -> bytes:
+    content = bytearray()
+    for part in client.parts(answer):
+        content += part
+        if len(content) > LONGEST_LIST:
+            raise UnreadableSource(f"the server's list of objects has more than {LONGEST_LIST} bytes")
+    return bytes(content)
+
+
 def _parse_list(content: bytes) -> ElementTree.Element:
-    if len(content) > LONGEST_LIST or b"<!DOCTYPE" in content:
+    if b"<!DOCTYPE" in content:
         raise UnreadableSource("the server's list of objects cannot be read")
     try:
         return ElementTree.fromstring(content)

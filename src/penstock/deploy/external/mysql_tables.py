@@ -39,8 +39,11 @@ SILENT_SECONDS = 120
 LOOK = 0.2
 """Seconds between two looks whether the copy must stop."""
 FIRST_ROWS, MOST_ROWS, BYTES_A_FETCH = 100, 50_000, 8 * 2**20
-_BEGIN = "SET time_zone = '+00:00'"
-_SNAPSHOT = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+_BEGIN = (
+    "SET time_zone = '+00:00'",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",  # with less, which a server may be set to, no snapshot
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+)
 _KNOWN = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() LIMIT 1000"
 _COLUMNS = """SELECT column_name, column_type, is_nullable FROM information_schema.columns
 WHERE table_schema = DATABASE() AND table_name = %s ORDER BY ordinal_position"""
@@ -139,7 +142,7 @@ class MysqlTables:
         if login not in self._connections:
             opened = _connect(table)
             self._connections[login] = opened
-            for statement in (_BEGIN, _SNAPSHOT):
+            for statement in _BEGIN:
                 opened.cursor().execute(statement)
             ends = threading.Thread(target=self._watch, args=(opened, table), name="external copy", daemon=True)
             ends.start()

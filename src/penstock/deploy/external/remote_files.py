@@ -103,6 +103,7 @@ class RemoteFileTables:
                         raise_if_stopped(self._stops)
                         writer.write_batch(_with_place(batch, schema, _virtual_values(files, place.key)))
                         rows += batch.num_rows
+                del found.fetched[place.key]  # a list may name a file twice
                 local.path.unlink()
         return rows
 

@@ -1,4 +1,4 @@
-"""SharedBinding: how a formula uses a SQL value several times without writing its text several times.
+"""Binding: how a formula uses a SQL value several times without writing its text several times.
 
 In: the SQL of a value and a formula over it. Out: SQL. Spark SQL has no `let`, so the value becomes the parameter of a
 lambda over an array of one element. Generated parameter names begin with a space: no column can have such a name and

@@ -150,8 +150,10 @@ def test_a_table_that_cannot_be_read_is_told(
         assert refused.value.hint == "did you mean `many`?"
 
 
-def test_rows_are_of_one_snapshot(shop: MariaDB, tmp_path: Path) -> None:
-    shop.run("CREATE OR REPLACE TABLE shop.moving AS SELECT 1 AS id")
+@pytest.mark.parametrize("usual", ["REPEATABLE READ", "READ COMMITTED"])
+def test_rows_are_of_one_snapshot(shop: MariaDB, tmp_path: Path, usual: str) -> None:
+    """Whatever the isolation is that the database gives its connections."""
+    shop.run(f"SET GLOBAL TRANSACTION ISOLATION LEVEL {usual}", "CREATE OR REPLACE TABLE shop.moving AS SELECT 1 AS id")
     wanted = table(shop, "moving")
     with MysqlTables(tmp_path / "x", lambda: False) as tables:
         tables.columns(wanted, frozenset())

@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -21,6 +22,7 @@ import zstandard
 from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 
+from penstock.deploy.external import bucket_objects
 from penstock.deploy.external.remote_files import RemoteFileTables
 from penstock.errors import Failed
 from penstock.lake.spark.cancellation import WorkCancelled
@@ -116,6 +118,7 @@ def test_several_files_say_which_a_row_is_of(web: WebServer, tmp_path: Path) -> 
         {"id": 3, "_path": "/x/2.csv", "_file": "2.csv"},
     ]
     assert len(read(tmp_path, files, ("nothing",))) == 3, "rows are counted without a column"
+    assert len(read(tmp_path, csv(web, "/x/{1,2,1}.csv"))) == 5, "a file that is named twice is read twice"
 
 
 def test_parquet_files_tell_their_columns(web: WebServer, tmp_path: Path) -> None:
@@ -332,6 +335,24 @@ def test_a_wrong_login_reads_nothing(s3: Bucket, tmp_path: Path) -> None:
     ):
         files = RemoteFiles("s3", "p.parquet", "CSVWithNames", COLUMNS, bucket=replace(s3, login=login))
         assert told in refusal(tmp_path, files)
+
+
+def test_a_list_of_objects_without_an_end_is_not_kept_in_memory(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bucket_objects, "LONGEST_LIST", 100_000)
+
+    def without_end(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(2**40))
+        handler.end_headers()
+        with suppress(OSError):  # the reader has gone
+            while True:
+                handler.wfile.write(b" " * 10_000)
+
+    web.pages["/data?list-type=2&prefix=x"] = without_end
+    files = RemoteFiles("s3", "x*", "CSVWithNames", COLUMNS, bucket=Bucket(web.url(""), "data", "r", in_host=False))
+    assert "list of objects has more than 100000 bytes" in refusal(tmp_path, files, replace(OWN, max_read_bytes=10**6))
 
 
 def test_where_in_a_bucket_a_row_is_from(s3: Bucket, tmp_path: Path) -> None:
