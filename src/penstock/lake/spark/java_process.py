@@ -82,13 +82,15 @@ class SparkStartFailure(PenstockError):
 
 class StartingJava:
     """A process that is launched in the background while its caller does other things. It belongs to whoever takes the
-    gateway; until then, to the launch, which can end it."""
+    gateway; until then, to the launch, which can end it. Thread-safe."""
 
     def __init__(self, settings: Settings, home: Path):
         self._settings = settings
         self._home = home
+        self._guard = threading.Lock()
         self._gateway: JavaGateway | None = None
         self._failure: Exception | None = None
+        self._is_wanted = True
         self._thread = threading.Thread(target=self._run, name="launch java", daemon=True)
         self._thread.start()
 
@@ -96,25 +98,38 @@ class StartingJava:
         """The gateway, once the process runs; of a new process if the first one was ended. Raises JavaMissing,
         SparkStartFailure."""
         self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-        gateway, self._gateway = self._gateway, None
+        with self._guard:
+            if self._failure is not None and self._is_wanted:
+                raise self._failure
+            gateway, self._gateway = self._gateway, None
         return launch_java(self._settings, self._home) if gateway is None else gateway
 
     def end(self) -> None:
-        """End the process, unless its gateway was taken."""
-        self._thread.join()
-        gateway, self._gateway = self._gateway, None
+        """End the process, unless its gateway was taken: at once, or when its launch is over, which is not waited for.
+        A process that is launched when this one exits ends by itself."""
+        with self._guard:
+            self._is_wanted = False
+            gateway, self._gateway = self._gateway, None
         if gateway is not None:
-            gateway.shutdown()
-            gateway.proc.stdin.close()  # by that the process ends
-            gateway.proc.wait()
+            _end_process(gateway)
 
     def _run(self) -> None:
         try:
-            self._gateway = launch_java(self._settings, self._home)
+            gateway = launch_java(self._settings, self._home)
         except Exception as failure:  # whatever it is, it belongs to whoever asks for the gateway
             self._failure = failure
+            return
+        with self._guard:
+            if self._is_wanted:
+                self._gateway = gateway
+                return
+        _end_process(gateway)
+
+
+def _end_process(gateway: JavaGateway) -> None:
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # by that the process ends
+    gateway.proc.wait()
 
 
 def launch_java(settings: Settings, home: Path) -> JavaGateway:

@@ -11,6 +11,7 @@ from penstock.lake.spark.java import JavaMissing, find_java_home
 from penstock.lake.spark.java_process import SparkStartFailure, StartingJava
 from penstock.lake.spark.session import open_lake
 from penstock.model.settings import Settings
+from waiting import wait_until
 
 JAVA = """#!/bin/sh
 if [ "$1" = -version ]; then echo 'openjdk version "{version}"' >&2; exit 0; fi
@@ -33,6 +34,13 @@ def make_java(home: Path, version: str) -> None:
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "java").write_text(JAVA.replace("{version}", version))
     (home / "bin" / "java").chmod(0o755)
+
+
+def make_java_that_says(home: Path, text: str) -> None:
+    made = home / "bin" / "java.new"
+    made.write_text(JAVA.replace("{version}", "17.0.1").replace("Invalid maximum heap size: -Xmx900g", text))
+    made.chmod(0o755)
+    made.replace(home / "bin" / "java")
 
 
 def test_without_java_the_error_says_what_to_install(only_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,3 +91,21 @@ def test_why_a_launched_java_failed_is_said_to_whoever_asks_for_it(only_java: Pa
     with pytest.raises(SparkStartFailure, match="Invalid maximum heap size: -Xmx900g"):
         launch.take_gateway()
     launch.end()
+
+
+def test_a_launch_that_nobody_wants_any_more_is_not_waited_for(only_java: Path, tmp_path: Path) -> None:
+    """Jars may have to be fetched first, and why a server does not start is to be said at once."""
+    make_java(only_java, "17.0.1")
+    program, reached, goes_on = only_java / "bin" / "java", tmp_path / "reached", tmp_path / "goes_on"
+    waits = f"touch {reached}; until [ -e {goes_on} ]; do :; done\necho 'Invalid"
+    program.write_text(program.read_text().replace("echo 'Invalid", waits))
+    launch = StartingJava(Settings(), tmp_path)
+    try:
+        wait_until(reached.exists, 60)
+        launch.end()
+        assert not goes_on.exists(), "Java still starts"
+    finally:
+        goes_on.touch()
+    make_java_that_says(only_java, "the second one")
+    with pytest.raises(SparkStartFailure, match="the second one"):
+        launch.take_gateway()
