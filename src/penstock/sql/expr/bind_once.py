@@ -60,7 +60,7 @@ def depends_on_lambda(sql: str) -> bool:
     return f"`{GENERATED_PREFIX}" in sql
 
 
-_TOKEN = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{READS_DOCUMENT}\w*\(|->|[()]", re.DOTALL)
+_TOKEN = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{READS_DOCUMENT}(?:_[a-z]+)?\(|->|[()]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
