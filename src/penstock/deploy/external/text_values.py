@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.deploy.external.clickhouse_literals import literals_as_json
+from penstock.deploy.external.file_times import unambiguous_converter
 from penstock.deploy.external.stored_values import default_value
 from penstock.deploy.external.text_records import BrokenFile
 from penstock.flow.landing.json_row import InvalidRow, decode_json, decode_row_with_documents
-from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, format_value, value_converter
+from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, format_value
 from penstock.model import types as t
 from penstock.model.json_documents.json_syntax import RepeatedKeys
 from penstock.model.types import Type, unwrap_type
@@ -29,7 +30,7 @@ class InvalidRecord(ValueError):
 
 def text_reader(of: Type) -> ReadText:
     """The function that turns the text of a value, None for none, into a value of the type. It raises InvalidValue."""
-    plain, convert, default = unwrap_type(of), value_converter(of), default_value(of)
+    plain, convert, default = unwrap_type(of), unambiguous_converter(of), default_value(of)
     parse = _parser_of(plain, convert)
 
     def read(text: str | None) -> object:
@@ -89,7 +90,7 @@ class JsonReader:
     """Reads objects as rows."""
 
     def __init__(self, columns: Columns):
-        self._columns = [(name, name.lower(), value_converter(of), default_value(of)) for name, of in columns]
+        self._columns = [(name, name.lower(), unambiguous_converter(of), default_value(of)) for name, of in columns]
 
     def row(self, text: str) -> dict[str, object]:
         """The values of an object by column. Raises InvalidRecord, BrokenFile."""

@@ -59,7 +59,8 @@ def _shown(value: object) -> object:
         case list():
             return [_shown(each) for each in value]
         case dt.datetime():
-            return value.strftime("%Y-%m-%d %H:%M:%S")
+            parts = f".{value.microsecond // 1000:03}" if value.microsecond else ""
+            return value.strftime("%Y-%m-%d %H:%M:%S") + parts
         case dt.date():
             return str(value)
         case Decimal():
@@ -122,6 +123,9 @@ SAME = [
     ("JSONEachRow", b'{\n "i" : 1,\n "s" : {"b":[1,"x"]}\n}\n', I_S),
     ("JSONEachRow", b"[]", I_S),
     ("JSONEachRow", b'{"I":1,"S":"x"}', I_S),
+    ("JSONEachRow", b'{"t":1577934245,"u":1577934245}', "t DateTime, u DateTime64(0)"),
+    ("JSONEachRow", b'{"t":1577934245.5}{"t":"1577934245.25"}{"t":"2020-01-02 03:04:05.125"}', "t DateTime64(3)"),
+    ("CSV", b"1577934245.5,1969-12-31 23:59:59.25\n", "t DateTime64(3), u DateTime64(3)"),
     (
         "JSONEachRow",
         b'{"a":[1,null],"m":{"k":"v"},"d":"2024-01-02","t":1700000000,"b":true}',
@@ -165,6 +169,10 @@ def test_texts_are_read_as_clickhouse_reads_them(
         ("JSONEachRow", b'{"i":1}{"i":1,"i":2}', I_S, "row 2: an object has the same key twice"),
         ("JSONEachRow", b'{"i":}', I_S, "not JSON"),
         ("JSONEachRow", b"<html>", I_S, "an object is expected"),
+        ("JSONEachRow", b'{"t":1577934245}', "t DateTime64(3)", "row 1: `t`: 1577934245 may be seconds or parts"),
+        ("JSONEachRow", b'{"t":{"k":[null,0]}}', "t Map(String, Array(Nullable(DateTime64(6))))", "0 may be seconds"),
+        ("JSONEachRow", b'{"t":{"b":-1}}', "t Tuple(a Int8, b DateTime64(9))", "-1 may be seconds"),
+        ("CSV", b'"[1577934245]"\n', "t Array(DateTime64(3))", "1577934245 may be seconds"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_row(
