@@ -175,25 +175,26 @@ def _integer_result(operator: str, a: t.Int, b: t.Int) -> Type:
 
 
 _LARGEST_SCALE_OF_QUOTIENTS = 6
-"""Spark keeps so many digits behind the point of a quotient of decimals of 38 digits."""
+"""Spark keeps so many digits behind the point of a quotient, remainder or product of decimals of 38 digits."""
 
 
 def _has_quotient(a: Type, b: Type) -> bool:
-    """Whether the quotient of a Decimal and another number can be computed without a digit that would be lost."""
-    if isinstance(a, t.Decimal) and isinstance(b, t.Int):
-        return a.precision <= 18 or a.scale <= _LARGEST_SCALE_OF_QUOTIENTS
-    return not any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b))
+    """Whether the quotient or remainder of a Decimal and another number can be computed without a digit that would be
+    lost."""
+    if not any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
+        return True
+    return isinstance(a, t.Decimal) and a.scale <= _LARGEST_SCALE_OF_QUOTIENTS
 
 
 def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:
     if isinstance(a, t.Float) or isinstance(b, t.Float):
         return t.Float(64)
-    if operator not in ("+", "-", "*", "/"):
+    if operator not in ("+", "-", "*", "/", "%"):
         return None
-    if operator == "/" and not _has_quotient(a, b):
+    if operator in "/%" and not _has_quotient(a, b):
         return None
     match (a, b):
-        case (t.Decimal(p, s), t.Decimal(q, r)) if operator == "/":
+        case (t.Decimal(p, s), t.Decimal(q, r)) if operator in "/%":
             return _clickhouse_decimal(max(p, q), s) if r <= s else None
         case (t.Decimal(p, s), t.Decimal(q, r)):
             return _clickhouse_decimal(max(p, q), s + r if operator == "*" else max(s, r))

@@ -24,6 +24,7 @@ from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators import literals
+from penstock.sql.operators.decimal_arithmetic import decimal_arithmetic, decimal_unit
 from penstock.sql.operators.dynamic_values import dynamic_result, is_dynamic_value
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import call_name
@@ -99,7 +100,7 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
         return int64_arithmetic(operator, left, right)
     result = nullable_if_any(of, pair)
     if isinstance(of, t.Decimal):
-        return _decimal_arithmetic(operator, pair, of, result)
+        return decimal_arithmetic(operator, pair, of, result)
     return typed_sql(_plain_arithmetic(operator, left, right, of), result)
 
 
@@ -152,35 +153,6 @@ def _uint64_product(left: str, right: str) -> str:
         return f"coalesce(try_multiply({a}, {b}), {signed(a)} * {signed(b)})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: formula(a, b)))
-
-
-def _decimal_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Decimal, result: t.Type) -> TypedSql:
-    """Computed with all digits of the integer that is behind the Decimal in ClickHouse (9, 18 or 38)."""
-    digits = next(size for size in (9, 18, 38) if of.precision <= size)
-    spark = f"DECIMAL({digits},{of.scale})"
-    if operator == "/":
-        return TypedSql(f"CAST({_decimal_quotient(pair, of)} AS {spark})", result, spark)
-    return TypedSql(f"CAST(({_as_decimal(pair[0])} {operator} {_as_decimal(pair[1])}) AS {spark})", result, spark)
-
-
-def _decimal_quotient(pair: tuple[TypedSql, TypedSql], of: t.Decimal) -> str:
-    """Digits after the scale are cut off, not rounded. Spark's DIV of decimals is exact, and fails where no decimal
-    holds the result."""
-    left, right = map(_as_decimal, pair)
-    dividend = pair[0].bare
-    if isinstance(dividend, t.Decimal) and dividend.precision > 18:
-        return bind_if_long(left, lambda a: bind_if_long(right, lambda b: _long_quotient(a, b, dividend.scale)))
-    return f"(({left} * {10**of.scale}) DIV {right}) * {_decimal_unit(of.scale)}"
-
-
-def _long_quotient(dividend: str, divisor: str, scale: int) -> str:
-    """By an integer: without the remainder, the quotient has no digit after the scale of the dividend."""
-    return f"({dividend} - {dividend} % ({divisor} * {_decimal_unit(scale)})) / {divisor}"
-
-
-def _decimal_unit(scale: int) -> str:
-    """The least step of a scale, as a decimal: 0.01 for 2."""
-    return f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
 
 
 def _fits_bigint(operator: str, pair: tuple[TypedSql, TypedSql]) -> bool:
@@ -273,12 +245,6 @@ def _common_integer(left: TypedSql, right: TypedSql) -> str:
     return next((spark for spark in ("DECIMAL(20,0)", "BIGINT") if spark in wide), "INT")
 
 
-def _as_decimal(value: TypedSql) -> str:
-    if isinstance(value.bare, t.Bool):
-        return f"CAST(CAST({value.sql} AS INT) AS DECIMAL(20,0))"
-    return as_spark(value, "DECIMAL(20,0)") if isinstance(value.bare, t.Int) else value.sql
-
-
 def divide_floats(left: str, right: str, divisor: TypedSql) -> str:
     """Floating-point division as in IEEE 754: infinity or NaN where the divisor is 0."""
     if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
@@ -352,7 +318,7 @@ def _datetime64_difference(left: TypedSql, right: TypedSql) -> TypedSql:
     scale = max(each.bare.precision if isinstance(each.bare, t.DateTime64) else 0 for each in (left, right))
     micros = f"CAST(unix_micros({left.sql}) - unix_micros({right.sql}) AS DECIMAL(18,0))"
     of = t.Decimal(18, scale)
-    return typed_sql(f"CAST({micros} * {_decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))
+    return typed_sql(f"CAST({micros} * {decimal_unit(6)} AS DECIMAL(18,{scale}))", nullable_if_any(of, [left, right]))
 
 
 def _fine_difference(left: TypedSql, right: TypedSql) -> TypedSql:

@@ -1,0 +1,9 @@
+-- Division and remainder of Decimals, of 38 digits too; integers that are wider than the Decimal keep their lowest bits.
+SELECT sum(x) / count() AS a, sum(x) / toDecimal32(2, 1) AS b, sum(x) / toDecimal64(-0.07, 2) AS c, sumIf(x, x > 2) / sum(x) AS d, sum(x) % 7 AS e, sum(x) % count() AS f FROM (SELECT arrayJoin([toDecimal64(7.55, 2), toDecimal64(1.20, 2)]) AS x);
+SELECT toDecimal64(10, 2) / toDecimal128(3, 1) AS a, toDecimal128(10, 2) / toDecimal128(3, 2) AS b, toDecimal128('99999999999999999999.99', 2) / toDecimal64(0.07, 2) AS c, toDecimal128('-1234567890123456.789012', 6) / toDecimal64('0.000007', 6) AS d, CAST('7.5' AS Decimal(10, 3)) / CAST('0.77' AS Decimal(25, 2)) AS e;
+SELECT toDecimal64(7.5, 2) % 2 AS a, toDecimal64(-7.53, 2) % toDecimal32(2, 1) AS b, 7 % toDecimal32(2.5, 1) AS c, toDecimal128('12345678901234567890.123456', 6) % toDecimal128('-0.7', 1) AS d, toDecimal64('0.123456789012345678', 18) % 7 AS e, toDecimal64(7.53, 2) % toFloat64(2) AS f, toDecimal64(7.53, 2) % true AS g;
+SELECT toDecimal64(7.5, 2) % toNullable(2) AS a, toDecimal64(number, 2) % (number + 1) AS b, toDecimal64(7.53, 2) % toDecimal64(number + 1, 2) AS c FROM numbers(4) ORDER BY number;
+SELECT toDecimal32(1234567.12, 2) % toInt64(9223372036854775807 - number * 2147483647) AS a, toDecimal32(1234567.12, 2) / toInt64(4294967298 + number) AS b, toDecimal64(1234567.12, 2) / toUInt64(18446744073709551615 - number) AS c, toInt64(4294967298 + number) / toDecimal32(12345.12, 2) AS d FROM numbers(5) ORDER BY number;
+SELECT toDecimal64(7.5, 2) % toDecimal32(2, 3);
+SELECT toDecimal64(7.5, 2) % 0;
+SELECT toDecimal128(10, 2) / toDecimal32(0, 2);
