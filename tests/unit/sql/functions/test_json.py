@@ -7,7 +7,11 @@ from tests.unit.sql.flights import problems
 
 REFUSED = {
     "JSON_VALUE(carrier, '$.a[*]')": "the JSON path '$.a[*]' is not supported",
-    "JSONExtract(carrier, 'a', 'Decimal(10, 2)')": "`JSONExtract` of Decimal(10, 2) is not supported",
+    "JSONExtract(carrier, 'a', 'Decimal(19, 2)')": "`JSONExtract` of Decimal(19, 2) is not supported",
+    "JSONExtract(carrier, 'a', 'DateTime64(3)')": "`JSONExtract` of DateTime64(3) is not supported",
+    "JSONExtract(carrier, 'a', 'Tuple(Int64, String)')": "`JSONExtract` of Tuple(Int64, String) is not supported",
+    "JSONExtract(carrier, 'a', 'Array(Map(Int64, Int64))')": "`JSONExtract` of Map(Int64, Int64) is not supported",
+    "JSONExtractKeysAndValues(carrier, 'Nullable(Int64)')": "`JSONExtract` of Nullable(Int64) is not supported",
 }
 
 

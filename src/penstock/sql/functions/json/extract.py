@@ -10,19 +10,27 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
-from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.model.types import Type
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
-from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
+from penstock.sql.functions.json.numbers import Reader, is_beyond_64_bits, is_infinite, read_float, read_integer
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
+from penstock.sql.functions.json.texts import (
+    is_container,
+    ordered_json,
+    scalar_json,
+    string_or_ordered_json,
+    string_value,
+)
+from penstock.sql.functions.json.typed_values import read_or_null, read_value
 from penstock.sql.spark_text import string_literal
 
-_JSON_NUMBER = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
+_LARGE_NUMBER = "[0-9][eE][+]?0*[0-9]{2}|[0-9]{299}"
 _PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
 _END_MARK = "end of the text"
 _JSON_TYPE = t.Enum(
@@ -55,19 +63,6 @@ def null_where_any_is_null(values: Sequence[TypedSql], sql: str, of: Type) -> Ty
     return typed_sql(f"if({missing}, NULL, {sql})", result)
 
 
-def nullable_value_reader(of: Type) -> Callable[[str], str]:
-    """As `_value_reader`, but NULL for a value that is not of the type. Raises BadArguments for other types."""
-    match of:
-        case t.String():
-            return lambda v: f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_value(v)})"
-        case t.Int():
-            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of), "NULL"), value_type(of))
-        case t.Float(64):
-            return _boolean_as_number(_float_or_null, "DOUBLE")
-        case _:
-            raise BadArguments(f"JSON values as {of} are not supported here", "String, integers, Float64")
-
-
 def type_argument(values: Sequence[TypedSql]) -> Type:
     """The type that the last argument names. Raises BadArguments if it is not a type."""
     try:
@@ -83,6 +78,10 @@ def _extract_function(name: str, of: Type, formula: Callable[[str], str]) -> Fun
     return Function(name, (1, 16), ("json", "step"), build)
 
 
+def _or_zero(reader: Reader, of: Type) -> Reader:
+    return lambda v: f"coalesce({reader(v)}, {value_default(of)})"
+
+
 def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str], str]) -> Function:
     """As `_extract_function`, for formulas that also need the JSON text, whose keys are in order."""
 
@@ -96,82 +95,23 @@ def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str
     return Function(name, (1, 16), ("json", "step"), build)
 
 
-def _is_number_sql(v: str) -> str:
-    return f"({variant_kind(v)} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {variant_kind(v)} LIKE 'DECIMAL%')"
-
-
-def _ordered_json(v: str, text: str) -> str:
-    """An object or array as ClickHouse writes it: keys in the order of the text, which a VARIANT does not keep, and
-    numbers without a fraction of zero. `text` writes large numbers with an exponent, the VARIANT does not."""
-    strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
-    shown = f"regexp_replace({text}, '{strings}', '$1$2')"
-    return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
-
-
-def _string_or_ordered_json(v: str, text: str) -> str:
-    return f"if({_is_container(v)}, {_ordered_json(v, text)}, {_string_value(v)})"
-
-
-def _string_value(v: str) -> str:
-    """A string as it is, another value as JSON; '' for null and for a place that does not exist."""
-    number = as_text(typed_sql(f"CAST(CAST({v} AS STRING) AS DOUBLE)", FLOAT64))
-    fraction = f"{_is_number_sql(v)} AND {variant_kind(v)} <> 'BIGINT' AND CAST({v} AS STRING) RLIKE '[.eE]'"
-    return (
-        f"CASE WHEN {v} IS NULL OR {variant_kind(v)} = 'VOID' THEN '' "
-        f"WHEN {variant_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
-        f"WHEN {fraction} THEN {number} ELSE to_json({v}) END"
-    )
-
-
-def _integer_reader(low: int, high: int, spark: str, otherwise: str = "0") -> Callable[[str], str]:
-    """Numbers without their fraction, and strings that are numbers; `otherwise` for anything out of range."""
-
-    def formula(v: str) -> str:
-        shown = f"CAST({v} AS STRING)"
-        number = f"try_cast({shown} AS DECIMAL(38,10))"
-        whole = f"if({number} < 0, ceil({number}), floor({number}))"
-        given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
-        fits = f"{given} AND {whole} BETWEEN {low} AND {high}"
-        return f"if({fits}, CAST({whole} AS {spark}), CAST({otherwise} AS {spark}))"
-
-    return formula
-
-
-def _float_or_zero(v: str) -> str:
-    shown = f"CAST({v} AS STRING)"
-    given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
-    return f"if({given}, CAST({shown} AS DOUBLE), 0D)"
-
-
-def _float_or_null(v: str) -> str:
-    shown = f"CAST({v} AS STRING)"
-    given = f"({_is_number_sql(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE '{_JSON_NUMBER}'))"
-    return f"if({given}, CAST({shown} AS DOUBLE), NULL)"
-
-
 def _bool_value(v: str) -> str:
-    number = f"({variant_kind(v)} = 'BIGINT' AND CAST({v} AS STRING) <> '0')"
-    return f"CAST(coalesce({number} OR ({variant_kind(v)} = 'BOOLEAN' AND CAST({v} AS STRING) = 'true'), false) AS INT)"
-
-
-def _is_container(v: str) -> str:
-    return f"({variant_kind(v)} LIKE 'OBJECT%' OR {variant_kind(v)} LIKE 'ARRAY%')"
-
-
-def _scalar_json(v: str) -> str:
-    """A string, number, boolean or null as JSON."""
-    return f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
+    """Whether a value is true or an integer of 64 bits that is not 0."""
+    shown = f"CAST({v} AS STRING)"
+    plain = f"({variant_kind(v)} = 'BIGINT' AND {shown} <> '0')"
+    large = f"({variant_kind(v)} IN ('DECIMAL(19,0)', 'DECIMAL(20,0)') AND NOT {is_beyond_64_bits(v)})"
+    return f"CAST(coalesce({plain} OR {large} OR ({variant_kind(v)} = 'BOOLEAN' AND {shown} = 'true'), false) AS INT)"
 
 
 def _raw_json(v: str, text: str) -> str:
-    shown = f"if({_is_container(v)}, {_ordered_json(v, text)}, {_scalar_json(v)})"
+    shown = f"if({is_container(v)}, {ordered_json(v, text)}, {scalar_json(v)})"
     return f"coalesce(if({variant_kind(v)} = 'VOID', 'null', {shown}), '')"
 
 
 def _raw_elements(v: str, text: str) -> str:
     elements = f"coalesce(try_cast({v} AS ARRAY<VARIANT>), array())"
     of_element = f"get_json_object({text}, concat('$[', ` i`, ']'))"
-    shown = f"if({_is_container('` e`')}, {_ordered_json('` e`', of_element)}, {_scalar_json('` e`')})"
+    shown = f"if({is_container('` e`')}, {ordered_json('` e`', of_element)}, {scalar_json('` e`')})"
     return f"transform({elements}, (` e`, ` i`) -> {shown})"
 
 
@@ -213,7 +153,7 @@ def _json_value(values: Sequence[TypedSql]) -> TypedSql:
 
     def formula(v: str) -> str:
         nested = f"({variant_kind(v)} LIKE 'ARRAY%' OR {variant_kind(v)} LIKE 'OBJECT%')"
-        return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {_string_value(v)} END"
+        return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {string_value(v)} END"
 
     return null_where_any_is_null(values[:1], bind_if_long(_variant_at_sql_path(values), formula), STRING)
 
@@ -221,6 +161,13 @@ def _json_value(values: Sequence[TypedSql]) -> TypedSql:
 def _json_exists(values: Sequence[TypedSql]) -> TypedSql:
     found = f"({_variant_at_sql_path(values)} IS NOT NULL)"
     return TypedSql(unless_null(found, *values), nullable_if_any(UINT8, list(values)), "BOOLEAN")
+
+
+def _has_infinite_number(js: str, v: str) -> str:
+    """Whether a document has a number that is too large for a double: Spark writes it as the text Infinity, and the
+    document itself has fewer of these."""
+    infinities = f"regexp_count(to_json({v}), 'Infinity') > regexp_count({js}, 'Infinity')"
+    return f"({js} RLIKE '{_LARGE_NUMBER}' AND {infinities})"
 
 
 def _is_valid_json(values: Sequence[TypedSql]) -> TypedSql:
@@ -231,109 +178,11 @@ def _is_valid_json(values: Sequence[TypedSql]) -> TypedSql:
         first, second = (f"try_variant_get({v}, '$[0][{place}]', 'variant')" for place in (0, 1))
         one = f"{first} IS NOT NULL AND {second} IS NULL"
         ends = f"coalesce(try_variant_get({v}, '$[1]', 'string') = '{_END_MARK}', false)"
-        infinite = f"NOT to_json({v}) LIKE '%Infinity%'"
-        return f"({one} AND {ends} AND coalesce({infinite}, true))"
+        return f"({one} AND {ends} AND NOT coalesce({_has_infinite_number(values[0].sql, v)}, false))"
 
     sql = bind_if_long(whole, formula)
     sql = unless_null(sql, values[0])
     return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
-
-
-def _value_reader(of: Type) -> Callable[[str], str]:
-    """The formula that reads a value of a type from a VARIANT. Raises BadArguments for other types."""
-    match of:
-        case t.String():
-            return _string_value
-        case t.Int():
-            return _boolean_as_number(_integer_reader(of.low, of.high, value_type(of)), value_type(of))
-        case t.Float(64):
-            return _boolean_as_number(_float_or_zero, "DOUBLE")
-        case t.Bool():
-            return lambda v: f"({_bool_value(v)} <> 0)"
-        case t.Nullable(inner):
-            return nullable_value_reader(inner)
-        case t.LowCardinality(inner):
-            return _value_reader(inner)
-        case t.Array(inner) if not isinstance(inner, t.Tuple):  # of which ClickHouse drops all if none is a tuple
-            element = _value_reader(inner)("` e`")
-            return lambda v: f"transform(coalesce(try_cast({v} AS ARRAY<VARIANT>), array()), ` e` -> {element})"
-        case t.Tuple(fields) if fields and all(name and _PLAIN_NAME.fullmatch(name) for name, _ in fields):
-            readers = [(str(name), _value_reader(inner)) for name, inner in fields]
-            return lambda v: _tuple_value(v, readers)
-        case _:
-            hint = "String, integers, Float64, Bool, Array, and Tuple with names of letters and digits"
-            raise BadArguments(f"`JSONExtract` of {of} is not supported", hint)
-
-
-_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-
-
-def _tuple_value(v: str, readers: Sequence[tuple[str, Callable[[str], str]]]) -> str:
-    """A tuple of the members of an object by their names, or of the elements of an array by their places."""
-    parts = []
-    for place, (name, reader) in enumerate(readers):
-        at_place, by_name = (f"try_variant_get({v}, '$[{step}]', 'variant')" for step in (place, f'"{name}"'))
-        member = f"if({variant_kind(v)} LIKE 'ARRAY%', {at_place}, {by_name})"
-        parts.append(f"'{name}', {bind_if_long(member, reader)}")
-    return f"named_struct({', '.join(parts)})"
-
-
-def _read_value(of: Type, v: str, text: str) -> str:
-    """A value of a type, or the type's default, from a VARIANT and the JSON text of the same value, whose keys are in
-    order. Raises BadArguments for other types."""
-    match of:
-        case t.String():
-            return _string_or_ordered_json(v, text)
-        case t.Nullable(t.String()) | t.Array():
-            found = _read_or_null(unwrap_type(of), v, text)
-            return f"coalesce({found}, CAST(array() AS {value_type(of)}))" if isinstance(of, t.Array) else found
-        case t.LowCardinality(inner):
-            return _read_value(inner, v, text)
-        case _:
-            return _value_reader(of)(v)
-
-
-def _read_or_null(of: Type, v: str, text: str, depth: int = 0) -> str:
-    """As `_read_value`, but NULL for a value that is not of the type."""
-    match of:
-        case t.String():
-            return f"if({v} IS NULL OR {variant_kind(v)} = 'VOID', NULL, {_string_or_ordered_json(v, text)})"
-        case t.Bool():
-            return f"({_boolean_as_number(_integer_reader(0, 255, 'INT', 'NULL'), 'INT')(v)} <> 0)"
-        case t.LowCardinality(inner):
-            return _read_or_null(inner, v, text, depth)
-        case t.Array(inner):
-            return _read_array(inner, v, text, depth)
-        case _:
-            return nullable_value_reader(of)(v)
-
-
-def _read_array(of: Type, v: str, text: str, depth: int) -> str:
-    """An array of elements that may be of another type: these are the type's default. NULL for a value that is no
-    array, and for elements none of which is of the type."""
-    e, i, r = (f"` {letter}{depth}`" for letter in ("e", "i", "r"))
-    of_element = f"get_json_object({text}, concat('$[', {i}, ']'))"
-    found = _read_or_null(unwrap_type(of), e, of_element, depth + 1)
-    array = f"try_cast({v} AS ARRAY<VARIANT>)"
-    if is_nullable(of):
-        pairs = f"transform({array}, ({e}, {i}) -> named_struct('void', {variant_kind(e)} = 'VOID', 'v', {found}))"
-        none = f"forall({r}, {e} -> NOT {e}.void AND {e}.v IS NULL)"
-        kept = f"transform({r}, {e} -> {e}.v)"
-    else:
-        pairs = f"transform({array}, ({e}, {i}) -> {found})"
-        none = f"forall({r}, {e} -> {e} IS NULL)"
-        kept = f"transform({r}, {e} -> coalesce({e}, {value_default(of)}))"
-    return try_bind_once(pairs, r, f"if(size({r}) > 0 AND {none}, NULL, {kept})")
-
-
-def _boolean_as_number(number: Callable[[str], str], spark: str) -> Callable[[str], str]:
-    """JSONExtract reads true as 1 and false as 0; JSONExtractInt does not."""
-
-    def formula(v: str) -> str:
-        truth = f"CAST(if(CAST({v} AS STRING) = 'true', 1, 0) AS {spark})"
-        return f"if(coalesce({variant_kind(v)}, '') = 'BOOLEAN', {truth}, {number(v)})"
-
-    return formula
 
 
 def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
@@ -341,7 +190,7 @@ def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
     of = type_argument(values)
     text = json_text_at(values[0], values[1:-1])
     whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
-    sql = bind_if_long(variant_at(values[0], values[1:-1]), lambda v: _read_value(of, v, whole))
+    sql = bind_if_long(variant_at(values[0], values[1:-1]), lambda v: read_value(of, v, whole))
     return null_where_any_is_null(values, sql, of)
 
 
@@ -371,7 +220,7 @@ def _extract_keys_and_values(values: Sequence[TypedSql]) -> TypedSql:
     members = f"try_cast({variant_at(values[0], values[1:-1])} AS MAP<STRING, VARIANT>)"
     opening, closing = string_literal("$['"), string_literal("']")
     of_key = f"get_json_object({json_text_at(values[0], values[1:-1])}, concat({opening}, ` k`, {closing}))"
-    value = _read_or_null(of, "` m`[` k`]", of_key)
+    value = read_or_null(of, "` m`[` k`]", of_key)
     keys = _object_keys(values[0], values[1:-1])
     made = f"transform({keys}, ` k` -> struct(` k` AS `_1`, {value} AS `_2`))"
     kept = f"filter({made}, ` p` -> ` p`.`_2` IS NOT NULL)"
@@ -394,11 +243,12 @@ def _json_type(values: Sequence[TypedSql]) -> TypedSql:
         of = variant_kind(v)
         shown = f"CAST({v} AS STRING)"
         return (
-            f"CASE WHEN {v} IS NULL OR {of} = 'VOID' THEN 'Null' WHEN {of} = 'STRING' THEN 'String' "
+            f"CASE WHEN {v} IS NULL OR {of} = 'VOID' OR {is_infinite(v)} THEN 'Null' "
+            f"WHEN {of} = 'STRING' OR {is_beyond_64_bits(v)} THEN 'String' "
             f"WHEN {of} = 'BOOLEAN' THEN 'Bool' WHEN {of} LIKE 'ARRAY%' THEN 'Array' "
             f"WHEN {of} LIKE 'OBJECT%' THEN 'Object' WHEN {of} = 'BIGINT' THEN 'Int64' "
-            f"WHEN {of} IN ('DECIMAL(19,0)', 'DECIMAL(20,0)') AND {shown} NOT LIKE '-%' "
-            f"AND try_cast({shown} AS DECIMAL(38,0)) <= {2**64 - 1} THEN 'UInt64' ELSE 'Double' END"
+            f"WHEN {of} IN ('DECIMAL(19,0)', 'DECIMAL(20,0)') AND {shown} NOT LIKE '-%' THEN 'UInt64' "
+            f"ELSE 'Double' END"
         )
 
     return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:]), formula), _JSON_TYPE)
@@ -406,10 +256,10 @@ def _json_type(values: Sequence[TypedSql]) -> TypedSql:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("JSONExtract", (2, 16), ("json", "step"), _extract_as),
-    _extract_with_text_function("JSONExtractString", STRING, _string_or_ordered_json),
-    _extract_function("JSONExtractInt", INT64, _integer_reader(-(2**63), 2**63 - 1, "BIGINT")),
-    _extract_function("JSONExtractUInt", UINT64, _integer_reader(0, 2**64 - 1, "DECIMAL(20,0)")),
-    _extract_function("JSONExtractFloat", FLOAT64, _float_or_zero),
+    _extract_with_text_function("JSONExtractString", STRING, string_or_ordered_json),
+    _extract_function("JSONExtractInt", INT64, _or_zero(read_integer(t.Int(64)), INT64)),
+    _extract_function("JSONExtractUInt", UINT64, _or_zero(read_integer(t.Int(64, signed=False)), UINT64)),
+    _extract_function("JSONExtractFloat", FLOAT64, _or_zero(read_float(t.Float(64)), FLOAT64)),
     _extract_function("JSONExtractBool", UINT8, _bool_value),
     _extract_with_text_function("JSONExtractRaw", STRING, _raw_json),
     _extract_with_text_function("JSONExtractArrayRaw", t.Array(STRING), _raw_elements),

@@ -1,0 +1,42 @@
+"""The text that ClickHouse writes for a value inside of JSON: of a string itself, of anything else its JSON.
+
+In: the SQL of a VARIANT and of the JSON text of the same value, in which keys have their order. Out: SQL of a text.
+Invariant: a place that does not exist is the empty text.
+"""
+
+from __future__ import annotations
+
+from penstock.sql.functions.json.numbers import float_as_text, has_fraction, is_beyond_64_bits, is_infinite
+from penstock.sql.functions.json.paths import variant_kind
+
+
+def ordered_json(v: str, text: str) -> str:
+    """An object or array as ClickHouse writes it: keys in the order of the text, which a VARIANT does not keep, and
+    numbers without a fraction of zero. `text` writes large numbers with an exponent, the VARIANT does not."""
+    strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
+    shown = f"regexp_replace({text}, '{strings}', '$1$2')"
+    return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
+
+
+def string_or_ordered_json(v: str, text: str) -> str:
+    return f"if({is_container(v)}, {ordered_json(v, text)}, {string_value(v)})"
+
+
+def string_value(v: str) -> str:
+    """A string as it is, another value as JSON; '' for null and for a place that does not exist."""
+    return (
+        f"CASE WHEN {v} IS NULL OR {variant_kind(v)} = 'VOID' OR {is_infinite(v)} THEN '' "
+        f"WHEN {variant_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
+        f"WHEN {has_fraction(v)} THEN {float_as_text(v)} ELSE to_json({v}) END"
+    )
+
+
+def is_container(v: str) -> str:
+    return f"({variant_kind(v)} LIKE 'OBJECT%' OR {variant_kind(v)} LIKE 'ARRAY%')"
+
+
+def scalar_json(v: str) -> str:
+    """A string, number, boolean or null as JSON; integers of more than 64 bits as strings."""
+    shown = f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
+    long = f"WHEN {is_beyond_64_bits(v)} THEN concat('\"', CAST({v} AS STRING), '\"')"
+    return f"CASE WHEN {is_infinite(v)} THEN '' WHEN {has_fraction(v)} THEN {float_as_text(v)} {long} ELSE {shown} END"
