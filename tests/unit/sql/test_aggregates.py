@@ -100,3 +100,9 @@ def test_a_state_of_what_the_function_does_not_take() -> None:
 
 def test_what_is_not_exact_says_how_far_it_is_off() -> None:
     assert [name for name, row in AGGREGATES.items() if not row.exact and not row.error] == []
+
+
+def test_a_condition_alone_is_counted() -> None:
+    assert (
+        problems("SELECT countOrNullIf(day > 1), countIfOrNull(day > 1), countIfOrDefault(day > 1) FROM flights") == []
+    )

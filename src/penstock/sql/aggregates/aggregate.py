@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
@@ -41,8 +42,10 @@ class AggregateInput:
 
     @property
     def all_given(self) -> str:
-        """The condition that no argument is NULL; one whose type is only known for each row may have no value."""
-        tested = [arg for arg, of in zip(self.args, self.types, strict=True) if not isinstance(of, t.Dynamic)]
+        """The condition that no argument is NULL; one whose type is only known for each row may have no value. The
+        condition of countIf, which stands in place of an argument, has no type."""
+        typed = zip_longest(self.args, self.types[: len(self.args)])
+        tested = [arg for arg, of in typed if not isinstance(of, t.Dynamic)]
         return " AND ".join(f"{arg} IS NOT NULL" for arg in tested)
 
 

@@ -153,7 +153,7 @@ def _aggregate_values(
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
     refuse_dynamic(tr, node, tests, f"the condition of `{call_name(node)}`")
-    if call.filled is not None and tests and takes_own_result(call, tuple(value.type for value in values)):
+    if tests and _takes_own_result(tr, node, call, values, parameters):
         return _filled_values(tr, node, call, (values, tests[0]), extras)
     call = _resolve_distinct(tr, node, call)
     call, values = _for_dynamic_values(call, values)
@@ -174,6 +174,22 @@ def _aggregate_values(
     if call.form == "State":
         return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _result_of_values(tr, node, call, given)
+
+
+def _takes_own_result(
+    tr: Translator,
+    node: exp.Anonymous,
+    call: ParsedAggregate,
+    values: list[TypedSql],
+    parameters: tuple[AggregateParameter, ...],
+) -> bool:
+    """As `takes_own_result`, for values that the function takes. Raises Refused for others."""
+    if call.filled is None:
+        return False
+    _check_arguments(tr, node, replace(call, row=call.filled), values)
+    plain = tuple(unwrap_type(value.type) for value in values)
+    _check_needs(tr, node, call.filled, plain, parameters)
+    return takes_own_result(call, plain)
 
 
 def _filled_values(

@@ -11,6 +11,8 @@ REFUSED = {
     "min((dep_delay, day))": "`min` needs no NULL inside",
     "argMin(day, [dep_delay])": "`argMin` needs no NULL inside",
     "groupArraySorted(2)(toIPv4(carrier))": "`groupArraySorted` needs values other than Enum",
+    "groupArrayIfOrNull(day > 1)": "`groupArrayIfOrNull` takes 1 arguments, 0 are given",
+    "sumMapIfOrNull([1], day > 1)": "`sumMapIfOrNull` needs",
     "sumMap([toIPv4(carrier)], [1])": "`sumMap` needs keys other than Enum",
 }
 
