@@ -30,13 +30,36 @@ def sql_of(expression: str) -> str:
     return compile_expression(text(expression), [column(name, of) for name, of in COLUMNS.items()]).sql
 
 
-STRICT = ("toInt32({0})", "toDate({0})", "toDecimal32({0}, 2)", "toUUID({0})", "toFloat64({0})")
+OF_TEXT = ("toInt32({0})", "toDate({0})", "toDecimal32({0}, 2)", "toUUID({0})", "toFloat64({0})", "toIPv4({0})")
 
 
-@pytest.mark.parametrize("call", STRICT)
-def test_a_null_fails_no_strict_conversion(call: str) -> None:
-    assert sql_of(call.format("n")).startswith("if(`n` IS NOT NULL AND NOT (")
+@pytest.mark.parametrize("call", OF_TEXT)
+def test_a_text_of_another_form_is_null_where_the_argument_may_be(call: str) -> None:
+    assert "raise_error" not in sql_of(call.format("n"))
     assert sql_of(call.format("s")).startswith("if(NOT (")
+
+
+TO_NULLABLE = ("s::Nullable(Int32)", "CAST(n AS Nullable(UUID))", "accurateCast(s, 'Nullable(Int8)')")
+
+
+@pytest.mark.parametrize("call", [*TO_NULLABLE, "CAST(arr AS Array(Nullable(Int8)))"])
+def test_a_text_of_another_form_is_null_where_the_type_has_null(call: str) -> None:
+    assert "raise_error" not in sql_of(call)
+
+
+@pytest.mark.parametrize("call", ["toBool(n)", "toDateTime64(n, 3)", "toFixedString(n, 2)", "s::Nullable(Bool)"])
+def test_some_types_give_null_for_no_text(call: str) -> None:
+    assert "raise_error(concat('cannot convert '" in sql_of(call)
+
+
+@pytest.mark.parametrize("call", ["toDateTime(n)", "s::Nullable(DateTime64(3))"])
+def test_a_time_without_its_year_is_an_error(call: str) -> None:
+    assert "raise_error(concat('this text is not read as DateTime" in sql_of(call)
+
+
+def test_a_date_literal_has_no_spaces_around_it() -> None:
+    assert sql_of("toDate('2020-01-01')") == "DATE'2020-01-01'"
+    assert "raise_error" in sql_of("toDate(' 2020-01-01')")
 
 
 def test_a_null_fails_where_an_element_cannot_be_null() -> None:

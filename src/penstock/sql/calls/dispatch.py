@@ -126,7 +126,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
         return value if tr.locals else _read_outside_lambdas(value)
     function = find_function(name)
     if function is not None:
-        return _apply_function(tr, node, function)
+        return apply_function(tr, node, function)
     aggregate = parse_aggregate_name(name)
     if aggregate is not None:
         return aggregate_call(tr, node, aggregate)
@@ -145,7 +145,7 @@ def _near_functions_hint(name: str) -> str:
     return f"{f'{near}; ' if near else ''}docs/sql-functions.md lists the functions that there are"
 
 
-def _apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> TypedSql:
+def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> TypedSql:
     """A function of the table applied to the arguments of a call. Raises Refused for the number or types of
     arguments."""
     parameters, arguments = call_parts(node)

@@ -27,7 +27,13 @@ from penstock.sql.calls.subqueries import membership_call
 from penstock.sql.calls.tuples import TUPLE_FORMS
 from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
-from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert, require_not_null
+from penstock.sql.conversions.explicit import (
+    CAST_MODE,
+    STRICT_FAILURES,
+    ConversionMode,
+    convert,
+    require_not_null,
+)
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
@@ -119,10 +125,15 @@ def _null_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 def translate_cast(tr: Translator, node: exp.Expr) -> TypedSql:
     """CAST(x AS T), x::T and CAST(x, 'T')."""
+    return cast_in_mode(tr, node, CAST_MODE)
+
+
+def cast_in_mode(tr: Translator, node: exp.Expr, mode: ConversionMode) -> TypedSql:
+    """A cast in a conversion mode."""
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
-    return _convert_to_type(tr, node, value, _parse_type_name(tr, node, "Date" if name == "DATE" else name), CAST_MODE)
+    return _convert_to_type(tr, node, value, _parse_type_name(tr, node, "Date" if name == "DATE" else name), mode)
 
 
 def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:
@@ -144,14 +155,16 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type
         mode = replace(mode, default=column_default(want))
     result = convert(value, want, mode)
     if result is None:
-        lenient = mode.failure != "error" and convert(value, want) is not None
+        lenient = mode.failure not in STRICT_FAILURES and convert(value, want) is not None
         hint = "accurateCast is strict; arrayMap(e -> …) converts elements one by one" if lenient else None
         default = " with a default" if lenient else ""
         raise tr.refusal(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
-    return require_not_null(result, want) if mode.failure == "error" and not is_nullable(want) else result
+    return require_not_null(result, want) if mode.failure in STRICT_FAILURES and not is_nullable(want) else result
 
 
-def _accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
+def accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:
+    """accurateCast and its variants, by their conversion mode."""
+
     def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         arguments = call_arguments(tr, node, 2, arity)
         value = tr.translate(arguments[0])
@@ -300,9 +313,9 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "nullIf": _null_if,
     "isNotDistinctFrom": _is_not_distinct_from,
     "isDistinctFrom": _is_distinct_from,
-    "accurateCast": _accurate_cast_form(ConversionMode("error", "refused")),
-    "accurateCastOrNull": _accurate_cast_form(ConversionMode("null", "refused")),
-    "accurateCastOrDefault": _accurate_cast_form(ConversionMode("zero", "refused"), 3),
+    "accurateCast": accurate_cast_form(ConversionMode("by type", "refused")),
+    "accurateCastOrNull": accurate_cast_form(ConversionMode("null", "refused")),
+    "accurateCastOrDefault": accurate_cast_form(ConversionMode("zero", "refused"), 3),
     "defaultValueOfTypeName": _default_value_of_type,
     "toTypeName": _type_name,
     "finalizeAggregation": _finalize_aggregation,

@@ -1,8 +1,8 @@
 """Explicit conversions: CAST, toT, toTOrZero, toTOrNull, accurateCast and its variants.
 
 In: a value and a type. Out: `TypedSql`, or None where ClickHouse has no such conversion. Invariant: a text that is no
-value of the type fails the query, or gives the default or NULL where that was asked for; it never becomes another
-value.
+value of the type fails the query, or gives the default or NULL where that was asked for (also by a Nullable type); it
+never becomes another value.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, is_same_state, moves_fields
 from penstock.sql.conversions.literals import parse_literal
+from penstock.sql.conversions.parse_best_effort import UNREAD_TIME
 from penstock.sql.expr.bind_once import bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.json_documents import ARRAYS, is_kind, scalar_of, scalar_types
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
@@ -26,7 +27,8 @@ from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, nullable_if_any,
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
-OnFailure: TypeAlias = Literal["error", "zero", "null"]
+OnFailure: TypeAlias = Literal["error", "by type", "zero", "null"]
+"""`by type`: NULL for a text that is no value of a Nullable type, else an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,26 @@ class ConversionMode:
     """Replaces the default value of the type for `zero`."""
 
 
-CAST_MODE = ConversionMode()
-"""The mode of CAST: a failure is an error, numbers out of range wrap around."""
+STRICT_MODE = ConversionMode()
+"""A failure is an error, numbers out of range wrap around."""
+CAST_MODE = ConversionMode("by type")
+"""The mode of CAST."""
+STRICT_FAILURES: tuple[OnFailure, ...] = ("error", "by type")
 
 
-def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> TypedSql | None:
+def convert(value: TypedSql, want: Type, mode: ConversionMode = STRICT_MODE) -> TypedSql | None:
     """`value` as `want`; NULL stays NULL. None if ClickHouse has no such conversion. The value is bound where it is
     used more than once; a default stays outside of that binding."""
     if isinstance(unwrap_type(want), t.AggregateFunction):
         return TypedSql(value.sql, want, spark_type(want)) if is_same_state(value.type, unwrap_type(want)) else None
     if isinstance(value.bare, t.Dynamic):
-        return _convert_dynamic(value, want) if mode.failure == "error" else None
+        return _convert_dynamic(value, want) if mode.failure in STRICT_FAILURES else None
     if is_null(value):
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
-    known = parse_literal(value.constant, unwrap_type(want)) if isinstance(value.constant, str) else None
-    if known is not None and isinstance(unwrap_type(want), (t.Date, t.DateTime, t.DateTime64)):
+    if mode.failure == "by type" and _gives_null_for_text(value, want):
+        return _convert_text_to_nullable(value, want)
+    known = _known_time(value, unwrap_type(want))
+    if known is not None:
         return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, literal=None)
     default = mode.default if mode.failure == "zero" and not is_nullable(want) else None
     formula = _guarded_formula(
@@ -67,6 +74,38 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = CAST_MODE) -> Ty
         sql = f"coalesce({sql}, {default})"
     stays_null = value.nullable and not isinstance(unwrap_type(want), _CONTAINERS) and default is None
     return typed_sql(sql, t.Nullable(unwrap_type(want)) if mode.failure == "null" or stays_null else want)
+
+
+def _known_time(value: TypedSql, want: Type) -> TypedSql | None:
+    """A text literal as a date or time; None where the conversion of a column's texts has to decide. A Date has no
+    spaces around it."""
+    if not isinstance(value.constant, str) or not isinstance(want, (t.Date, t.DateTime, t.DateTime64)):
+        return None
+    spaced = isinstance(want, t.Date) and value.constant != value.constant.strip()
+    return None if spaced else parse_literal(value.constant, want)
+
+
+def _gives_null_for_text(value: TypedSql, want: Type) -> bool:
+    """Whether ClickHouse converts a text that is no value of the type to NULL: not for a Bool, an Enum and JSON."""
+    fails = (t.Bool, t.Enum, t.Json, t.String, *_CONTAINERS)
+    return is_nullable(want) and isinstance(value.bare, t.String) and not isinstance(unwrap_type(want), fails)
+
+
+def _convert_text_to_nullable(value: TypedSql, want: Type) -> TypedSql | None:
+    """A text as a Nullable type: NULL if it is no value. Times are read as parseDateTimeBestEffort does, but a text
+    that ClickHouse completes with the year of the query is an error, as it is no lasting value."""
+    of = unwrap_type(want)
+    result = convert(value, want, ConversionMode("null", "refused"))
+    if result is None or not isinstance(of, (t.DateTime, t.DateTime64)) or _known_time(value, of) is not None:
+        return result
+    message = string_literal(f"this text is not read as {of}: ")
+
+    def read(text: str) -> str:
+        odd = f"if({text} RLIKE {UNREAD_TIME}, raise_error(concat({message}, {text})), NULL)"
+        found = convert(replace(value, sql=text), want, ConversionMode("null", "refused"))
+        return f"coalesce({found.sql}, {odd})" if found is not None else odd
+
+    return replace(result, sql=bind_if_long(value.sql, read))
 
 
 def _convert_dynamic(value: TypedSql, want: Type) -> TypedSql | None:
@@ -106,7 +145,7 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
     if conversion is None:
         return None
     match mode.failure:
-        case "error":
+        case "error" | "by type":
             return _raise_if_invalid(value, want, conversion)
         case "null":
             return _null_if_invalid(conversion)
@@ -148,14 +187,14 @@ _FAMILIES: tuple[tuple[tuple[type[Type], ...], Callable[[TypedSql, Type, Overflo
 
 
 def _find_conversion(value: TypedSql, want: Type, mode: ConversionMode) -> Conversion | None:
-    if mode.failure != "error" and not _supports_fallback(value, want):
+    if mode.failure not in STRICT_FAILURES and not _supports_fallback(value, want):
         return None
     if value.bare == want and value.spark == value_type(want):
         return Conversion(value.sql)
     for kinds, family in _FAMILIES:
         if isinstance(want, kinds):
             return family(value, want, mode.overflow)
-    return _convert_container(value, want, mode.overflow)
+    return _convert_container(value, want, mode)
 
 
 def _supports_fallback(value: TypedSql, want: Type) -> bool:
@@ -165,7 +204,7 @@ def _supports_fallback(value: TypedSql, want: Type) -> bool:
     return not overflows and not isinstance(want, _CONTAINERS)
 
 
-def _convert_container(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
+def _convert_container(value: TypedSql, want: Type, mode: ConversionMode) -> Conversion | None:
     """Arrays, maps and tuples, element by element."""
     have = value.bare
     if have == NOTHING:
@@ -176,22 +215,22 @@ def _convert_container(value: TypedSql, want: Type, overflow: Overflow) -> Conve
         return Conversion(lossless if plain else f"CAST({value.sql} AS {value_type(want)})")
     match (have, want):
         case (t.Array(old), t.Array(new)):
-            element = _convert_element(old, new, overflow)
+            element = _convert_element(old, new, mode)
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
         case (t.Tuple(), t.Tuple()) if not value.nullable:
-            return _convert_tuple(value.sql, have, want, overflow)
+            return _convert_tuple(value.sql, have, want, mode)
         case _:
             return None
 
 
-def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, overflow: Overflow) -> Conversion | None:
+def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, mode: ConversionMode) -> Conversion | None:
     """A tuple, field by field, by their names where both types name them; None if one field cannot be converted."""
     fields = _fields_by_place(sql, have, want)
     if fields is None:
         return None
     parts = []
     for place, ((named, new), value) in enumerate(zip(want.fields, fields, strict=True), 1):
-        field = convert(value, new, ConversionMode("error", overflow)) if value is not None else None
+        field = convert(value, new, mode) if value is not None else None
         if value is not None and field is None:
             return None
         part = _as_field(field, new).sql if field is not None else value_default(new)
@@ -212,11 +251,11 @@ def _fields_by_place(sql: str, have: t.Tuple, want: t.Tuple) -> list[TypedSql | 
     return [by_name.get(name) for name, _ in want.fields]
 
 
-def _convert_element(old: Type, new: Type, overflow: Overflow) -> str | None:
+def _convert_element(old: Type, new: Type, mode: ConversionMode) -> str | None:
     """An element of an array; NULL is an error where the new element type has none."""
     if isinstance(unwrap_type(new), t.Json) != isinstance(unwrap_type(old), t.Json):
         return None
-    element = convert(typed_sql("` e`", old), new, ConversionMode("error", overflow))
+    element = convert(typed_sql("` e`", old), new, mode)
     if element is None or not element.nullable or is_nullable(new):
         return element.sql if element is not None else None
     return f"if(` e` IS NULL, raise_error({string_literal(f'cannot convert NULL to {new}')}), {element.sql})"

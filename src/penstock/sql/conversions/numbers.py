@@ -16,9 +16,9 @@ from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, number_sql
 from penstock.sql.spark_text import string_literal
 
-_INTEGER = "^[+-]?[0-9]+$"
-_DECIMAL = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_SPECIAL = "^[+-]?(?i:inf|infinity|nan)$"
+_INTEGER, _NATURAL = (string_literal(rf"^{sign}?[0-9]+\z") for sign in ("[+-]", "[+]"))
+_DECIMAL = string_literal(r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\z")
+_SPECIAL = string_literal(r"^[+-]?(?i:inf|infinity|nan)\z")
 _LONG_DIGITS = 18
 _TEXTS = (t.String, t.FixedString)
 
@@ -75,7 +75,7 @@ def _text_to_integer(value: TypedSql, want: t.Int) -> Conversion | None:
     if not isinstance(value.bare, _TEXTS):
         return None
     number = f"try_cast({value.sql} AS DECIMAL(38,0))"
-    valid = f"{value.sql} RLIKE '{_INTEGER}' AND coalesce({_in_range(number, want)}, false)"
+    valid = f"{value.sql} RLIKE {_INTEGER if want.signed else _NATURAL} AND coalesce({_in_range(number, want)}, false)"
     return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
 
 
@@ -145,10 +145,10 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
         case t.DateTime64():
             return Conversion(f"CAST(unix_micros({value.sql}) / 1000000D AS {spark})")
         case of if isinstance(of, _TEXTS):
-            special = f"{value.sql} RLIKE '{_SPECIAL}'"
+            special = f"{value.sql} RLIKE {_SPECIAL}"
             unsigned = f"regexp_replace({value.sql}, '(?i)^[+-]nan$', 'NaN')"
             number = f"CAST(regexp_replace({unsigned}, '(?i)inf(inity)?$', 'Infinity') AS {spark})"
-            return Conversion(number, f"{value.sql} RLIKE '{_DECIMAL}' OR {special}")
+            return Conversion(number, f"{value.sql} RLIKE {_DECIMAL} OR {special}")
         case _:
             return None
 
@@ -167,11 +167,20 @@ def _to_decimal(value: TypedSql, want: t.Decimal) -> Conversion | None:
                 return Conversion(f"CAST({value.sql} AS {spark})")
             return _cut_to_scale(value.sql, want)
         case of if isinstance(of, _TEXTS):
-            cut = f"regexp_replace({value.sql}, '([.][0-9]{{{want.scale}}})[0-9]+$', '$1')"
-            valid = f"{value.sql} RLIKE '{_DECIMAL}' AND try_cast({cut} AS {spark}) IS NOT NULL"
-            return Conversion(f"CAST({cut} AS {spark})", valid)
+            return _text_to_decimal(value.sql, want)
         case _:
             return None
+
+
+def _text_to_decimal(text: str, want: t.Decimal) -> Conversion:
+    """Digits with a sign, a point and an exponent. As in ClickHouse, points after the first are skipped, and a sign, a
+    point or an exponent alone is 0."""
+    spark = value_type(want)
+    one_point = f"regexp_replace({text}, '(?<=[.][0-9.]{{0,99}})[.]', '')"
+    number = f"regexp_replace({one_point}, '^([+-]?)(?=[.eE]|$)', '$10')"
+    cut = f"regexp_replace({number}, '([.][0-9]{{{want.scale}}})[0-9]+$', '$1')"
+    valid = f"{text} <> '' AND {number} RLIKE {_DECIMAL} AND try_cast({cut} AS {spark}) IS NOT NULL"
+    return Conversion(f"CAST({cut} AS {spark})", valid)
 
 
 def _float_to_decimal(value: TypedSql, want: t.Decimal) -> Conversion:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import from_written_clock
+from penstock.sql.spark_text import string_literal
 
 _ISO = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?)?"
 _ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})"
@@ -61,6 +62,14 @@ _AMERICAN = (
     (f"^([0-9]{{1,2}})[-/.]([0-9]{{1,2}})[-/.]([0-9]{{4}}){_REST}", "$3-$1-$2$4"),
 )
 """The same with the month before the day."""
+_WORD = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]m|utc|gmt|z|t"
+UNREAD_TIME = string_literal(
+    r"(?i)^(?:0000.*|.*:[0-9]{2}[.]|[0-9]{18,20}"
+    r"|(?![+-])(?!.*[0-9]{3})(?=.*(?:[0-9]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))"
+    rf"(?:[0-9]{{1,2}}|{_WORD}|[-:/., ])++)\z"
+)
+"""Pattern, as a SQL literal, of texts that ClickHouse may read as a time and this module does not: without a year, or
+odd otherwise."""
 _ZONES = ((" *msk$", "+03:00"), (" *msd$", "+04:00"))
 """Texts of time zones and their offsets."""
 

@@ -13,7 +13,14 @@ from penstock.sql.conversions.array_texts import nested_text
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.dates import wall_clock
 from penstock.sql.expr.fine_times import as_microseconds, fraction_text
-from penstock.sql.expr.ip_addresses import IPV4_PATTERN, ipv4_number, ipv4_text, ipv6_digits, ipv6_text
+from penstock.sql.expr.ip_addresses import (
+    IPV4_PATTERN,
+    STRICT_IPV4_PATTERN,
+    ipv4_number,
+    ipv4_text,
+    ipv6_digits,
+    ipv6_text,
+)
 from penstock.sql.expr.json_documents import shown_json, stored_json
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
@@ -37,16 +44,17 @@ def to_text(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | Non
         return Conversion(padded, f"octet_length({shown}) <= {want.length}")
     if not isinstance(value.bare, (t.String, type(want))) or value.bare == want:
         return Conversion(value.sql) if value.bare == want else None
-    return _to_kept_text(shown, want)
+    return _to_kept_text(shown, want, overflow)
 
 
-def _to_kept_text(shown: str, want: Type) -> Conversion | None:
+def _to_kept_text(shown: str, want: Type, overflow: Overflow) -> Conversion | None:
     """A text as a type whose texts have one format."""
     match want:
         case t.UUID():
             return Conversion(f"regexp_replace(lower({shown}), {_WITHOUT_SIGNS})", f"{shown} RLIKE {_UUID}")
         case t.IPv4():
-            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {IPV4_PATTERN}")
+            pattern = STRICT_IPV4_PATTERN if overflow == "refused" else IPV4_PATTERN
+            return Conversion(ipv4_text(ipv4_number(shown)), f"{shown} RLIKE {pattern}")
         case t.IPv6():
             return Conversion(ipv6_text(ipv6_digits(shown)), f"{ipv6_digits(shown)} IS NOT NULL")
         case t.Json():

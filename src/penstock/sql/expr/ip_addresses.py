@@ -17,7 +17,9 @@ _IPV4 = rf"{_BYTE}(?:[.]{_BYTE}){{3}}"
 _GROUP = "[0-9a-f]{1,4}"
 _GROUPS = f"{_GROUP}(?::{_GROUP})*"
 IPV4_PATTERN = string_literal(rf"^{_IPV4}\z")
-"""Pattern for RLIKE, as a SQL literal; leading zeros are allowed, as in ClickHouse."""
+"""Pattern for RLIKE, as a SQL literal; leading zeros are allowed, as in ClickHouse's toIPv4."""
+STRICT_IPV4_PATTERN = string_literal(rf"^(?!.*(?<![0-9])0[0-9]){_IPV4}\z")
+"""The same without leading zeros, as in an accurate conversion."""
 _MAPPED = string_literal(rf"^(?!0[0-9]){_IPV4}\z")
 _ENDS_IN_IPV4 = string_literal(rf"^[0-9a-f:]*:{_IPV4}\z")
 _FULL_IPV6 = string_literal(rf"^{_GROUP}(?::{_GROUP}){{7}}\z")

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from penstock.model import types as t
 from penstock.model.types import Type
-from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
+from penstock.sql.conversions.explicit import CAST_MODE, STRICT_MODE, ConversionMode, convert
 from penstock.sql.expr.spark_types import function_default, value_default
 from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
 from penstock.sql.functions.arguments import literal_zone, precision_argument
@@ -28,8 +29,26 @@ _SIMPLE_TYPES: Mapping[str, Type] = {
     "IPv4": t.IPv4(),
     "IPv6": t.IPv6(),
 }
+_DECIMALS = ((32, 9), (64, 18), (128, 38))
+"""The sizes in bits, and the digits that they hold."""
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
-_MODE_OF_SUFFIX = {"": CAST_MODE, "OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+_MODE_OF_SUFFIX = {"OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+_Convert: TypeAlias = Callable[[TypedSql, Type], TypedSql]
+
+
+def _convert_leniently(value: TypedSql, of: Type) -> TypedSql:
+    """toT(x): where x may be NULL, a text that is no value of the type is NULL (but not for a DateTime64)."""
+    if value.nullable and isinstance(value.bare, t.String):
+        if isinstance(of, t.IPv4):
+            return _convert(value, of, _OR_NULL)
+        if not isinstance(of, (t.DateTime64, t.FixedString)):
+            return _convert(value, t.Nullable(of), CAST_MODE)
+    return _convert_strictly(value, of)
+
+
+def _convert_strictly(value: TypedSql, of: Type) -> TypedSql:
+    """toT(x) in a FORWARD_QUERY: a text that is no value of the type is an error, whether or not x may be NULL."""
+    return _convert(value, of, STRICT_MODE)
 
 
 def _convert(value: TypedSql, of: Type, mode: ConversionMode) -> TypedSql:
@@ -45,10 +64,7 @@ def _require_string(value: TypedSql) -> None:
 
 
 def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
-    """toT, toTOrZero, toTOrNull and toTOrDefault of one type."""
-
-    def plain(values: Sequence[TypedSql]) -> TypedSql:
-        return _convert(values[0], of, CAST_MODE)
+    """toTOrZero, toTOrNull and toTOrDefault of one type."""
 
     def forgiving(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
         def build(values: Sequence[TypedSql]) -> TypedSql:
@@ -57,7 +73,7 @@ def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
 
         return build
 
-    rows = [Function(f"to{name}", (1, 1), ("any",), plain)] if name != "Date" else []
+    rows = []
     if name != "String":
         rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
         rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
@@ -73,7 +89,7 @@ def _or_default_build(of: Type) -> Callable[[Sequence[TypedSql]], TypedSql]:
             raise BadArguments("a literal NULL has no default", "the default alone")
         default = function_default(of) if values[0].nullable else None
         if len(values) > 1:
-            default = _convert(values[1], of, CAST_MODE).sql
+            default = _convert(values[1], of, STRICT_MODE).sql
         return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
@@ -85,15 +101,15 @@ def _zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
     return literal_zone(values[place])
 
 
-def _to_date(values: Sequence[TypedSql]) -> TypedSql:
-    """toDate(time, zone) is the date on the zone's clock."""
+def _on_clock_of(values: Sequence[TypedSql]) -> TypedSql:
+    """The time of toDate(time, zone), whose date is that on the zone's clock."""
     value, zone = values[0], _zone_argument(values, 1) if len(values) > 1 else None
     match value.bare:
         case t.DateTime() if zone:
-            value = replace(value, type=nullable_if_any(t.DateTime(zone), [value]))
+            return replace(value, type=nullable_if_any(t.DateTime(zone), [value]))
         case t.DateTime64(precision, _) if zone:
-            value = replace(value, type=nullable_if_any(t.DateTime64(precision, zone), [value]))
-    return _convert(value, t.Date(), CAST_MODE)
+            return replace(value, type=nullable_if_any(t.DateTime64(precision, zone), [value]))
+    return value
 
 
 def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
@@ -108,8 +124,8 @@ def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSq
 
 def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        precision = precision_argument(values, 1)
-        found = _convert(values[0], t.DateTime64(precision, _zone_argument(values, 2)), mode)
+        of = _time64_argument(values)
+        found = _convert(values[0], of, mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
             return replace(found, sql=f"if({values[0].sql} = '', {value_default(found.bare)}, {found.sql})")
         return found
@@ -117,23 +133,56 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], Typed
     return build
 
 
+def _time64_argument(values: Sequence[TypedSql]) -> t.DateTime64:
+    return t.DateTime64(precision_argument(values, 1), _zone_argument(values, 2))
+
+
+def _decimal_argument(precision: int, values: Sequence[TypedSql]) -> t.Decimal:
+    scale = values[1].constant
+    if not isinstance(scale, int) or not 0 <= scale <= precision:
+        raise BadArguments(f"the scale must be a literal from 0 to {precision}")
+    return t.Decimal(precision, scale)
+
+
 def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        scale = values[1].constant
-        if not isinstance(scale, int) or not 0 <= scale <= precision:
-            raise BadArguments(f"the scale must be a literal from 0 to {precision}")
-        if mode.failure != "error":
-            _require_string(values[0])
-        return _convert(values[0], t.Decimal(precision, scale), mode)
+        of = _decimal_argument(precision, values)
+        _require_string(values[0])
+        return _convert(values[0], of, mode)
 
     return build
+
+
+def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:
+    """toT of every type, by the rule for texts that are no value of it."""
+    rows = [
+        Function(f"to{name}", (1, 1), ("any",), lambda v, of=of: convert_value(v[0], of))  # type: ignore[misc]
+        for name, of in _SIMPLE_TYPES.items()
+        if name != "Date"
+    ]
+    decimals = [
+        Function(
+            f"toDecimal{size}",
+            (2, 2),
+            ("any",),
+            lambda v, digits=digits: convert_value(v[0], _decimal_argument(digits, v)),  # type: ignore[misc]
+        )
+        for size, digits in _DECIMALS
+    ]
+    return (
+        *rows,
+        *decimals,
+        Function("toDateTime", (1, 2), ("any",), lambda v: convert_value(v[0], t.DateTime(_zone_argument(v, 1)))),
+        Function("toDateTime64", (1, 3), ("any",), lambda v: convert_value(v[0], _time64_argument(v))),
+        Function("toDate", (1, 2), ("any", "constant"), lambda v: convert_value(_on_clock_of(v), t.Date())),
+    )
 
 
 def _to_fixed_string(values: Sequence[TypedSql]) -> TypedSql:
     length = values[1].constant
     if not isinstance(length, int) or length < 1:
         raise BadArguments("the length must be a literal from 1")
-    return _convert(values[0], t.FixedString(length), CAST_MODE)
+    return _convert(values[0], t.FixedString(length), STRICT_MODE)
 
 
 def _default_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
@@ -186,25 +235,27 @@ def _decimal_or_default(precision: int) -> Callable[[Sequence[TypedSql]], TypedS
     """toDecimalNOrDefault: the default is a decimal of the result's own type."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        scale = values[1].constant
-        if not isinstance(scale, int) or not 0 <= scale <= precision:
-            raise BadArguments(f"the scale must be a literal from 0 to {precision}")
-        of = t.Decimal(precision, scale)
+        of = _decimal_argument(precision, values)
         default = _default_sql(values, 2, of)
         if not _surely_fits(values[0], of):
-            raise BadArguments(f"{values[0].type} may not fit in {of}", f"toDecimal128OrDefault(toString(…), {scale})")
+            raise BadArguments(
+                f"{values[0].type} may not fit in {of}", f"toDecimal128OrDefault(toString(…), {of.scale})"
+            )
         return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
 
     return build
 
 
+STRICT_FUNCTIONS: Mapping[str, Function] = {row.name: row for row in _plain_functions(_convert_strictly)}
+"""toT as a FORWARD_QUERY reads it."""
 FUNCTIONS: tuple[Function, ...] = (
+    *_plain_functions(_convert_leniently),
     *(row for name, of in _SIMPLE_TYPES.items() for row in _conversion_functions(name, of)),
     *(Function(f"toDateTime{end}", (1, 2), ("any",), _to_datetime(mode)) for end, mode in _MODE_OF_SUFFIX.items()),
     *(Function(f"toDateTime64{end}", (1, 3), ("any",), _to_datetime64(mode)) for end, mode in _MODE_OF_SUFFIX.items()),
     *(
         Function(f"toDecimal{size}{end}", (2, 2), ("any",), _to_decimal(precision, mode))
-        for size, precision in ((32, 9), (64, 18), (128, 38))
+        for size, precision in _DECIMALS
         for end, mode in _MODE_OF_SUFFIX.items()
     ),
     Function("toDateTimeOrDefault", (1, 3), ("any", "constant", "any"), _datetime_or_default, strict=False),
@@ -219,9 +270,8 @@ FUNCTIONS: tuple[Function, ...] = (
             _decimal_or_default(precision),
             strict=False,
         )
-        for size, precision in ((32, 9), (64, 18), (128, 38))
+        for size, precision in _DECIMALS
     ),
-    Function("toDate", (1, 2), ("any", "constant"), _to_date),
     Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed_string),
     template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
     Function("toNullable", (1, 1), ("any",), lambda v: replace(v[0], type=t.Nullable(v[0].bare))),

@@ -19,10 +19,9 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
-from penstock.sql.calls.dispatch import HANDLERS, translate_call
-from penstock.sql.calls.special_forms import SPECIAL_FORMS, translate_cast
+from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.compiler.translator import NodeHandler, Translator
-from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
+from penstock.sql.conversions.explicit import STRICT_MODE, ConversionMode, convert
 from penstock.sql.conversions.implicit import cast_column, implicit_cast
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
@@ -31,6 +30,7 @@ from penstock.sql.functions import conversions
 from penstock.sql.functions.dates import best_effort_times
 from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons, logic
+from penstock.sql.outputs.forward_conversions import STRICT_HANDLERS, call_strictly, cast_strictly
 from penstock.sql.outputs.forward_query import compile_forward, read_select_list
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.syntax.problems import Report
@@ -111,7 +111,7 @@ def _probe_storing(found: _ColumnConversions, value: TypedSql, column: Column, s
         return
     conversion = f"{shown} stored as {want}"
     exact = implicit_cast(value, want) is not None and value.spark == value_type(value.bare)
-    faults = () if exact or is_null(value) else _conversion_faults(value, want, CAST_MODE)
+    faults = () if exact or is_null(value) else _conversion_faults(value, want, STRICT_MODE)
     found.unsure |= faults is None
     found.add_faults(value, faults or (), conversion)
     if value.nullable and not is_nullable(want):
@@ -132,7 +132,7 @@ class _ConversionWatcher:
     def watching(self, tr: Translator) -> Translator:
         """The translator with this watcher's handlers in place of its own."""
         plain: dict[type[exp.Expr], NodeHandler] = {
-            kind: partial(self._translate_node, of) for kind, of in HANDLERS.items()
+            kind: partial(self._translate_node, of) for kind, of in STRICT_HANDLERS.items()
         }
         own: Mapping[type[exp.Expr], NodeHandler] = {
             exp.Cast: self._translate_cast,
@@ -177,7 +177,7 @@ class _ConversionWatcher:
             case known if known in _CONVERSION_FUNCTIONS:
                 return self._translate_conversion(tr, node, known, arguments)
             case _:
-                return self._translate_node(translate_call, tr, node)
+                return self._translate_node(call_strictly, tr, node)
 
     def _translate_ternary(self, tr: Translator, node: exp.Expr) -> TypedSql:
         return self._translate_choice(tr, node, [node.this], [node.args["true"], node.args["false"]])
@@ -209,7 +209,7 @@ class _ConversionWatcher:
             mark = len(self.found.entries)
             values.append(watcher.watching(tr).translate(argument))
             watcher = watcher._after_success(mark)._under_condition(f"{values[-1].sql} IS NULL")
-        return self._settle_choice(translate_call(*_call_of_values(tr, node, values, [])), values)
+        return self._settle_choice(call_strictly(*_call_of_values(tr, node, values, [])), values)
 
     def _after_success(self, mark: int) -> _ConversionWatcher:
         """The watcher for nodes that are evaluated only if the conversions noted since `mark` did not fail."""
@@ -220,10 +220,10 @@ class _ConversionWatcher:
         mark = len(self.found.entries)
         value = self.watching(tr).translate(node.this)
         inner = [each.bad for each in self.found.entries[mark:]]
-        known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda *_: value})
-        strict = translate_cast(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
-        result = self._record_conversion(tr, node, value, (strict, CAST_MODE))
-        if _fails_for_null(value, strict, CAST_MODE) and result is not strict:
+        known = replace(tr, handlers={**STRICT_HANDLERS, exp.Placeholder: lambda *_: value})
+        strict = cast_strictly(known, type(node)(this=exp.Placeholder(), to=node.args["to"].copy()))
+        result = self._record_conversion(tr, node, value, (strict, STRICT_MODE))
+        if _fails_for_null(value, strict, STRICT_MODE) and result is not strict:
             self.found.add_fault("fails", value, _null_condition(value, inner), _source_text(node), self.guards)
         return result
 
@@ -231,10 +231,12 @@ class _ConversionWatcher:
         mark = len(self.found.entries)
         value = self.watching(tr).translate(arguments[0])
         inner = [each.bad for each in self.found.entries[mark:]]
-        strict = translate_call(*_call_of_values(tr, node, [value], arguments[1:]))
+        strict = call_strictly(*_call_of_values(tr, node, [value], arguments[1:]))
         given = arguments[1 + name.startswith("accurate") :] if name.endswith("OrDefault") else []
         for argument in given:
-            default = convert(replace(tr, handlers=HANDLERS).translate(argument), unwrap_type(strict.type), CAST_MODE)
+            default = convert(
+                replace(tr, handlers=STRICT_HANDLERS).translate(argument), unwrap_type(strict.type), STRICT_MODE
+            )
             self.found.unsure |= default is None or may_raise(default.sql)
         result = self._record_conversion(tr, node, value, (strict, _conversion_mode(name)))
         fails = _fails_for_null(value, strict, _conversion_mode(name))
@@ -272,7 +274,7 @@ class _ConversionWatcher:
         if not name.startswith("parseDateTime"):
             return _conversion_faults(value, converted[0].type, converted[1])
         quiet = exp.Anonymous(this=f"{name.removesuffix('OrNull').removesuffix('OrZero')}OrNull")
-        parsed = translate_call(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
+        parsed = call_strictly(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
         return _parsing_faults(value, parsed, converted[1])
 
     def _settle_choice(self, result: TypedSql, parts: list[TypedSql]) -> TypedSql:
@@ -287,7 +289,7 @@ def _call_of_values(
     tr: Translator, node: exp.Expr, values: list[TypedSql], rest: list[exp.Expr]
 ) -> tuple[Translator, exp.Expr]:
     """A call whose first arguments are translated already (as placeholders), and the translator for it."""
-    known = replace(tr, handlers={**HANDLERS, exp.Placeholder: lambda _, each: values[int(each.name)]})
+    known = replace(tr, handlers={**STRICT_HANDLERS, exp.Placeholder: lambda _, each: values[int(each.name)]})
     first = [exp.Placeholder(this=str(place)) for place in range(len(values))]
     return known, exp.Anonymous(this=node.this, expressions=[*first, *(each.copy() for each in rest)])
 

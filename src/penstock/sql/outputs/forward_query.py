@@ -19,6 +19,7 @@ from penstock.sql.conversions.implicit import implicit_cast
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
 from penstock.sql.expr.typed import TypedSql
+from penstock.sql.outputs.forward_conversions import STRICT_HANDLERS
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
@@ -117,11 +118,11 @@ def _expand_star(tr: Translator, star: exp.Star, old: list[str]) -> list[_Select
 
 
 def _with_aliases(tr: Translator, tree: exp.Select, given: list[_SelectItem]) -> Translator:
-    """The translator with the names that AS and WITH give, which other columns may use."""
+    """The translator of the items: with the names that AS and WITH give, and with strict conversions."""
     clause = tree.args.get("with_")
     constants = {cte.alias: cte.this for cte in clause.expressions if cte.args.get("scalar")} if clause else {}
     own = {each.name: each.node.unalias() for each in given if isinstance(each.node, exp.Alias)}
-    return tr.with_scope(replace(tr.scope, aliases={**constants, **own}))
+    return replace(tr, scope=replace(tr.scope, aliases={**constants, **own}), handlers=STRICT_HANDLERS)
 
 
 def _check_names(report: Report, tr: Translator, given: list[_SelectItem], new: list[str]) -> None:

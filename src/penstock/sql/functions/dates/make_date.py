@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.conversions.explicit import STRICT_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, LAST_DAY, LAST_SECOND, clamp, from_written_clock, zone_of
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
@@ -81,7 +81,7 @@ def _make_datetime(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _timestamp(values: Sequence[TypedSql]) -> TypedSql:
-    found = convert(values[0], t.DateTime64(6), CAST_MODE)
+    found = convert(values[0], t.DateTime64(6), STRICT_MODE)
     if found is None:
         raise BadArguments(f"{values[0].type} cannot be read as a time")
     return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")

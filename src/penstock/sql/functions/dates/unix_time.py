@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.conversions.dates import truncate_fraction
-from penstock.sql.conversions.explicit import CAST_MODE, convert
+from penstock.sql.conversions.explicit import STRICT_MODE, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
 from penstock.sql.expr.spark_types import FINE_TIME
@@ -37,7 +37,7 @@ def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     value: TypedSql | None = values[0]
     if isinstance(values[0].bare, (t.String, t.FixedString)):
         zone = zone_argument(values, 1)
-        value = convert(values[0], t.DateTime(zone), CAST_MODE)
+        value = convert(values[0], t.DateTime(zone), STRICT_MODE)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
     moment = value.sql
