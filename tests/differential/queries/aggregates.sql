@@ -105,3 +105,8 @@ SELECT groupUniqArray(lc) = groupUniqArray(lc), length(groupArray(ni)), arraySor
 SELECT uniqIf(lc, id > 2), countIf(ni > 0), sumOrNull(u8), minOrNull(id), countDistinct(lc), uniqCombined(lc), sumIf(ni, id > 1) FROM t;
 SELECT minOrNull(id), sumOrNull(id), avgOrNull(id), argMax(s, id), groupArray(id), uniq(id), quantile(id), any(ns), uniqExact(id), median(nf) FROM none;
 SELECT sum(u64), sum(id) + 1, count() * 2, sum(u8) - 300, sum(u8) / count(), max(u64) + 0 FROM t;
+SELECT uniq(1), uniqExact(1), uniq(ni), uniqExact(ni), uniq(ni, toNullable(1)), uniqHLL12(ni), uniqCombined(u8), uniqCombined(ni) FROM none;
+SELECT uniq(toNullable(1)), uniqExact(toNullable(1)), count(toNullable(1)) FROM none;
+SELECT uniq(u8) OVER (), uniq(ni) OVER (PARTITION BY s) FROM t;
+SELECT s, uniq(ni), uniqExact(ns), uniq(if(u8 > 500, ni, NULL)) FROM t GROUP BY s;
+SELECT uniqMerge(x), uniqExact(y) FROM (SELECT uniqState(ni) AS x, u8 AS y FROM t GROUP BY u8) WHERE y > 1000;

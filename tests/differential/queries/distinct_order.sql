@@ -45,3 +45,18 @@ SELECT DISTINCT x FROM (SELECT arrayJoin([toUUID('61f0c404-5cb3-11e7-907b-a6006a
 SELECT DISTINCT toString(x) AS s FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) ORDER BY s;
 SELECT DISTINCT x, count() AS c FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) GROUP BY x ORDER BY x, c;
 SELECT DISTINCT number % 3 AS k, k * 2 AS d FROM numbers(9) ORDER BY d DESC, k;
+SELECT DISTINCT x FROM (SELECT arrayJoin([(1, toNullable(2)), (1, NULL), (1, 1)]) AS x) ORDER BY x;
+SELECT DISTINCT x FROM (SELECT arrayJoin([(1, toNullable(2)), (1, NULL), (1, 1)]) AS x) ORDER BY x DESC;
+SELECT DISTINCT x FROM (SELECT arrayJoin([[1, NULL], [1, 2], [1]]) AS x) ORDER BY x;
+SELECT DISTINCT x FROM (SELECT arrayJoin([[1, NULL], [1, 2], [1]]) AS x) ORDER BY x DESC;
+SELECT DISTINCT x AS y, 1 AS z FROM (SELECT arrayJoin([[1.5, nan], [1, 2], [1]]) AS x) ORDER BY y DESC, z;
+SELECT DISTINCT [ni] AS a FROM t ORDER BY a;
+SELECT DISTINCT (ni, ns) AS a FROM t ORDER BY a DESC;
+SELECT DISTINCT ni, ns FROM t ORDER BY (ni, ns);
+SELECT DISTINCT [ni] AS a, ni FROM t ORDER BY a LIMIT 3;
+SELECT DISTINCT x, row_number() OVER (ORDER BY x) AS n FROM (SELECT arrayJoin([[1, NULL], [1, 2]]) AS x) ORDER BY x;
+SELECT DISTINCT ON (x) x FROM (SELECT arrayJoin([[1, NULL], [1, 2], [1]]) AS x) ORDER BY x;
+SELECT DISTINCT x FROM (SELECT arrayJoin([[1, NULL], [1, 2], [1]]) AS x) ORDER BY x LIMIT 1 BY x;
+SELECT x FROM (SELECT arrayJoin([[1, NULL], [1, 2], [1]]) AS x) GROUP BY x ORDER BY x;
+SELECT x, count() FROM (SELECT arrayJoin([(1, toNullable(2)), (1, NULL), (1, 1)]) AS x) GROUP BY x HAVING count() > 0 ORDER BY x DESC;
+SELECT x FROM (SELECT arrayJoin([[1, NULL], [1, 2]]) AS x) UNION DISTINCT SELECT [toNullable(3)] AS x ORDER BY x;

@@ -44,6 +44,12 @@ def _sketch_state(call: AggregateInput) -> str:
     return f"theta_sketch_agg({hashed}, {THETA_LOG_SIZE}){call.over}"
 
 
+def _estimate(sketch: str) -> str:
+    """The number of different values; 0 without a sketch. Spark takes a sketch for never NULL and drops the default,
+    but beside a count of distinct values there is none over no rows: so it reads the sketch as one that may be NULL."""
+    return f"coalesce(theta_sketch_estimate(array_max(array({sketch}))), 0L)"
+
+
 def _sketch(name: str) -> Aggregate:
     combined = name.startswith("uniqCombined")
     return Aggregate(
@@ -54,9 +60,7 @@ def _sketch(name: str) -> Aggregate:
         storage=lambda types: "BINARY",
         state=_sketch_state,
         merge=lambda state: f"theta_union_agg({state.sql}, {THETA_LOG_SIZE}){state.over}",
-        finish=lambda state: _combined_count(
-            f"coalesce(theta_sketch_estimate({state.sql}), 0L)", state.types if combined else ()
-        ),
+        finish=lambda state: _combined_count(_estimate(state.sql), state.types if combined else ()),
         empty=lambda types: "CAST(NULL AS BINARY)",
         inputs=_hash_inputs,
         parameters=(0, 1) if combined else (0, 0),
