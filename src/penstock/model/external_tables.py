@@ -68,8 +68,25 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class BlobContainer:
+    """Where the blobs of a container of Azure are. Without a key or a signature requests do not log in."""
+
+    endpoint: str
+    """The address of the account: the scheme, the host and, if there are any, the port and the path."""
+    name: str
+    account: str = ""
+    key: str = field(repr=False, default="")
+    """Signs requests; in base64."""
+    signature: str = field(repr=False, default="")
+    """A shared access signature: what is added to the query of an address."""
+
+
+ObjectStore: TypeAlias = Union[Bucket, BlobContainer]
+
+
+@dataclass(frozen=True, slots=True)
 class RemoteFiles:
-    """Files at addresses of the web, or in a bucket."""
+    """Files at addresses of the web, in a bucket, or in a container."""
 
     function: str
     """The table function, which messages name."""
@@ -79,7 +96,7 @@ class RemoteFiles:
     columns: tuple[tuple[str, Type], ...] = ()
     """Those that the call names; none: a file says itself which it has."""
     packing: Packing = "auto"
-    bucket: Bucket | None = None
+    bucket: ObjectStore | None = None
     headers: tuple[tuple[str, str], ...] = field(repr=False, default=())
     is_secret: bool = False
     """Whether the place is a value of the template, such as a secret: then only its host is shown."""
@@ -97,7 +114,22 @@ def show_place(files: RemoteFiles, place: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{'/…' if files.is_secret else parts.path}"
 
 
-ExternalTable: TypeAlias = Union[DatabaseTable, RemoteFiles]
+@dataclass(frozen=True, slots=True)
+class IcebergTable:
+    """An Iceberg table in a bucket, without a catalog."""
+
+    function: str
+    """The table function, which messages name."""
+    place: str
+    """The beginning of the keys of its files, without a slash at the end."""
+    bucket: Bucket
+
+    @property
+    def name(self) -> str:
+        return self.function
+
+
+ExternalTable: TypeAlias = Union[DatabaseTable, RemoteFiles, IcebergTable]
 
 
 @dataclass(frozen=True, slots=True)

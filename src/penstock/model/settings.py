@@ -127,7 +127,7 @@ class InboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class CopySettings:
-    """What copies may read from outside of this server by `url(…)`, `s3(…)` and `gcs(…)`."""
+    """What copies may read from outside of this server by `url(…)`, `s3(…)` and the like."""
 
     private_hosts: tuple[str, ...] = ()
     """Hosts of this machine's own networks that may be read, each `host` or `host:port`; others of them are refused."""

@@ -8,7 +8,7 @@ that is valid where it stands, and if there is none, the error is a warning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -140,6 +140,8 @@ class _TemplateCheck:
         self._passed += not found.problems
         if found.problems and all(each.code in _NAME_ERRORS for each in found.problems if each.level == "error"):
             return self._weigh_names(given, found.problems)
+        if self._pipe.copied is not None and given.parameters and _is_no_sql(found.problems):
+            return tuple(_for_some_calls(found.problems))
         return found.problems
 
     def _weigh_names(self, given: RenderInput, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -159,9 +161,7 @@ class _TemplateCheck:
                 return tuple(replace(each, level="warning", hint=hint) for each in problems)
         if not given.parameters or any(each.code != "unknown-table" for each in problems):
             return problems
-        more = "calls that take this branch of the template fail"
-        hints = ((each, f"{each.hint}; {more}" if each.hint else more) for each in problems)
-        return tuple(replace(each, level="warning", hint=hint) for each, hint in hints)
+        return tuple(_for_some_calls(problems))
 
     def _arms_of(self, given: RenderInput) -> dict[str, set[int]]:
         """The branches that a call takes, by the text of the template."""
@@ -176,6 +176,19 @@ class _TemplateCheck:
 
     def _note(self, problems: Iterable[Problem]) -> None:
         self._found.update(dict.fromkeys(problems))
+
+
+def _is_no_sql(problems: Sequence[Problem]) -> bool:
+    """Whether all that is wrong is SQL that does not parse."""
+    return bool(problems) and all(each.code == "invalid-sql" for each in problems)
+
+
+def _for_some_calls(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems of a branch that calls without parameters do not take, as warnings: of a copy the other runs do their
+    work, and one that takes the branch fails before it reads anything."""
+    more = "calls that take this branch of the template fail"
+    for each in problems:
+        yield replace(each, level="warning", hint=f"{each.hint}; {more}" if each.hint else more)
 
 
 def _once_per_place(problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ of UTC. Source: ClickHouse's documentation of the format Parquet (tests compare 
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -97,6 +98,8 @@ def _stored(array: pa.Array, of: Type) -> pa.Array:
     nested = _NESTED.get(type(plain))
     if nested is not None:
         return nested(array, plain)
+    if isinstance(plain, t.UUID):
+        array = _uuid_texts(array)
     if isinstance(plain, t.Date):
         _check_range(array.cast(pa.int32()), _DAYS)
     if isinstance(plain, t.DateTime64):
@@ -110,6 +113,12 @@ def _stored(array: pa.Array, of: Type) -> pa.Array:
     if made.null_count and not is_nullable(of):
         made = pc.fill_null(made, pa.scalar(default_value(of), made.type))
     return made
+
+
+def _uuid_texts(array: pa.Array) -> pa.Array:
+    """The texts of UUIDs, from their bytes."""
+    stored = array.storage if isinstance(array, pa.ExtensionArray) else array
+    return pa.array([None if each is None else str(UUID(bytes=each)) for each in stored.to_pylist()], pa.string())
 
 
 def _plain(array: pa.Array, of: Type) -> pa.Array:

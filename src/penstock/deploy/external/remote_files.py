@@ -15,13 +15,8 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.deploy.external.bucket_objects import (
-    BucketObject,
-    check_answer,
-    find_objects,
-    object_address,
-    signed_headers,
-)
+from penstock.deploy.external.buckets.object_lists import BucketObject, check_answer
+from penstock.deploy.external.buckets.object_store import fetch_object, find_objects
 from penstock.deploy.external.file_rows import LocalFile, file_batches, parquet_columns
 from penstock.deploy.external.packed_streams import packing_of
 from penstock.deploy.external.path_patterns import TooManyPaths, expand_choices
@@ -33,7 +28,7 @@ from penstock.lake.spark.cancellation import raise_if_stopped
 from penstock.model.external_tables import ExternalColumns, RemoteFiles, UnreadableTable, show_place
 from penstock.model.settings import CopySettings
 from penstock.model.types import LowCardinality, String, Type
-from penstock.sql.from_clause.external_files import VIRTUAL_COLUMNS
+from penstock.sql.from_clause.file_options import VIRTUAL_COLUMNS
 from penstock.sql.query import ExternalRead
 
 _PLACE = LowCardinality(String())
@@ -53,15 +48,13 @@ class _Found:
 class RemoteFileTables:
     """The files that one copy reads. Files on this machine are named after `path`."""
 
-    def __init__(self, path: Path, stops: Callable[[], bool], settings: CopySettings):
-        self._path, self._stops, self._settings = path, stops, settings
-        self._client = WebClient(settings, stops)
+    def __init__(self, path: Path, stops: Callable[[], bool], settings: CopySettings, client: WebClient):
+        self._path, self._stops, self._settings, self._client = path, stops, settings, client
         self._found: dict[RemoteFiles, _Found] = {}
         self._written: list[Path] = []
 
     def close(self) -> None:
-        """Close the connections, and remove all files."""
-        self._client.close()
+        """Remove all files."""
         for path in self._written:
             path.unlink(missing_ok=True)
 
@@ -136,13 +129,10 @@ class RemoteFileTables:
 
     def _download(self, files: RemoteFiles, place: BucketObject, path: Path) -> str:
         """Returns the header Content-Encoding of the answer."""
-        client, bucket = self._client, files.bucket
-        if bucket is None:
-            answers = client.get_redirected(place.key, dict(files.headers))
-        else:
-            url = object_address(bucket, place.key)
-            unchanged = {"If-Match": place.mark} if place.mark else {}
-            answers = client.get(url, signed_headers(bucket, url, unchanged))
+        client = self._client
+        if files.bucket is not None:
+            return fetch_object(client, files.bucket, place, path)
+        answers = client.get_redirected(place.key, dict(files.headers))
         with answers as answer, path.open("wb") as file:
             check_answer(answer)
             for part in client.parts(answer):

@@ -1,4 +1,4 @@
-"""`postgresql(…)`, `mysql(…)`, `url(…)`, `s3(…)` in FROM: tables outside of this server, which only a copy reads.
+"""`postgresql(…)`, `url(…)`, `s3(…)` and the like in FROM: tables outside of this server, which only a copy reads.
 
 In: the call. Out: a placeholder for the table's rows, and its columns. Invariants: columns that the call names are
 those of the table, and nobody is asked for them; no login is in the SQL that is made here.
@@ -14,19 +14,28 @@ from sqlglot import exp
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
-from penstock.model.external_tables import ExternalColumns, ExternalTable, ReadColumns, RemoteFiles, UnreadableTable
+from penstock.model.external_tables import (
+    DatabaseTable,
+    ExternalColumns,
+    ExternalTable,
+    ReadColumns,
+    RemoteFiles,
+    UnreadableTable,
+)
 from penstock.model.types import LowCardinality, String, Type
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.external_databases import DATABASES, database_table
-from penstock.sql.from_clause.external_files import FILE_FUNCTIONS, VIRTUAL_COLUMNS, remote_files
+from penstock.sql.from_clause.external_files import FILE_FUNCTIONS, remote_files
+from penstock.sql.from_clause.file_options import VIRTUAL_COLUMNS
+from penstock.sql.from_clause.iceberg_calls import ICEBERG_FUNCTIONS, iceberg_table
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tree import call_name
 
-EXTERNAL_FUNCTIONS = (*DATABASES, *FILE_FUNCTIONS)
+EXTERNAL_FUNCTIONS = (*DATABASES, *FILE_FUNCTIONS, *ICEBERG_FUNCTIONS)
 
 
 def external_table(environment: Environment, node: exp.Table) -> tuple[str, ScopeTable]:
@@ -52,7 +61,7 @@ def external_table(environment: Environment, node: exp.Table) -> tuple[str, Scop
     }
     for name, why in found.unreadable.items():
         if _reads_all(node) or name in names:
-            hint = _CAST if not isinstance(table, RemoteFiles) else "name the columns to read, without this one"
+            hint = _CAST if isinstance(table, DatabaseTable) else "name the columns to read, without this one"
             raise refusal(environment.text, node.this, "unreadable-column", f"the column `{name}` {why}", hint)
     return placeholder, ScopeTable(alias, columns, placeholder, frozenset(virtual), table_name=table.name)
 
@@ -64,6 +73,8 @@ _PLACE = LowCardinality(String())
 def _table_of_call(environment: Environment, call: exp.Expr, function: str) -> ExternalTable:
     if function in DATABASES:
         return database_table(environment, call, DATABASES[function])
+    if function in ICEBERG_FUNCTIONS:
+        return iceberg_table(environment, call, function)
     return remote_files(environment, call, function)
 
 

@@ -23,7 +23,9 @@ _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros
 _SERIES = ("generate_series", "generateSeries")
 _FILE = "`penstock datasource append NAME --file FILE` loads a file of CSV, NDJSON or Parquet into a data source"
 _ONE_SERVER = "this server reads buckets by itself: `s3(…)` in a copy, with the same arguments but the first"
-_BUCKET = f"a copy reads files of buckets by `s3(…)`, `gcs(…)` and `url(…)`; {_FILE}, also one that was fetched"
+_BUCKET = (
+    f"a copy reads files by `s3(…)`, `gcs(…)`, `azureBlobStorage(…)` and `url(…)`; {_FILE}, also one that was fetched"
+)
 _SERVER = (
     "post its rows (`penstock datasource append`, or POST /v0/events); of other databases a copy reads Postgres and "
     "MySQL, and `url(…)` what a server answers"
@@ -35,8 +37,10 @@ UNSUPPORTED_SOURCE = "unsupported-source"
 _REMOTE = {
     "urlCluster": "this server reads addresses by itself: `url(…)` in a copy, with the same arguments but the first",
     "s3Cluster": _ONE_SERVER,
-    **dict.fromkeys(("azureBlobStorage", "azureBlobStorageCluster", "hdfs"), _BUCKET),
-    **dict.fromkeys(("iceberg", "icebergS3", "icebergAzure", "icebergHDFS", "deltaLake", "hudi"), _BUCKET),
+    **dict.fromkeys(("icebergCluster", "icebergS3Cluster"), _ONE_SERVER.replace("s3", "iceberg")),
+    "azureBlobStorageCluster": _ONE_SERVER.replace("s3", "azureBlobStorage"),
+    "hdfs": _BUCKET,
+    **dict.fromkeys(("icebergAzure", "icebergHDFS", "deltaLake", "hudi"), _BUCKET),
     **dict.fromkeys(("mongodb", "redis", "sqlite", "jdbc", "odbc"), _SERVER),
     **dict.fromkeys(("remote", "remoteSecure"), _SERVER),
 }
@@ -49,6 +53,7 @@ _UNSAFE = {
     "merge": _TABLES,
 }
 """These, and functions that read this machine, with the nearest way to their rows."""
+_READ_BY_COPIES = ("postgresql", "mysql", "url", "s3", "gcs", "azureBlobStorage", "iceberg", "icebergS3")
 _MOST_ROWS = 2**63 - 1
 _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
     f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
@@ -149,6 +154,6 @@ def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Ex
     if name in _UNSAFE:
         message = f"the table function `{name}` is not allowed: SQL reads only this project's data"
         return refusal(environment.text, call, "unknown-table", message, _UNSAFE[name])
-    known = [*_NUMBERS, *_SERIES, "view", "postgresql", "mysql", "url", "s3", "gcs"]
+    known = [*_NUMBERS, *_SERIES, "view", *_READ_BY_COPIES]
     message = f"the table function `{name}` is not supported"
     return refusal(environment.text, call, "unknown-table", message, did_you_mean(name, known))

@@ -22,8 +22,9 @@ import zstandard
 from moto.s3.models import s3_backends
 from moto.server import ThreadedMotoServer
 
-from penstock.deploy.external import bucket_objects
+from penstock.deploy.external.buckets import object_lists
 from penstock.deploy.external.remote_files import RemoteFileTables
+from penstock.deploy.external.web_client import WebClient
 from penstock.errors import Failed
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.model.external_tables import Bucket, BucketLogin, FileFormat, RemoteFiles, UnreadableTable
@@ -50,7 +51,8 @@ def read(
     stops: Callable[[], bool] = never,
 ) -> list[dict[str, object]]:
     """The rows, as a copy reads them. Nothing is left of it."""
-    tables = RemoteFileTables(folder / "7.ndjson", stops, settings)
+    client = WebClient(settings, stops)
+    tables = RemoteFileTables(folder / "7.ndjson", stops, settings, client)
     try:
         if not files.columns:
             tables.columns(files)
@@ -60,6 +62,7 @@ def read(
         return rows
     finally:
         tables.close()
+        client.close()
         assert not [*folder.iterdir()], "no file of it is left"
 
 
@@ -340,7 +343,7 @@ def test_a_wrong_login_reads_nothing(s3: Bucket, tmp_path: Path) -> None:
 def test_a_list_of_objects_without_an_end_is_not_kept_in_memory(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket_objects, "LONGEST_LIST", 100_000)
+    monkeypatch.setattr(object_lists, "LONGEST_LIST", 100_000)
 
     def without_end(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)

@@ -110,8 +110,11 @@ def test_only_copies_read_it(ending: str) -> None:
     ("name", "way"),
     [
         ("remote", "datasource append"),
-        ("iceberg", "`s3(…)`"),
-        ("azureBlobStorage", "`url(…)`"),
+        ("deltaLake", "`s3(…)`"),
+        ("icebergAzure", "`azureBlobStorage(…)`"),
+        ("icebergS3Cluster", "`iceberg(…)` in a copy"),
+        ("hdfs", "`url(…)`"),
+        ("azureBlobStorageCluster", "`azureBlobStorage(…)` in a copy"),
         ("mongodb", "datasource append"),
         ("s3Cluster", "`s3(…)` in a copy"),
         ("urlCluster", "`url(…)` in a copy"),
@@ -126,7 +129,7 @@ def test_a_copy_that_reads_another_kind_of_source_keeps_nothing_from_deploying(n
     assert way in found.hint
 
 
-@pytest.mark.parametrize("name", ["url", "iceberg"])
+@pytest.mark.parametrize("name", ["url", "deltaLake"])
 def test_a_run_of_such_a_copy_fails_and_says_why(name: str) -> None:
     with pytest.raises(InvalidQuery) as failed:
         compiled(f"SELECT x AS id FROM {name}('https://h/x')", ExternalColumns({}))
@@ -137,7 +140,7 @@ def test_a_run_of_such_a_copy_fails_and_says_why(name: str) -> None:
     ("sql", "ending"),
     [
         ("SELECT 1 AS id FROM file('x')", "TYPE copy\nTARGET_DATASOURCE t"),
-        ("SELECT 1 AS id FROM iceberg('x')", "TYPE endpoint"),
+        ("SELECT 1 AS id FROM deltaLake('x')", "TYPE endpoint"),
     ],
 )
 def test_files_of_this_machine_and_endpoints_over_others_are_refused(sql: str, ending: str) -> None:

@@ -1,0 +1,1 @@
+"""Objects of buckets and of containers, which copies read."""
