@@ -2,7 +2,7 @@
 
 In: the tables that its SQL names, and which columns it uses. Out: their columns, and their rows in Parquet files beside
 the job's. Invariants: columns and rows are those of the same snapshot, the newest when the run first asked; a row that
-a delete file deletes is not read, and what PyIceberg cannot read is refused; one file is in memory at a time.
+a delete file deletes is not read, and what PyIceberg cannot read is refused; one row group of one file is in memory.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.pyarrow import _task_to_record_batches
+from pyiceberg.io.pyarrow import (
+    _combine_positional_deletes,
+    _get_column_projection_values,
+    _to_requested_schema,
+    pyarrow_to_schema,
+)
 from pyiceberg.manifest import FileFormat
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, prune_columns
 from pyiceberg.table import FileScanTask, StaticTable
 from pyiceberg.types import ListType, MapType
 
@@ -35,6 +39,8 @@ from penstock.lake.spark.cancellation import WorkCancelled, raise_if_stopped
 from penstock.model.external_tables import ExternalColumns, IcebergTable, UnreadableTable
 from penstock.model.types import Type
 from penstock.sql.query import ExternalRead
+
+BATCH_ROWS = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +141,24 @@ def _batches(found: _Found, task: FileScanTask, names: Sequence[str]) -> Iterato
     metadata = found.table.metadata
     schema = Schema(*(each for each in found.table.schema().fields if each.name in names))
     ids = {each for each in schema.field_ids if not isinstance(schema.find_type(each), (MapType, ListType))}
-    yield from _task_to_record_batches(
-        found.objects,
-        task,
-        AlwaysTrue(),
-        schema,
-        found.table.schema(),
-        ids,
-        _deleted_rows(found.objects, task),
-        True,
-        metadata.name_mapping(),
-        metadata.specs().get(task.file.spec_id),
-        metadata.format_version,
-        False,  # nanoseconds are not rounded to microseconds
-    )
+    deleted = _deleted_rows(found.objects, task)
+    with pq.ParquetFile(found.objects.fetch(found.objects.key_of(task.file.file_path))) as opened:
+        mapping, version = metadata.name_mapping(), metadata.format_version
+        in_file = pyarrow_to_schema(opened.schema_arrow, mapping, format_version=version)
+        spec = metadata.specs().get(task.file.spec_id)
+        fixed = _get_column_projection_values(task.file, schema, found.table.schema(), spec, in_file.field_ids)
+        pruned = prune_columns(in_file, ids, select_full_types=False)
+        row = 0
+        # Without a column of the file there is nothing that says how many rows there are.
+        columns = [each.name for each in pruned.columns] or opened.schema_arrow.names[:1]
+        for batch in opened.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
+            first, row = row, row + batch.num_rows
+            kept = batch
+            if deleted:
+                kept = batch.take(_combine_positional_deletes(deleted, first, row))
+            yield _to_requested_schema(
+                schema, pruned, kept, projected_missing_fields=fixed, allow_timestamp_tz_mismatch=True
+            )
 
 
 def _deleted_rows(objects: TableObjects, task: FileScanTask) -> list[pa.ChunkedArray]:
