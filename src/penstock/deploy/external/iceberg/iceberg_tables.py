@@ -2,7 +2,7 @@
 
 In: the tables that its SQL names, and which columns it uses. Out: their columns, and their rows in Parquet files beside
 the job's. Invariants: columns and rows are those of the same snapshot, the newest when the run first asked; a row that
-a delete file deletes is not read, and what PyIceberg cannot read is refused; one row group of one file is in memory.
+a delete file deletes is not read, and what PyIceberg cannot read is refused; files are read row group by row group.
 """
 
 from __future__ import annotations
