@@ -18,7 +18,7 @@ from typing import Any, get_args
 from penstock.model.pipe import Dialect
 from penstock.model.settings import Settings
 from penstock.parse import settings as reader
-from penstock.parse.settings import MEMORY, SETTINGS, STRATEGIES, NumberRange, SettingCheck, SettingChecks
+from penstock.parse.settings import MEMORY, MODULE, SETTINGS, STRATEGIES, NumberRange, SettingCheck, SettingChecks
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs/penstock.schema.json"
@@ -28,6 +28,7 @@ PROPERTIES = {"type": "object", "additionalProperties": {"anyOf": [TEXTS, {"$ref
 SCHEMAS: Mapping[SettingCheck, dict[str, Any]] = {
     reader.check_text: {"type": "string", "minLength": 1},
     reader.check_memory: {"type": "string", "pattern": f"^{MEMORY}$"},
+    reader.check_module: {"type": "string", "pattern": f"^{MODULE}$"},
     reader.check_flag: {"type": "boolean"},
     reader.check_dialect: {"enum": list(get_args(Dialect))},
     reader.check_texts: {"type": "array", "items": TEXTS},

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import Location
-from penstock.graph import Graph
+from penstock.model.graph import Graph
 from penstock.model.manifest import SEQ, Copy, Landing, Manifest, Source, View, last_seq
 from penstock.model.manifest_updates import set_cutover_offsets
 from penstock.model.project import Project

@@ -46,7 +46,7 @@ class ServerRefusal(PenstockError):
     """An error that the server answered with; its status, code and problems are kept."""
 
     def __init__(self, status: int, document: Mapping[str, Any]):
-        problems = [_parse_problem(each) for each in document.get("problems", ())]
+        problems = [parse_problem(each) for each in document.get("problems", ())]
         super().__init__(str(document.get("error", f"the server answered {status}")), problems)
         self.status = status
         self.code = str(document.get("code", "failed"))
@@ -94,7 +94,7 @@ def print_note(text: str) -> None:
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
     """Print the warnings of a plan that is carried out."""
-    for each in map(_parse_problem, problems):
+    for each in map(parse_problem, problems):
         _print_parts((f"{each.level}:", "yellow"), f" {each}")
 
 
@@ -113,7 +113,8 @@ def _report_problem(problem: Problem, error: PenstockError, label: str) -> None:
         _print_parts((f"    {problem.hint}", "dim"))
 
 
-def _parse_problem(document: Mapping[str, Any]) -> Problem:
+def parse_problem(document: Mapping[str, Any]) -> Problem:
+    """A problem of a server's answer."""
     file = document.get("file")
     location = Location(file, document.get("line") or 1, document.get("column") or 1) if file else None
     level: Level = "warning" if document.get("level") == "warning" else "error"

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, Union
 
 from typing_extensions import assert_never
 
-from penstock.graph import Graph
+from penstock.model.graph import Graph
 from penstock.model.merge_rule import Merge
 from penstock.model.pipe import OnError
 from penstock.model.types import Type

@@ -60,6 +60,18 @@ _UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 @dataclass(frozen=True, slots=True)
+class PythonSettings:
+    """The part of a project that is written in Python, and the limits of the process that reads it."""
+
+    module: str | None = None
+    """The module that declares the tables and views; None: `app.main`, if files of `app` import penstock."""
+    max_seconds: int = 10
+    """A module that takes longer is ended."""
+    max_bytes: int = 4_294_967_296
+    """The most memory that the process may take."""
+
+
+@dataclass(frozen=True, slots=True)
 class StateSettings:
     """The state store."""
 
@@ -175,6 +187,7 @@ class Settings:
     spark: SparkSettings = field(default_factory=SparkSettings)
     catalog: Mapping[str, str] = field(default_factory=dict)
     """Properties of the Iceberg catalog (`type`, `uri`, `warehouse` …); empty: the embedded catalog."""
+    python: PythonSettings = PythonSettings()
     state: StateSettings = StateSettings()
     deploy: DeploySettings = DeploySettings()
     flow: FlowSettings = FlowSettings()

@@ -44,9 +44,12 @@ class LoadedProject:
         return tuple(problem for problem in self.problems if problem.level == "error")
 
 
-def load_folder(folder: Path, known: LoadedProject | None = None) -> LoadedProject:
+def load_folder(
+    folder: Path, known: LoadedProject | None = None, made: Mapping[str, str] | None = None
+) -> LoadedProject:
     """The project of a folder. A file that `known` has read from the same path with the same text is not read again:
-    its resource is the same object. Raises NotFound if there is no such folder."""
+    its resource is the same object. `made` are texts of further datafiles by relative path, which are in no folder.
+    Raises NotFound if there is no such folder."""
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", hint="name the project's folder with --project")
     problems: list[Problem] = []
@@ -54,6 +57,12 @@ def load_folder(folder: Path, known: LoadedProject | None = None) -> LoadedProje
     for path, content in read_folder(folder, problems):
         text = decode(content, path, problems)
         if text is not None:
+            files[path] = text
+    for path, text in (made or {}).items():
+        if path in files:
+            message = f"a second resource `{splitext(basename(path))[0]}`"
+            problems.append(Problem("duplicate-name", message, Location(path), "it is a datafile and an object"))
+        else:
             files[path] = text
     return _load_texts(files, problems, known)
 

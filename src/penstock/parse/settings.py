@@ -21,6 +21,7 @@ from penstock.model.settings import (
     FlowSettings,
     InboxSettings,
     MaintenanceSettings,
+    PythonSettings,
     ServerSettings,
     Settings,
     SparkSettings,
@@ -34,6 +35,7 @@ else:
     import tomli as tomllib
 
 SETTINGS_FILE = "penstock.toml"
+MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 MEMORY = r"[1-9][0-9]*[kmgtKMGT]"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be requested."""
@@ -116,6 +118,12 @@ def check_text(value: Any) -> str:
     return value
 
 
+def check_module(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(MODULE, value):
+        raise _WrongValue('the name of a module such as "app.main"')
+    return value
+
+
 def check_memory(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(MEMORY, value):
         raise _WrongValue('an amount of memory such as "2g" or "512m"')
@@ -181,6 +189,7 @@ _YEARS = 100 * 366 * 86_400
 TABLES: Mapping[str, Callable[..., Any]] = {
     "server": ServerSettings,
     "spark": SparkSettings,
+    "python": PythonSettings,
     "state": StateSettings,
     "deploy": DeploySettings,
     "flow": FlowSettings,
@@ -209,6 +218,11 @@ SETTINGS: SettingChecks = {
         "class_archive": check_flag,
     },
     "catalog": check_properties,
+    "python": {
+        "module": check_module,
+        "max_seconds": NumberRange(1, 3_600),
+        "max_bytes": NumberRange(2**28, 2**62),
+    },
     "state": {"url": check_text},
     "deploy": {
         "rollback_window_hours": NumberRange(0, 24 * 365),

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import InvalidQuery, Location, Problem
-from penstock.graph import Graph
 from penstock.model.datasource import Column, DataSource
+from penstock.model.graph import Graph
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import is_quarantine, with_quarantines

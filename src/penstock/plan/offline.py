@@ -31,8 +31,13 @@ def plan_folders(
     """The plan, and both folders as read. Raises NotFound if a folder does not exist."""
     old = load_folder(before)
     new = load_folder(after, old)
+    return plan_loaded(old, new, options), old, new
+
+
+def plan_loaded(old: LoadedProject, new: LoadedProject, options: PlanOptions = NEXT_OPTIONS) -> Plan:
+    """The plan between two projects as read, with the strategies that the new one's settings ask for."""
     wanted = replace(options, strategies=new.settings.deploy.strategy)
-    return plan_projects(old.project, new.project, {}, wanted), old, new
+    return plan_projects(old.project, new.project, {}, wanted)
 
 
 def plan_projects(

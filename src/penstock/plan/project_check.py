@@ -13,8 +13,8 @@ from posixpath import basename, splitext
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location, Problem
-from penstock.graph import walk
 from penstock.model.datasource import DataSource
+from penstock.model.graph import walk
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.parse.cross_checks import check_project

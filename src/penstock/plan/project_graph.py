@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias, Union
 
 from sqlglot import exp
 
-from penstock.graph import Graph
 from penstock.model.datasource import SERVICE_PREFIX, DataSource, Text
+from penstock.model.graph import Graph
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import SUFFIX, is_quarantine

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.graph import walk
+from penstock.model.graph import walk
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.template.errors import Json

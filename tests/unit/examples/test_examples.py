@@ -8,7 +8,9 @@ import orjson
 import pytest
 
 import penstock
+from penstock.api.project.source_project import load_source_folder
 from penstock.parse.project_loader import load_folder
+from penstock.plan.offline import plan_loaded
 
 EXAMPLES = Path(penstock.__file__).parent / "examples"
 NAMES = tuple(sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))
@@ -23,7 +25,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_has_no_problems(name: str) -> None:
-    loaded = load_folder(EXAMPLES / name)
+    loaded = load_source_folder(EXAMPLES / name).loaded
     assert [str(problem) for problem in loaded.problems] == []
     assert loaded.project.datasources
     assert loaded.project.pipes
@@ -35,6 +37,16 @@ def test_version_2_differs_where_it_says() -> None:
     assert before.keys() - after.keys() == {"fixtures/flights.ndjson", "fixtures/weather.ndjson"}
     assert after.keys() <= before.keys()
     assert {path for path in after if before[path] != after[path]} == CHANGED
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["to Python", "to datafiles"])
+def test_flights_in_python_are_flights(turned: bool) -> None:
+    folders = (EXAMPLES / "flights", EXAMPLES / "flights-python")
+    before, after = (load_source_folder(each).loaded for each in (reversed(folders) if turned else folders))
+    plan = plan_loaded(before, after)
+    assert (plan.changes, plan.problems) == ((), ())
+    assert {each.strategy for each in plan.resources} == {"none"}
+    assert before.project.names == after.project.names
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/fixtures/*.ndjson")), ids=lambda path: path.name)

@@ -8,23 +8,23 @@ nothing with `--output json`). Invariants: exit code 0 means that the deployment
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.candidates import print_other_candidates
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.deployment_progress import WatchedDeployment, promote_when_caught_up, watch_deployment
-from penstock.cli.errors import Interrupted, ServerRefusal, WrongUsage
+from penstock.cli.errors import Interrupted, ServerRefusal, WrongUsage, parse_problem
 from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.output import console, print_json
 from penstock.cli.parity import ExpectOption, ParamsOption, ParityGate, RequireParityOption, parity_gate
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, InvalidProject
-from penstock.parse.project_loader import load_folder
 from penstock.plan.project_check import check_loaded
 
 
@@ -52,10 +52,11 @@ def deploy(
     gate = parity_gate(params, expect, required=require_parity)
     if gate is not None and not (promote and wait):
         raise WrongUsage("--require-parity is for a deploy that waits and promotes", hint=PROMOTE_LATER)
-    loaded = load_folder(session.project)
+    read = load_source_folder(session.project)
+    loaded = read.loaded
     if loaded.errors:
         found = check_loaded(loaded)
-        count, problems = len(found.errors), found.problems
+        count, problems = len(found.errors), read.places.problems(found.problems)
         raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", problems)
     parameters = query_parameters(
         check=check,
@@ -67,7 +68,7 @@ def deploy(
         name=name,
     )
     client = session.client()
-    made = _send_project(client, loaded.files, parameters)
+    made = _send_project(client, read, parameters)
     if not session.as_json:
         print_plan(made["plan"])
         _print_continuation(made)
@@ -87,16 +88,26 @@ def _print_continuation(made: Json) -> None:
         console().print(text, markup=False)
 
 
-def _send_project(client: ServerClient, files: Mapping[str, str], parameters: Mapping[str, str]) -> Json:
-    """The deployment that the server made. Raises Interrupted if the user does not wait for the answer."""
+def _send_project(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
+    """The deployment that the server made; its places are those that people wrote. Raises Interrupted if the user does
+    not wait for the answer."""
     try:
         with interrupted_by_signals():
-            return client.deploy(files, parameters)
+            made = client.deploy(read.loaded.files, parameters)
+        plan = made["plan"]
+        return {**made, "plan": {**plan, "problems": _relocate(plan["problems"], read)}}
+    except ServerRefusal as refusal:
+        refusal.problems = read.places.problems(refusal.problems)
+        raise
     except KeyboardInterrupt:
         message = "interrupted while the server was planning: it may have begun a deployment, which does not go live"
         raise Interrupted(
             message, "`penstock deployment ls` shows it, `penstock deployment discard ID` ends it"
         ) from None
+
+
+def _relocate(problems: Sequence[Json], read: SourceProject) -> list[Json]:
+    return [each.as_json() for each in read.places.problems(parse_problem(each) for each in problems)]
 
 
 PROMOTE_LATER = "`penstock deployment promote --require-parity` compares the versions later"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.graph import Graph, walk
 from penstock.model.datasource import DataSource, Text
+from penstock.model.graph import Graph, walk
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.graph import Graph
+from penstock.model.graph import Graph
 from penstock.model.manifest import Source, View
 from penstock.plan.diff.change_impact import ChangeImpact
 from penstock.plan.diff.changes import join_words

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from penstock.graph import Graph
+from penstock.model.graph import Graph
 from penstock.model.manifest import Flow, Meet, View
 
 

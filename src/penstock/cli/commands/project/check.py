@@ -7,18 +7,20 @@ project; nothing is written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.api.project.source_places import SourcePlaces
+from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, print_problems, report
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound
-from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.project_check import ProjectCheck, ResourceCheck, check_loaded
 
 
@@ -31,7 +33,8 @@ def check(
     ] = False,
 ) -> None:
     """Show all problems of a project; needs no server."""
-    found = check_loaded(load_datafiles(folder or session.new_project))
+    read = load_project(folder or session.new_project)
+    found = _in_sources(check_loaded(read.loaded), read.places)
     if session.as_json:
         print_json(_check_to_json(found))
     else:
@@ -42,12 +45,18 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def load_datafiles(folder: Path) -> LoadedProject:
+def load_project(folder: Path) -> SourceProject:
     """The project of a folder. Raises NotFound for a folder without datafiles, which would be an empty project."""
-    loaded = load_folder(folder)
-    if not loaded.files and not loaded.problems:
+    read = load_source_folder(folder)
+    if not read.loaded.files and not read.loaded.problems:
         raise NotFound(f"there are no datafiles in {folder}", hint=say_where_datafiles_are(folder))
-    return loaded
+    return read
+
+
+def _in_sources(found: ProjectCheck, places: SourcePlaces) -> ProjectCheck:
+    """A check whose places are those that people wrote: of Python, where a datafile was made from it."""
+    resources = tuple(replace(each, file=places.file(each.file)) for each in found.resources)
+    return ProjectCheck(places.problems(found.problems), resources)
 
 
 def _print_check(found: ProjectCheck) -> None:

@@ -7,6 +7,7 @@ project with problems is drawn as far as it can be read, and a note says so.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ import typer
 from typing_extensions import assert_never
 
 from penstock.cli.client import Json
-from penstock.cli.commands.project.check import load_datafiles
+from penstock.cli.commands.project.check import load_project
 from penstock.cli.errors import print_note
 from penstock.cli.graph_formats.dot import to_dot
 from penstock.cli.graph_formats.mermaid import to_mermaid
@@ -43,7 +44,9 @@ def graph(
     ] = GraphFormat.text,
 ) -> None:
     """Show which pipe reads and writes what; needs no server."""
-    found = draw_project(load_datafiles(folder or session.new_project))
+    read = load_project(folder or session.new_project)
+    found = draw_project(read.loaded)
+    found = replace(found, nodes=tuple(replace(each, file=read.places.file(each.file)) for each in found.nodes))
     if session.as_json:
         print_json(_graph_to_json(found))
     else:

@@ -12,14 +12,14 @@ from typing import Annotated
 
 import typer
 
+from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.errors import FAILED
 from penstock.cli.output import print_json
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject
-from penstock.parse.project_loader import LoadedProject
 from penstock.plan.explain import plan_to_json
-from penstock.plan.offline import NEXT_OPTIONS, plan_folders
+from penstock.plan.offline import NEXT_OPTIONS, plan_loaded
 
 
 @command
@@ -33,9 +33,12 @@ def plan(
 ) -> None:
     """Show the plan from one project folder to another; needs no server."""
     options = replace(NEXT_OPTIONS, allow_destructive=allow_destructive_operations)
-    made, old, new = plan_folders(before, after, options)
+    old = load_source_folder(before)
+    new = load_source_folder(after, old.loaded)
     _check_project(before, old)
     _check_project(after, new)
+    made = plan_loaded(old.loaded, new.loaded, options)
+    made = replace(made, problems=new.places.problems(made.problems))
     document = plan_to_json(made)
     if session.as_json:
         print_json(document)
@@ -47,6 +50,6 @@ def plan(
         raise typer.Exit(FAILED)
 
 
-def _check_project(folder: Path, loaded: LoadedProject) -> None:
-    if loaded.errors:
-        raise InvalidProject(f"{folder} has problems", loaded.problems)
+def _check_project(folder: Path, read: SourceProject) -> None:
+    if read.loaded.errors:
+        raise InvalidProject(f"{folder} has problems", read.places.problems(read.loaded.problems))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.graph import Graph, walk
+from penstock.model.graph import Graph, walk
 
 CHAIN = Graph.of({"daily": {"sessions"}, "sessions": {"events"}, "pages": {"events"}, "orders": set()})
 

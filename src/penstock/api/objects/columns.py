@@ -1,0 +1,159 @@
+"""The columns of a model: the lines of a SCHEMA block.
+
+In: a Pydantic model. Out: `ModelColumn` values with the text of each column, and what is wrong with a field.
+Invariants: columns are in the order of the fields; what a field says and a table cannot keep is a fault or a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Annotated, Any, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from penstock.api.objects.annotations import AggregateFunction as StateMarker
+from penstock.api.objects.annotations import (
+    ClickHouseCodec,
+    ClickHouseDefault,
+    ClickHousePrecision,
+    ClickHouseType,
+    FixedString,
+    JsonPath,
+    RenamedFrom,
+    SimpleAggregateFunction,
+)
+from penstock.api.objects.column_types import NoColumnType, field_type, quote
+from penstock.model.json_path import path_of_key
+
+_OWN_MARKERS = (
+    str,
+    ClickHouseCodec,
+    ClickHouseDefault,
+    ClickHousePrecision,
+    ClickHouseType,
+    FixedString,
+    JsonPath,
+    RenamedFrom,
+    SimpleAggregateFunction,
+    StateMarker,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """What is wrong with a field, or is not done with what it says."""
+
+    message: str
+    hint: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumn:
+    """A field of a model as a column."""
+
+    field: str
+    text: str
+    """As in a SCHEMA block, without a comma; empty if it is no column."""
+    description: str
+    is_key: bool
+    faults: tuple[FieldFault, ...]
+
+
+def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
+    """The columns of a model, one for each field."""
+    with_paths = any(_own_path(field) is not None for field in model.model_fields.values())
+    for name, field in model.model_fields.items():
+        try:
+            text = _column_text(model, name, with_paths=with_paths)
+            faults = tuple(_unchecked(field))
+        except NoColumnType as fault:
+            text, faults = "", (FieldFault(fault.message, fault.hint),)
+        yield ModelColumn(name, text, field.description or "", "key" in markers_of(field), faults)
+
+
+def markers_of(field: FieldInfo) -> tuple[object, ...]:
+    """The markers of a field, also those before a `| None`."""
+    found, of = list(field.metadata), field.annotation
+    for each in get_args(of) if get_origin(of) is not Annotated else (of,):
+        if get_origin(each) is Annotated:
+            found += get_args(each)[1:]
+    return tuple(found)
+
+
+def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
+    field = model.model_fields[name]
+    parts = [f"`{name}`", field_type(field, (model,))]
+    markers = markers_of(field)
+    is_state = any(isinstance(each, StateMarker) for each in markers)
+    if with_paths and not is_state:
+        parts.append(f"`json:{_own_path(field) or path_of_key(name)}`")
+    default = _default_text(field, markers)
+    parts += [f"DEFAULT {default}"] if default is not None else []
+    parts += [f"CODEC({each.expression})" for each in markers if isinstance(each, ClickHouseCodec)]
+    parts += [f"RENAMED_FROM `{each.name}`" for each in markers if isinstance(each, RenamedFrom)]
+    return " ".join(parts)
+
+
+def _own_path(field: FieldInfo) -> str | None:
+    """The place in a JSON row that the field names; None if it is the field's own name."""
+    written = next((each.path for each in markers_of(field) if isinstance(each, JsonPath)), None)
+    if written is not None:
+        return written
+    alias = field.validation_alias if field.validation_alias is not None else field.alias
+    if alias is None:
+        return None
+    if not isinstance(alias, str):
+        raise NoColumnType("the alias of a column is one name", 'for a path, write JsonPath("$.a.b")')
+    return path_of_key(alias)
+
+
+def _default_text(field: FieldInfo, markers: tuple[object, ...]) -> str | None:
+    written = next((each.expression for each in markers if isinstance(each, ClickHouseDefault)), None)
+    if written is not None:
+        return written
+    if field.default_factory is not None:
+        hint = 'write the expression for each row, such as ClickHouseDefault("now()")'
+        raise NoColumnType("a default_factory is Python, which no table can call", hint)
+    return None if field.default is PydanticUndefined or field.default is None else literal(field.default)
+
+
+_QUOTED = (UUID, IPv4Address, IPv6Address, Decimal)
+
+
+def literal(value: Any) -> str:
+    """A Python value as an expression of ClickHouse. Raises NoColumnType."""
+    if isinstance(value, Enum):
+        return literal(value.value if isinstance(value.value, str) else value.name)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)) and value == value and abs(value) != float("inf"):
+        return repr(value)
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, datetime):
+        raise NoColumnType("a time cannot be a default: its zone may not be the column's", "write ClickHouseDefault(…)")
+    if isinstance(value, (date, *_QUOTED)):
+        return quote(str(value))
+    if isinstance(value, list):
+        return f"[{', '.join(literal(each) for each in value)}]"
+    raise NoColumnType(f"{value!r} cannot be the default of a column", "write the expression as ClickHouseDefault(…)")
+
+
+def _unchecked(field: FieldInfo) -> Iterator[FieldFault]:
+    """Rules of Pydantic that are not applied to rows."""
+    for each in field.metadata:
+        is_precision = (
+            getattr(each, "max_digits", None) is not None or getattr(each, "decimal_places", None) is not None
+        )
+        if not isinstance(each, _OWN_MARKERS) and not is_precision:
+            message = f"{each!r} is not applied to the rows of a table"
+            yield FieldFault(message[:300], "rows are checked by the type of the column only", is_warning=True)

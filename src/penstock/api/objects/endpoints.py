@@ -1,0 +1,63 @@
+"""Endpoints: `Api[Parameters, Row](name, sql="…")`.
+
+In: SQL, whose `{name}` stand for parameters, and a Pydantic model of these. Out: a declared endpoint. Invariant: the
+values of parameters are bound as typed values and never become SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from penstock.api.objects.declarations import Declared
+from penstock.api.objects.tables import Token
+
+Parameters = TypeVar("Parameters")
+Row = TypeVar("Row")
+
+
+class Api(Declared, Generic[Parameters, Row]):
+    """A query that is called over HTTP. `Api[None, Row]` has no parameters."""
+
+    parameters: ClassVar[type[BaseModel] | None] = None
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, models: object) -> type:
+            given = models if isinstance(models, tuple) else (models,)
+            if len(given) != 2 or not all(each is None or isinstance(each, type) for each in given):
+                raise TypeError("Api[…] needs two models: those of its parameters (or None) and of its rows")
+            return _with_parameters(cls, given[0])
+
+    def __init__(  # noqa: PLR0913 the field's arguments, most of them by name
+        self,
+        name: str,
+        query_function: object = None,
+        *,
+        sql: str | None = None,
+        nodes: Mapping[str, str] | None = None,
+        tokens: Sequence[Token] = (),
+        description: str | None = None,
+    ):
+        if query_function is not None:
+            raise TypeError(f"Api {name!r}: handlers in Python are not in this version; give the query as sql=…")
+        if sql is None:
+            raise TypeError(f"Api {name!r} needs its query: sql=…")
+        super().__init__(name)
+        self.sql = sql
+        self.nodes = nodes or {}
+        """Queries by name, each of which those after it and `sql` may read."""
+        self.tokens = tokens
+        self.description = description
+
+
+@cache
+def _with_parameters(kind: type, parameters: type | None) -> type:
+    if parameters in (None, type(None)):
+        return kind
+    if not isinstance(parameters, type) or not issubclass(parameters, BaseModel):
+        raise TypeError(f"the parameters of Api[…] are a Pydantic model or None, not {parameters!r}")
+    return type(kind.__name__, (kind,), {"parameters": parameters, "__module__": kind.__module__})

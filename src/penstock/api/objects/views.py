@@ -1,0 +1,71 @@
+"""What computes rows from tables: materialized views, which store them, and views, which are a name for a query.
+
+In: SQL as text, with the tables that it reads. Out: declared objects. Invariant: a materialized view has one target, a
+table; one that is made for it is declared before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel
+from penstock.api.objects.engines import TableEngine
+from penstock.api.objects.tables import OlapConfig, OlapTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaterializedViewOptions:
+    """The query of a materialized view, and its target if that is not given as an object."""
+
+    select_statement: str
+    select_tables: Sequence[Declared]
+    materialized_view_name: str
+    table_name: str | None = None
+    engine: TableEngine | None = None
+    order_by_fields: Sequence[str] = ()
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+class MaterializedView(Modelled[RowModel]):
+    """Stores the rows of a query in its target, as the rows that it reads arrive."""
+
+    def __init__(self, options: MaterializedViewOptions, target_table: OlapTable[Any] | None = None):
+        if not isinstance(options, MaterializedViewOptions):
+            raise TypeError(f"MaterializedView needs MaterializedViewOptions, not {type(options).__name__}")
+        name = options.materialized_view_name
+        if target_table is not None and not isinstance(target_table, OlapTable):
+            raise TypeError(f"target_table of MaterializedView {name!r} must be an OlapTable, not {target_table!r}")
+        if target_table is None and options.table_name is None:
+            raise TypeError(f"MaterializedView {name!r} needs a target: target_table=…, or table_name in its options")
+        self.named_target = _find_table(options.table_name) if target_table is None else None
+        """The table that was meant by `table_name`, which only says its name."""
+        self.target_table: OlapTable[Any] = target_table or self.named_target or self._make_target(options)
+        super().__init__(name)
+        self.options = options
+        self.schema = self.row_model
+
+    def _make_target(self, options: MaterializedViewOptions) -> OlapTable[Any]:
+        config = OlapConfig(order_by_fields=options.order_by_fields, engine=options.engine)
+        return OlapTable[self.row_model](str(options.table_name), config)  # type: ignore[name-defined]
+
+
+def _find_table(name: str | None) -> OlapTable[Any] | None:
+    return next((each for each in DECLARED if isinstance(each, OlapTable) and each.name == name), None)
+
+
+class View(Declared):
+    """A name for a query, which other SQL reads like a table."""
+
+    def __init__(
+        self,
+        name: str,
+        select_statement: str,
+        base_tables: Sequence[Declared] = (),
+        metadata: Mapping[str, object] | None = None,
+    ):
+        super().__init__(name)
+        self.select_statement = select_statement
+        self.base_tables = base_tables
+        self.metadata = metadata or {}

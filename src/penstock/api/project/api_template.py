@@ -1,0 +1,143 @@
+"""SQL with `{name}` for its parameters, as a template of datafiles.
+
+In: SQL and a Pydantic model of the parameters. Out: the SQL with a typed parameter, such as `{{Int64(limit, 10)}}`,
+for each. Invariants: a value is bound by the template and never becomes SQL; the lines stay the same lines; what a
+parameter's field says and a template cannot check is a fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from penstock.api.objects.column_types import NAMED_TYPES
+from penstock.api.objects.columns import FieldFault, markers_of
+from penstock.errors import did_you_mean
+
+_PARTS = re.compile(
+    r"""(?P<other>--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|\{(?P<name>[A-Za-z_]\w*)\}""",
+    re.DOTALL,
+)
+_TEMPLATE_MARK = re.compile(r"\{\{|\{%|\{#")
+_FUNCTIONS: dict[object, str] = {
+    str: "String",
+    int: "Int64",
+    float: "Float64",
+    bool: "Boolean",
+    date: "Date",
+    datetime: "DateTime",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSql:
+    """The SQL of a template without its `%`, and what is wrong with parameters, by name; "" is the SQL itself."""
+
+    text: str
+    used: frozenset[str]
+    """The names of the parameters that the SQL uses, known or not."""
+    faults: tuple[tuple[str, FieldFault], ...]
+
+
+class _InvalidParameter(ValueError):
+    """A field that no parameter of a template can be."""
+
+    def __init__(self, message: str, hint: str):
+        super().__init__(message)
+        self.fault = FieldFault(message, hint)
+
+
+def template_of(text: str, model: type[BaseModel]) -> ParameterSql:
+    """The SQL with each `{name}` as a typed parameter."""
+    faults: list[tuple[str, FieldFault]] = []
+    if _TEMPLATE_MARK.search(text) or text.lstrip().startswith("%"):
+        message = "this is a template of its own, which declares its parameters itself"
+        faults.append(("", FieldFault(message, "write Api[None, …], or {name} for each parameter")))
+        return ParameterSql(text, frozenset(model.model_fields), tuple(faults))
+    used: set[str] = set()
+    calls: dict[str, str] = {}
+    for name, field in model.model_fields.items():
+        try:
+            calls[name] = _call(name, field)
+        except _InvalidParameter as invalid:
+            faults.append((name, invalid.fault))
+
+    def written(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None:
+            return found[0]
+        used.add(name)
+        return calls.get(name, found[0])
+
+    made = _PARTS.sub(written, text)
+    return ParameterSql(made, frozenset(used), tuple(faults))
+
+
+def name_faults(used: Collection[str], model: type[BaseModel]) -> Iterator[tuple[str, FieldFault]]:
+    """What is wrong with the names of the parameters that all SQL of an endpoint uses."""
+    known = model.model_fields
+    for name in sorted(set(used) - known.keys()):
+        hint = did_you_mean(name, known) or f"give {model.__name__} a field of that name"
+        yield "", FieldFault(f"`{model.__name__}` has no parameter `{name}`", hint)
+    for name in [each for each in known if each not in used]:
+        yield name, FieldFault(f"the SQL does not use the parameter `{name}`", f"write {{{name}}}, or remove the field")
+
+
+def _call(name: str, field: FieldInfo) -> str:
+    """The function of a template that declares a parameter."""
+    function, extra = _function(name, field)
+    given = [name, *extra]
+    default = field.default.value if isinstance(field.default, Enum) else field.default
+    if field.default_factory is not None or default is None:
+        hint = "give it a default value; what leaves SQL out needs a template, with {% if defined(…) %}"
+        raise _InvalidParameter(f"the parameter `{name}` has no value that SQL could be given", hint)
+    if isinstance(default, (date, UUID)):
+        default = str(default)
+    if isinstance(default, list):
+        default = ",".join(str(each) for each in default)
+    if default is not PydanticUndefined:
+        given.append(repr(default))
+    else:
+        given.append("required=True")
+    choices = _choices(field.annotation)
+    given += [f"enum={choices!r}"] if choices else []
+    given += [f"description={' '.join(field.description.split())!r}"] if field.description else []
+    return f"{{{{{function}({', '.join(given)})}}}}"
+
+
+def _function(name: str, field: FieldInfo) -> tuple[str, list[str]]:
+    of: Any = field.annotation
+    words = [each for each in markers_of(field) if isinstance(each, str)]
+    others = [each for each in field.metadata if not isinstance(each, str)]
+    if others or field.alias is not None:
+        what = f"the rule {others[0]!r}" if others else f"the alias {field.alias!r}"
+        raise _InvalidParameter(f"the parameter `{name}`: {what} is not checked by an endpoint", "remove it")
+    if words and words[0] in NAMED_TYPES and NAMED_TYPES[words[0]][0] is of and of is not date:
+        return NAMED_TYPES[words[0]][1], []
+    if get_origin(of) is list and get_args(of)[0] in (str, int, float):
+        return "Array", [repr(_FUNCTIONS[get_args(of)[0]])]
+    if _choices(of):
+        return "String", []
+    if of not in _FUNCTIONS or words:
+        hint = "parameters are str, int, float, bool, date, datetime, an Enum or Literal of texts, or a list of these"
+        raise _InvalidParameter(f"the parameter `{name}` has a type that no endpoint takes", hint)
+    return _FUNCTIONS[of], []
+
+
+def _choices(of: Any) -> list[str]:
+    """The texts that a parameter may be; none if it is free."""
+    values: tuple[object, ...] = ()
+    if get_origin(of) is Literal:
+        values = get_args(of)
+    elif isinstance(of, type) and issubclass(of, Enum):
+        values = tuple(each.value for each in of)
+    return [each for each in values if isinstance(each, str)] if all(isinstance(each, str) for each in values) else []

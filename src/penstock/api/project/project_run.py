@@ -1,0 +1,80 @@
+"""The process that runs a project's module.
+
+In: the arguments FOLDER MODULE RESULT SECONDS BYTES: the project's folder, the name of its module, the file for the
+result and the limits. Out: a JSON document with the texts of the datafiles, the places of their lines and the problems.
+Invariants: the module is imported once; whatever it does ends as a problem with the user's own line, or as a stack in
+RESULT.stack, which the caller reads.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+from penstock.api.objects.declarations import DECLARED
+from penstock.api.project.forbidden_calls import CallWatch
+from penstock.api.project.rendering import Rendering, describe, group_places, render
+from penstock.api.project.source_files import SourceFiles
+from penstock.api.project.user_errors import problem_of
+
+
+def main(arguments: list[str]) -> int:
+    folder, module, result, seconds, size = arguments
+    sources = SourceFiles(Path(folder))
+    _limit_memory(int(size))
+    with open(f"{result}.stack", "w", encoding="utf-8") as stack:
+        # A thread of C writes the stack and ends the process, whatever Python waits for.
+        faulthandler.dump_traceback_later(float(seconds), exit=True, file=stack)
+        rendering = _run(module, sources)
+        faulthandler.cancel_dump_traceback_later()
+    document = {
+        "files": dict(describe(rendering.files)),
+        "places": group_places(rendering.files),
+        "problems": [each.as_json() for each in rendering.problems],
+    }
+    Path(result).write_text(json.dumps(document), encoding="utf-8")
+    # Threads of the project, and what it registered for the end, have no say any more.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _run(module: str, sources: SourceFiles) -> Rendering:
+    """The project as datafiles; if its module cannot be imported, the reason."""
+    sys.path[0] = str(sources.folder)
+    os.chdir(sources.folder)
+    sys.dont_write_bytecode = True
+    watch = CallWatch(sources)
+    failure = watch.during(lambda: _import(module))
+    rendering = Rendering(sources)
+    if failure is not None:
+        rendering.problems.append(problem_of(failure, sources, module))
+    elif not watch.errors:
+        rendering = render(DECLARED, sources)
+        if not DECLARED:
+            rendering.problems.append(watch.nothing_declared(module))
+    rendering.problems[:0] = watch.problems
+    return rendering
+
+
+def _import(module: str) -> BaseException | None:
+    try:
+        importlib.import_module(module)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt of a project are its errors, too
+        return error
+    return None
+
+
+def _limit_memory(size: int) -> None:
+    _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,315 @@
+"""Writes the objects of a Python project as datafiles.
+
+In: declared objects. Out: a `WrittenFile` for each, and problems. Invariants: one object is one file, so that the one
+parser of datafiles has all rules of types, keys, engines and SQL; an option that no datafile can say is a problem,
+never left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pydantic import BaseModel
+
+from penstock.api.objects.columns import FieldFault, columns_of
+from penstock.api.objects.declarations import Declared
+from penstock.api.objects.endpoints import Api
+from penstock.api.objects.engines import MergeTreeEngine, TableEngine, VersionedCollapsingMergeTreeEngine
+from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
+from penstock.api.objects.views import MaterializedView, View
+from penstock.api.project.api_template import name_faults, template_of
+from penstock.api.project.datafile_text import WrittenFile, sql_lines
+from penstock.api.project.source_files import LinePlace, SourceFiles
+from penstock.api.project.source_places import INDENT
+from penstock.errors import Level, Location, Problem
+from penstock.parse.directive_values import NAME
+
+LAST_NODE = "query"
+"""The name of the node whose rows are those of the pipe."""
+
+
+@dataclass
+class Rendering:
+    """The datafiles of a project, and what is wrong with its objects."""
+
+    sources: SourceFiles
+    files: list[WrittenFile] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    checked: set[type[BaseModel]] = field(default_factory=set)
+    """The models whose problems have been said."""
+
+    def add_problem(self, code: str, message: str, place: Location, hint: str | None, level: Level = "error") -> None:
+        self.problems.append(Problem(code, message, place, hint, level))
+
+
+def render(declared: Sequence[Declared], sources: SourceFiles) -> Rendering:
+    """The datafiles of objects. Two objects of one name, and a name that no file can have, are problems."""
+    into = Rendering(sources)
+    first: dict[str, Declared] = {}
+    for each in declared:
+        place = sources.call_location(each.location)
+        if not NAME.fullmatch(each.name):
+            hint = "letters, digits and underscores; it does not begin with a digit"
+            into.add_problem("invalid-name", f"{each.name!r} cannot be the name of {type(each).__name__}", place, hint)
+            continue
+        earlier = first.setdefault(each.name, each)
+        if earlier is not each:
+            hint = f"the first is {type(earlier).__name__} in {sources.call_location(earlier.location)}"
+            into.add_problem("duplicate-name", f"a second object `{each.name}`", place, hint)
+            continue
+        _render_object(each, into)
+    return into
+
+
+def _render_object(each: Declared, into: Rendering) -> None:
+    place = into.sources.call_location(each.location)
+    if isinstance(each, OlapTable):
+        _render_table(each, _start_file("datasources", ".datasource", each, into), into)
+    elif isinstance(each, MaterializedView):
+        _render_materialized(each, _start_file("materializations", ".pipe", each, into), into)
+    elif isinstance(each, View):
+        _render_view(each, _start_file("pipes", ".pipe", each, into), into)
+    elif isinstance(each, Api):
+        _render_endpoint(each, _start_file("endpoints", ".pipe", each, into), into)
+    else:
+        into.add_problem("invalid-declaration", f"{type(each).__name__} is no object of a project", place, None)
+
+
+def _start_file(folder: str, suffix: str, each: Declared, into: Rendering) -> WrittenFile:
+    place = into.sources.call_location(each.location)
+    file = WrittenFile(f"{folder}/{each.name}{suffix}", place, into.problems)
+    file.line(f"# Made from {place.file} by Penstock: change it there, not here.")
+    into.files.append(file)
+    return file
+
+
+def _render_table(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> None:
+    config = table.config
+    _refuse_options(table, into)
+    place = into.sources.argument_location
+    description = config.description or str(config.metadata.get("description") or "")
+    file.prose("DESCRIPTION", description, place(table, "description", "metadata"))
+    if config.tags and file.is_one_line(", ".join(config.tags), place(table, "tags")):
+        file.line(f"TAGS {', '.join(config.tags)}", place(table, "tags"))
+    _write_tokens(table, config.tokens, file, into)
+    if config.renamed_from is not None:
+        file.directive("RENAMED_FROM", config.renamed_from, place(table, "renamed_from"))
+    keys = _write_schema(table, file, into)
+    _write_engine(config.engine or MergeTreeEngine(), table, file, into)
+    _write_keys(table, keys, file, into)
+    if not config.backfill:
+        file.line("BACKFILL skip", place(table, "backfill"))
+    if config.indexes:
+        file.line("INDEXES >", place(table, "indexes"))
+        for index in config.indexes:
+            text = f"{index.name} {index.expression} TYPE {index.type} GRANULARITY {index.granularity}"
+            file.line(f"{INDENT}{text}", place(table, "indexes"))
+    if config.forward_query is not None:
+        lines = sql_lines(config.forward_query)
+        file.sql("FORWARD_QUERY", lines, into.sources.text_places(table, "forward_query", lines))
+
+
+def _refuse_options(table: OlapTable[Any], into: Rendering) -> None:
+    """What a table's config says and this version cannot do."""
+    config = table.config
+    refused = {
+        "version": (config.version is not None, "versions side by side are not in this version", "remove `version`"),
+        "life_cycle": (
+            config.life_cycle not in (None, LifeCycle.FULLY_MANAGED),
+            "only LifeCycle.FULLY_MANAGED is in this version",
+            "a deployment that would drop rows is refused without --allow-destructive-operations, whatever this says",
+        ),
+        "metadata": (bool(set(config.metadata) - {"description"}), "metadata has a description only", None),
+        "order_by_expression": (
+            bool(config.order_by_fields and config.order_by_expression),
+            "order_by_fields and order_by_expression are two sorting keys",
+            "keep one of them",
+        ),
+    }
+    for name, (is_given, message, hint) in refused.items():
+        if is_given:
+            into.add_problem("unsupported-option", message, into.sources.argument_location(table, name), hint)
+
+
+def _write_schema(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> list[str]:
+    """Write the SCHEMA; the names of the columns that are `Key`."""
+    model = table.row_model
+    _check_class(model, table, into)
+    columns = list(columns_of(model))
+    written = [each for each in columns if each.text]
+    file.line("SCHEMA >")
+    for each in columns:
+        place = into.sources.field_location(model, each.field) or file.location
+        if model not in into.checked:
+            for fault in each.faults:
+                level: Level = "warning" if fault.is_warning else "error"
+                code = "unchecked-rule" if fault.is_warning else "invalid-column"
+                into.add_problem(code, f"`{each.field}`: {fault.message}", place, fault.hint, level)
+        if each.text and file.is_unbroken(each.text, place):
+            if each.description:
+                # Two brackets would be taken for a template.
+                file.line(f"{INDENT}-- {' '.join(each.description.replace('{', '(').split())}", place)
+            file.line(f"{INDENT}{each.text}{',' if each is not written[-1] else ''}", place)
+    into.checked.add(model)
+    return [each.field for each in columns if each.is_key]
+
+
+def _check_class(model: type[BaseModel], table: Declared, into: Rendering) -> None:
+    """Problems of the class itself: two of one name, of which only the last could be found again, and validators."""
+    found = into.sources.class_of(model)
+    if model in into.checked or found is None:
+        return
+    file, nodes = found
+    if len(nodes) > 1:
+        place = Location(file.shown, nodes[-1].lineno, nodes[-1].col_offset + 1)
+        hint = f"the first is in line {nodes[0].lineno}; rename one of them"
+        into.add_problem("duplicate-name", f"a second class `{model.__name__}`", place, hint)
+    rules = model.__pydantic_decorators__
+    names = [*rules.field_validators, *rules.validators, *rules.model_validators, *rules.root_validators]
+    names += list(model.model_computed_fields)
+    if names and nodes:
+        place = Location(file.shown, nodes[0].lineno, nodes[0].col_offset + 1)
+        message = f"`{model.__name__}` has validators or computed fields, which rows of a table do not go through"
+        into.add_problem("unchecked-rule", message, place, f"they are: {', '.join(names[:5])}", "warning")
+
+
+_ENGINE_DIRECTIVES = {
+    "ver": "ENGINE_VER",
+    "is_deleted": "ENGINE_IS_DELETED",
+    "columns": "ENGINE_COLUMNS",
+    "sign": "ENGINE_SIGN",
+}
+
+
+def _write_engine(engine: TableEngine, table: Declared, file: WrittenFile, into: Rendering) -> None:
+    place = into.sources.argument_location(table, "engine")
+    file.directive("ENGINE", engine.kind, place)
+    for each in fields(engine):
+        value = getattr(engine, each.name)
+        if not value:
+            continue
+        keyword = _ENGINE_DIRECTIVES[each.name]
+        if each.name == "ver" and isinstance(engine, VersionedCollapsingMergeTreeEngine):
+            keyword = "ENGINE_VERSION"
+        file.directive(keyword, value if isinstance(value, str) else ", ".join(value), place)
+
+
+def _write_keys(table: OlapTable[Any], keys: list[str], file: WrittenFile, into: Rendering) -> None:
+    config: OlapConfig = table.config
+    place = into.sources.argument_location
+    sorting = config.order_by_expression or ", ".join(config.order_by_fields or keys)
+    settings = ", ".join(f"{name} = {value}" for name, value in config.settings.items())
+    values = (
+        ("ENGINE_PARTITION_KEY", config.partition_by, ("partition_by",)),
+        ("ENGINE_SORTING_KEY", sorting, ("order_by_fields", "order_by_expression")),
+        ("ENGINE_PRIMARY_KEY", config.primary_key_expression, ("primary_key_expression",)),
+        ("ENGINE_SAMPLING_KEY", config.sample_by_expression, ("sample_by_expression",)),
+        ("ENGINE_TTL", config.ttl, ("ttl",)),
+        ("ENGINE_SETTINGS", settings, ("settings",)),
+    )
+    for keyword, value, names in values:
+        if value:
+            file.directive(keyword, value, place(table, *names))
+
+
+def _write_tokens(each: Declared, tokens: Sequence[Token], file: WrittenFile, into: Rendering) -> None:
+    for token in tokens:
+        file.directive("TOKEN", f"{token.name} {token.scope}", into.sources.argument_location(each, "tokens"))
+
+
+def _write_node(each: Declared, argument: str, text: str, file: WrittenFile, into: Rendering) -> None:
+    """The only node of a pipe. A node has a name of its own, since a pipe's name is the pipe."""
+    lines = sql_lines(text)
+    file.line(f"NODE {LAST_NODE}")
+    file.sql("SQL", lines, into.sources.text_places(each, argument, lines))
+    file.line("")
+
+
+def _render_materialized(view: MaterializedView[Any], file: WrittenFile, into: Rendering) -> None:
+    options = view.options
+    place = into.sources.argument_location
+    if view.named_target is not None:
+        meant = into.sources.call_location(view.named_target.location)
+        message = f"the target `{view.target_table.name}` is given by its name only"
+        hint = f"write target_table= and the OlapTable that is made in {meant}"
+        into.add_problem("target-by-name", message, place(view, "table_name"), hint, "warning")
+    _check_models(view, into)
+    file.prose("DESCRIPTION", str(options.metadata.get("description") or ""), place(view, "metadata"))
+    _write_node(view, "select_statement", options.select_statement, file, into)
+    file.line("TYPE materialized")
+    file.directive("DATASOURCE", view.target_table.name, place(view, "table_name", "target_table"))
+
+
+def _check_models(view: MaterializedView[Any], into: Rendering) -> None:
+    """A view's model is that of its target: the same class, or one with the same columns."""
+    mine, target = view.row_model, view.target_table.row_model
+    if mine is target:
+        return
+    own, wanted = ({each.field: each.text for each in columns_of(model)} for model in (mine, target))
+    differing = sorted(name for name in own.keys() | wanted.keys() if own.get(name) != wanted.get(name))
+    if differing:
+        message = f"`{mine.__name__}` is not the model of the target `{view.target_table.name}`: {differing[0]} differs"
+        hint = f"write MaterializedView[{target.__name__}]"
+        into.add_problem("invalid-declaration", message, into.sources.call_location(view.location), hint)
+
+
+def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
+    place = into.sources.argument_location(view, "metadata")
+    file.prose("DESCRIPTION", str(view.metadata.get("description") or ""), place)
+    _write_node(view, "select_statement", view.select_statement, file, into)
+
+
+def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:
+    file.prose("DESCRIPTION", api.description or "", into.sources.argument_location(api, "description"))
+    _write_tokens(api, api.tokens, file, into)
+    faults: dict[tuple[str, FieldFault], None] = {}
+    used: set[str] = set()
+    for name, text in (*api.nodes.items(), (LAST_NODE, api.sql)):
+        before = sql_lines(text)
+        places = into.sources.text_places(api, *(("sql", before) if name == LAST_NODE else ("nodes", before, name)))
+        file.line(f"NODE {name}")
+        made = template_of("\n".join(before), api.parameters) if api.parameters is not None else None
+        if made is None or not made.used:
+            file.sql("SQL", before, places)
+        else:
+            _write_template(before, made.text, places, file)
+        faults.update(dict.fromkeys(made.faults if made else ()))
+        used |= made.used if made else set()
+        file.line("")
+    if api.parameters is not None:
+        faults.update(dict.fromkeys(name_faults(used, api.parameters)))
+        for name, fault in faults:
+            found = into.sources.field_location(api.parameters, name) if name else None
+            place = found or into.sources.argument_location(api, "sql")
+            into.add_problem("invalid-parameter", fault.message, place, fault.hint)
+    file.line("TYPE endpoint")
+
+
+def _write_template(before: list[str], text: str, places: Sequence[LinePlace], file: WrittenFile) -> None:
+    """SQL that is a template: the places of its lines are those of the SQL that it is made from."""
+    after = text.split("\n")
+    moved = [
+        LinePlace(each.location, each.is_same and old == new)
+        for each, old, new in zip(places, before, after, strict=True)
+    ]
+    file.sql("SQL", ["%", *after], [LinePlace(moved[0].location), *moved])
+
+
+def group_places(files: Sequence[WrittenFile]) -> dict[str, list[list[object]]]:
+    """The places of all lines by file, as JSON."""
+    found: dict[str, list[list[object]]] = defaultdict(list)
+    for file in files:
+        for each, line in zip(file.places, file.lines, strict=True):
+            place = each.location
+            indent = len(line) - len(line.lstrip()) - len(INDENT)
+            column = place.column - indent if each.is_same else place.column
+            found[file.path].append([place.file, place.line, column, each.is_same])
+    return found
+
+
+def describe(files: Sequence[WrittenFile]) -> Iterator[tuple[str, str]]:
+    """The texts by path."""
+    return ((file.path, file.text) for file in files)

@@ -1,0 +1,166 @@
+"""Loads a project that may have a part in Python.
+
+In: a folder. Out: `SourceProject`: the project as read from datafiles, those in the folder and those made from Python,
+and the places in Python. Invariants: the module runs in a process of its own with limits of time and memory, and no
+process of it is left; a folder without such a module starts none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock.api.project.source_places import PLACES_OF_DATAFILES, SourcePlaces
+from penstock.errors import Location, Problem
+from penstock.model.project import Project
+from penstock.model.settings import PythonSettings
+from penstock.parse.project_files import decode, read_project_file
+from penstock.parse.project_loader import LoadedProject, load_folder
+from penstock.parse.settings import SETTINGS_FILE, parse_settings
+
+CONVENTION = "app.main"
+"""The module of a project whose settings name none."""
+_USES_PENSTOCK = re.compile(r"^\s*(?:from|import)\s+penstock\b", re.MULTILINE)
+_STACK_LINE = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
+_GRACE_SECONDS = 5.0
+"""How much longer than the project's own limit its process may take to start and to write its result."""
+_LONGEST_ERROR = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProject:
+    """A project as read, and where the datafiles that were made come from."""
+
+    loaded: LoadedProject
+    places: SourcePlaces = PLACES_OF_DATAFILES
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedModule:
+    """What a module gave: datafiles, places and problems."""
+
+    files: Mapping[str, str]
+    places: SourcePlaces
+    problems: tuple[Problem, ...]
+
+
+def load_source_folder(folder: Path, known: LoadedProject | None = None) -> SourceProject:
+    """The project of a folder; the problems of its Python part have their places in Python. `known` is as in
+    `load_folder`. Raises NotFound if there is no such folder."""
+    module = find_module(folder)
+    if module is None:
+        return SourceProject(load_folder(folder, known))
+    rendered = run_module(folder.resolve(), module)
+    if any(each.level == "error" for each in rendered.problems):
+        # What reads the tables that are missing now would be told so, which is no news.
+        loaded = load_folder(folder)
+        own = tuple(each for each in loaded.problems if each.location and each.location.file == SETTINGS_FILE)
+        failed = replace(loaded, project=Project.of((), ()), problems=(*rendered.problems, *own))
+        return SourceProject(failed, rendered.places)
+    loaded = load_folder(folder, known, rendered.files)
+    return SourceProject(replace(loaded, problems=(*rendered.problems, *loaded.problems)), rendered.places)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectModule:
+    """The module of a project, with the limits under which it runs."""
+
+    name: str
+    settings: PythonSettings
+
+
+def find_module(folder: Path) -> ProjectModule | None:
+    """The module that the settings name, or else `app/main.py` if some file in `app` imports penstock: another program
+    may be there, which must not be run."""
+    text = b""
+    if (folder / SETTINGS_FILE).is_file():
+        text = read_project_file(folder, SETTINGS_FILE, []) or b""
+    settings = parse_settings(decode(text, SETTINGS_FILE, []) or "", SETTINGS_FILE, []).python
+    if settings.module is not None:
+        return ProjectModule(settings.module, settings)
+    app = folder / "app"
+    if not (app / "main.py").is_file():
+        return None
+    with suppress(OSError):
+        for path in sorted(app.rglob("*.py")):
+            if _USES_PENSTOCK.search(path.read_text(encoding="utf-8", errors="replace")):
+                return ProjectModule(CONVENTION, settings)
+    return None
+
+
+def run_module(folder: Path, module: ProjectModule) -> RenderedModule:
+    """Run a module in a process of its own, which is ended with all that it started."""
+    with tempfile.TemporaryDirectory(prefix="penstock-python-") as scratch:
+        result = Path(scratch) / "result.json"
+        limits = [str(module.settings.max_seconds), str(module.settings.max_bytes)]
+        command = [sys.executable, "-m", "penstock.api.project.project_run"]
+        with open(Path(scratch) / "errors", "wb") as errors:
+            process = subprocess.Popen(
+                [*command, str(folder), module.name, str(result), *limits],
+                cwd=scratch,  # so that no file of the project hides a module of Python
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(module.settings.max_seconds + _GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _end_group(process)
+        return _read_result(folder, module, result, code)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _read_result(folder: Path, module: ProjectModule, result: Path, code: int | None) -> RenderedModule:
+    with suppress(OSError, ValueError, KeyError):
+        document = json.loads(result.read_text(encoding="utf-8"))
+        problems = tuple(_problem_from_json(each) for each in document["problems"])
+        return RenderedModule(document["files"], SourcePlaces(document["places"]), problems)
+    stack = result.with_name(f"{result.name}.stack")
+    text = stack.read_text(encoding="utf-8", errors="replace") if stack.exists() else ""
+    place = _place_in_stack(text, folder) or Location(f"{module.name.replace('.', '/')}.py")
+    if text or code is None:
+        message = f"the project was not read within {module.settings.max_seconds} s: it was here"
+        hint = "a project only declares; [python] max_seconds in penstock.toml allows more"
+        return _failure_problem("python-timeout", message, place, hint)
+    last = (result.with_name("errors").read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""])[-1]
+    message = f"the project ended Python while it was read (exit code {code})"
+    return _failure_problem("python-error", message, place, last[:_LONGEST_ERROR] or None)
+
+
+def _failure_problem(code: str, message: str, place: Location, hint: str | None) -> RenderedModule:
+    return RenderedModule({}, PLACES_OF_DATAFILES, (Problem(code, message, place, hint),))
+
+
+def _place_in_stack(text: str, folder: Path) -> Location | None:
+    """The innermost line of the project in the stack of the main thread, which is the last one written."""
+    main = text[text.rfind("Thread ") :]
+    for found in _STACK_LINE.finditer(main):
+        with suppress(ValueError):
+            return Location(Path(found["file"]).resolve().relative_to(folder).as_posix(), int(found["line"]))
+    return None
+
+
+def _problem_from_json(each: Mapping[str, object]) -> Problem:
+    file, line, column = each["file"], each["line"], each["column"]
+    place = Location(str(file), int(str(line)), int(str(column))) if file else None
+    hint = str(each["hint"]) if each["hint"] else None
+    return Problem(
+        str(each["code"]), str(each["message"]), place, hint, "warning" if each["level"] == "warning" else "error"
+    )

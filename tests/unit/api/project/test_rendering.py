@@ -1,0 +1,185 @@
+"""Objects of Python become the values that the parser of datafiles gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.parse.project_loader import load_files
+from python_projects import problems_of, read_project, shown
+
+TYPES = """
+class Color(Enum):
+    red = "red"
+    blue = "it's blue"
+
+class Size(Enum):
+    small = 1
+    large = 1000
+
+class Point(BaseModel):
+    x: float
+    y: Optional[UInt8]
+
+class Row(BaseModel):
+    id: Key[int]
+    a: Int8
+    b: Annotated[int, "int32"]
+    c: UInt64
+    d: Float32
+    e: float | None
+    f: bool
+    g: str
+    h: bytes
+    i: Annotated[str, FixedString(16)]
+    j: UUID
+    k: IPv4Address
+    l: IPv6Address
+    m: date
+    n: Date32
+    o: datetime
+    p: DateTime
+    q: clickhouse_datetime64(3)
+    r: Annotated[datetime, ClickHousePrecision(9, "Europe/Berlin")]
+    s: clickhouse_decimal(18, 4)
+    t: Annotated[Decimal, Field(max_digits=38, decimal_places=0)] | None
+    u: Annotated[str, "LowCardinality"]
+    v: Annotated[Optional[str], "LowCardinality"]
+    w: Literal["x", "y"]
+    x: list[Optional[UInt16]]
+    y: dict[str, list[int]]
+    z: tuple[int, str]
+    aa: Point
+    ab: list[Point]
+    ac: Color
+    ad: Size
+    ae: Annotated[dict, "JSON"]
+    af: Annotated[dict, ClickHouseType("JSON(a.b UInt32)")]
+    ag: Annotated[float, AggregateFunction("quantiles(0.5, 0.9)", [float | None])]
+    ah: Annotated[int, AggregateFunction("count")]
+    ai: simple_aggregated("sum", UInt64)
+
+OlapTable[Row]("t", OlapConfig(engine=AggregatingMergeTreeEngine()))
+"""
+SAME_TYPES = """
+SCHEMA >
+    id Int64, a Int8, b Int32, c UInt64, d Float32, e Nullable(Float64), f Bool, g String, h String,
+    i FixedString(16), j UUID, k IPv4, l IPv6, m Date, n Date32, o DateTime('UTC'), p DateTime,
+    q DateTime64(3, 'UTC'), r DateTime64(9, 'Europe/Berlin'), s Decimal(18, 4), t Nullable(Decimal(38, 0)),
+    u LowCardinality(String), v LowCardinality(Nullable(String)), w LowCardinality(String),
+    x Array(Nullable(UInt16)), y Map(String, Array(Int64)), z Tuple(Int64, String),
+    aa Tuple(x Float64, y Nullable(UInt8)), ab Array(Tuple(x Float64, y Nullable(UInt8))),
+    ac Enum8('red' = 1, 'it\\'s blue' = 2), ad Enum16('small' = 1, 'large' = 1000), ae JSON, af JSON(a.b UInt32),
+    ag AggregateFunction(quantiles(0.5, 0.9), Nullable(Float64)), ah AggregateFunction(count),
+    ai SimpleAggregateFunction(sum, UInt64)
+
+ENGINE AggregatingMergeTree
+ENGINE_SORTING_KEY id
+"""
+OPTIONS = """
+class Row(BaseModel):
+    id: str
+    ts: Annotated[DateTime, ClickHouseDefault("now()"), ClickHouseCodec("ZSTD(1)")]
+    url: str = Field(alias="pageUrl", description="What was\\nseen: it's {{a, `b`")
+    n: Annotated[UInt32, JsonPath("$.a.n"), RenamedFrom("count")] = 7
+    name: str = "it's # 1, \\n2"
+    deleted: UInt8 = 0
+    price: clickhouse_decimal(10, 2) = Decimal("1.50")
+    flag: bool = True
+    tags: list[str] = ["a"]
+
+table = OlapTable[Row]("t", OlapConfig(
+    order_by_expression="id, toDate(ts)", primary_key_expression="id", partition_by="toYYYYMM(ts)",
+    engine=ReplacingMergeTreeEngine(ver="ts", is_deleted="deleted"), ttl="ts + INTERVAL 90 DAY",
+    settings={"index_granularity": 8192}, metadata={"description": "About it.\\nMore."}, tags=["a", "b"],
+    tokens=[Token("page", "APPEND"), Token("all", "READ")], renamed_from="old", forward_query="SELECT *, 1 AS n",
+    backfill=False,
+))
+View("v", f"SELECT id FROM {table}", base_tables=[table], metadata={"description": "Ids."})
+MaterializedView[Row](MaterializedViewOptions(
+    select_statement=f"SELECT * FROM {table}", select_tables=[table], materialized_view_name="mv", table_name="t2",
+    engine=ReplacingMergeTreeEngine(), order_by_fields=["id"]))
+
+class Parameters(BaseModel):
+    id: str
+    most: UInt16 = Field(10, description="How many.")
+    kind: Literal["a", "b"] = "a"
+    names: list[str] = ["x", "y"]
+
+Api[Parameters, Row]("e", sql='''
+    -- not {this}
+    SELECT * FROM n WHERE id = {id} AND has({names}, name)
+    AND name != '{id}' AND {kind} = 'a'
+    LIMIT {most}
+''', nodes={"n": "SELECT * FROM t"}, tokens=[Token("all", "READ")])
+"""
+COLUMNS = """
+    id String `json:$.id`,
+    ts DateTime `json:$.ts` DEFAULT now() CODEC(ZSTD(1)),
+    url String `json:$.pageUrl`,
+    n UInt32 `json:$.a.n` DEFAULT 7 {},
+    name String `json:$.name` DEFAULT 'it\\'s # 1, \\n2',
+    deleted UInt8 `json:$.deleted` DEFAULT 0,
+    price Decimal(10, 2) `json:$.price` DEFAULT '1.50',
+    flag Bool `json:$.flag` DEFAULT true,
+    tags Array(String) `json:$.tags` DEFAULT ['a']
+"""
+SAME_OPTIONS = {
+    "t.datasource": """
+DESCRIPTION >
+    About it.
+    More.
+TAGS a, b
+TOKEN page APPEND
+TOKEN all READ
+RENAMED_FROM old
+SCHEMA >"""
+    + COLUMNS.format("RENAMED_FROM count")
+    + """
+ENGINE ReplacingMergeTree
+ENGINE_VER ts
+ENGINE_IS_DELETED deleted
+ENGINE_SORTING_KEY id, toDate(ts)
+ENGINE_PRIMARY_KEY id
+ENGINE_PARTITION_KEY toYYYYMM(ts)
+ENGINE_TTL ts + INTERVAL 90 DAY
+ENGINE_SETTINGS index_granularity = 8192
+BACKFILL skip
+FORWARD_QUERY >
+    SELECT *, 1 AS n
+""",
+    "t2.datasource": "SCHEMA >"
+    + COLUMNS.format("RENAMED_FROM count")
+    + "ENGINE ReplacingMergeTree\nENGINE_SORTING_KEY id\n",
+    "v.pipe": "DESCRIPTION >\n    Ids.\nNODE query\nSQL >\n    SELECT id FROM t\n",
+    "mv.pipe": "NODE query\nSQL >\n    SELECT * FROM t\nTYPE materialized\nDATASOURCE t2\n",
+    "e.pipe": """
+TOKEN all READ
+NODE n
+SQL >
+    SELECT * FROM t
+NODE query
+SQL >
+    %
+    -- not {this}
+    SELECT * FROM n WHERE id = {{String(id, required=True)}} AND has({{Array(names, 'String', 'x,y')}}, name)
+    AND name != '{id}' AND {{String(kind, 'a', enum=['a', 'b'])}} = 'a'
+    LIMIT {{UInt16(most, 10, description='How many.')}}
+TYPE endpoint
+""",
+}
+
+
+def test_every_type_is_that_of_datafiles(tmp_path: Path) -> None:
+    read = read_project(tmp_path, TYPES)
+    same = load_files({"datasources/t.datasource": SAME_TYPES})
+    assert not same.errors
+    assert problems_of(read) == []
+    assert read.loaded.project == same.project
+
+
+def test_every_option_is_that_of_datafiles(tmp_path: Path) -> None:
+    read = read_project(tmp_path, OPTIONS)
+    same = load_files(SAME_OPTIONS)
+    assert not same.errors
+    assert shown(read) == []
+    assert read.loaded.project == same.project

@@ -1,0 +1,175 @@
+"""Whatever a project's Python does, the answer is a problem at the user's line, within the limits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from penstock.api.project.source_project import find_module, load_source_folder
+from python_projects import HEAD, problems_of, read_project, shown, write_project
+
+TABLE = """
+class Row(BaseModel):
+    id: str
+
+OlapTable[Row]("t", OlapConfig(order_by_fields=["id"]))
+"""
+FIRST = HEAD.count("\n") + 1
+
+
+def place(line: int, file: str = "app/main.py") -> str:
+    """The line of a module that is behind its imports and an empty line, counted from 1."""
+    return f"{file}:{FIRST + line}"
+
+
+FAILING = {
+    "raises": ("\nvalue = {}\nvalue['a']\n", place(2), "KeyError: 'a'"),
+    "does not parse": ("\nx = (\n", place(1), "SyntaxError: '(' was never closed"),
+    "ends Python politely": ("\nraise SystemExit(3)\n", place(1), "SystemExit: 3"),
+    "lacks a module": ("\nimport no_such_module\n", place(1), "ModuleNotFoundError: No module named 'no_such_module'"),
+    "wants what is not there": ("\nfrom penstock import OlapTabel\n", place(1), "ImportError: cannot import name"),
+    "recurses": ("\ndef f(): return f()\nf()\n", place(1), "RecursionError:"),
+    "takes all memory": ("\nx = ' ' * 50_000_000_000\n", place(1), "MemoryError"),
+    "starts a process": ("\nimport os\nos.fork()\n", place(2), "the project starts a process (os.fork)"),
+    "hides that it does": (
+        "\nimport subprocess\ntry:\n    subprocess.run(['true'])\nexcept BaseException:\n    pass\n" + TABLE,
+        place(3),
+        "the project starts a process (subprocess.Popen)",
+    ),
+    "uses the network": (
+        "\nimport socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
+        place(2),
+        "the project uses the network",
+    ),
+    "says an unknown option": ("\nOlapConfig(databse='x')\n", place(1), "TypeError:"),
+    "has no model": ("\nOlapTable('t')\n", place(1), "TypeError: OlapTable needs the model of its rows"),
+    "has another class": ("\nOlapTable[int]('t')\n", place(1), "TypeError: OlapTable[…] needs a Pydantic model"),
+    "has a handler": ("\nApi[None, BaseModel]('a', print)\n", place(1), "TypeError: Api 'a': handlers in Python"),
+    "declares nothing": ("\nx = 1\n", "app/main.py:1", "app.main declares no table and no view"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_failure_is_a_problem_at_the_users_line(case: str, tmp_path: Path) -> None:
+    main, where, message = FAILING[case]
+    read = read_project(tmp_path, main)
+    found = problems_of(read)
+    assert [str(each.location).rpartition(":")[0] for each in found][:1] == [where], found
+    assert message in found[0].message
+    assert read.loaded.errors
+    assert not read.loaded.project.names
+
+
+def test_an_error_in_a_module_that_is_imported_is_there(tmp_path: Path) -> None:
+    read = read_project(tmp_path, "\nimport app.tables\n", app__tables="\n1 / 0\n")
+    assert shown(read) == ["app/tables.py:2:1: ZeroDivisionError: division by zero"]
+
+
+def test_modules_that_import_each_other_are_told_so(tmp_path: Path) -> None:
+    one = "from app.two import b\na = 1\n"
+    read = read_project(tmp_path, "\nimport app.one\n", app__one=one, app__two="from app.one import a\nb = 1\n")
+    (found,) = problems_of(read)
+    assert (str(found.location), found.code) == ("app/two.py:1:1", "python-error")
+    assert found.hint == "two modules import each other: move what both need into a third"
+
+
+def test_what_is_not_there_yet_is_said(tmp_path: Path) -> None:
+    (found,) = problems_of(read_project(tmp_path, "\nfrom penstock import Stream\n"))
+    assert found.hint == "Stream is not in this version: docs/python-projects.md says what there is"
+
+
+@pytest.mark.parametrize(
+    ("main", "line"),
+    [("\nimport time\ntime.sleep(600)\n", 2), ("\nwhile True:\n    pass\n", 1), ("\nsum(range(10**13))\n", 1)],
+    ids=["sleeps", "loops", "stays in C"],
+)
+def test_a_module_that_takes_too_long_is_ended_where_it_is(main: str, line: int, tmp_path: Path) -> None:
+    folder = write_project(tmp_path, main)
+    (folder / "penstock.toml").write_text("[python]\nmax_seconds = 1\n")
+    began = time.monotonic()
+    (found,) = problems_of(load_source_folder(folder))
+    assert time.monotonic() - began < 20
+    assert found.code == "python-timeout"
+    assert str(found.location) in {f"app/main.py:{FIRST + line + more}:1" for more in (0, 1)}
+
+
+def test_a_module_that_ends_python_is_a_problem(tmp_path: Path) -> None:
+    (found,) = problems_of(read_project(tmp_path, "\nimport os\nos._exit(7)\n"))
+    assert found.message == "the project ended Python while it was read (exit code 7)"
+    assert str(found.location) == "app/main.py:1:1"
+
+
+def test_what_a_project_prints_is_a_warning_and_reaches_nobody(tmp_path: Path) -> None:
+    read = read_project(tmp_path, TABLE + "print('x')\n")
+    (found,) = problems_of(read)
+    assert (found.code, found.level) == ("prints-when-read", "warning")
+    assert str(found.location) == "app/main.py:14:1"
+    assert read.loaded.project.datasource("t") is not None
+
+
+def test_a_module_runs_once_and_leaves_no_file(tmp_path: Path) -> None:
+    count = "\nfrom pathlib import Path\nwith open('runs', 'a') as file: file.write('x')\nimport app.main\n"
+    read = read_project(tmp_path, count + TABLE)
+    assert problems_of(read) == []
+    assert (tmp_path / "runs").read_text() == "x"
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_a_file_of_the_project_hides_no_module_of_python(tmp_path: Path) -> None:
+    assert problems_of(read_project(tmp_path, TABLE, json="raise ValueError", pydantic="raise ValueError")) == []
+
+
+def test_a_thread_does_not_keep_the_process(tmp_path: Path) -> None:
+    endless = "\nimport threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    began = time.monotonic()
+    assert problems_of(read_project(tmp_path, endless + TABLE)) == []
+    assert time.monotonic() - began < 20
+
+
+def test_settings_name_another_module(tmp_path: Path) -> None:
+    folder = write_project(tmp_path, "\nraise ValueError\n", pipeline__tables=HEAD + TABLE)
+    (folder / "penstock.toml").write_text('[python]\nmodule = "pipeline.tables"\n')
+    read = load_source_folder(folder)
+    assert problems_of(read) == []
+    assert read.loaded.settings.python.module == "pipeline.tables"
+
+
+def test_a_module_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "penstock.toml").write_text('[python]\nmodule = "pipeline"\n')
+    (found,) = problems_of(load_source_folder(tmp_path))
+    assert found.message == "there is no module pipeline"
+    assert found.hint == 'name the project\'s module in penstock.toml: [python] module = "app.main"'
+
+
+def test_another_program_in_app_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app/main.py").write_text("raise ValueError")
+    assert find_module(tmp_path) is None
+    (tmp_path / "app/tables.py").write_text("from penstock import OlapTable")
+    assert find_module(tmp_path) is not None
+
+
+def test_datafiles_and_python_are_one_project(tmp_path: Path) -> None:
+    folder = write_project(tmp_path, TABLE)
+    (folder / "read.pipe").write_text("NODE n\nSQL >\n    SELECT id FROM t\nTYPE endpoint\n")
+    read = load_source_folder(folder)
+    assert problems_of(read) == []
+    assert sorted(read.loaded.project.names) == ["read", "t"]
+    (folder / "t.datasource").write_text("SCHEMA >\n    id String\n")
+    assert "a second resource `t`" in shown(load_source_folder(folder))[0].partition(": ")[2]
+
+
+def test_reading_a_project_loads_no_pydantic_here(tmp_path: Path) -> None:
+    folder = write_project(tmp_path, TABLE)
+    code = (
+        "import sys, pathlib, penstock\n"
+        "from penstock.api.project.source_project import load_source_folder\n"
+        f"print(load_source_folder(pathlib.Path({str(folder)!r})).loaded.project.names, 'pydantic' in sys.modules)"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert made.stdout.split() == ["('t',)", "False"]

@@ -1,0 +1,98 @@
+"""The commands take a project in Python as they take one of datafiles; places are those of Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import InvalidProject, Location, Problem
+from python_projects import HEAD, write_project
+from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
+
+PAGE = Path(__file__).parents[3] / "docs/python-projects.md"
+FIRST = HEAD.count("\n")
+SOUND = """
+class Row(BaseModel):
+    a: UInt8
+
+flights = OlapTable[Row]("flights")
+Api[None, Row]("top", sql=f'''
+    SELECT a
+    FROM {flights}
+''')
+"""
+WRONG = SOUND.replace("SELECT a", "SELECT a, leng(a) AS b")
+
+
+@pytest.fixture
+def python_project(project: Path) -> Path:
+    """The project in Python, in the place of that in datafiles."""
+    (project / "datasources" / "flights.datasource").unlink()
+    (project / "top.pipe").unlink()
+    return write_project(project, SOUND)
+
+
+def test_check_names_the_line_of_python(penstock: Run, python_project: Path) -> None:
+    assert penstock("check") == (0, "1 data source, 1 pipe: no problem\n", "")
+    write_project(python_project, WRONG)
+    code, out, err = penstock("check", "--keep-going")
+    assert code == 1
+    assert f"app/main.py:{FIRST + 7}:15: unknown function `leng`" in err
+    assert ["top", "endpoint", "broken", "app/main.py"] in [line.split() for line in out.splitlines()]
+    write_project(python_project, "\n1 / 0\n")
+    assert f"app/main.py:{FIRST + 2}:1: ZeroDivisionError: division by zero" in penstock("check")[2]
+
+
+def test_graph_names_the_file_of_python(penstock: Run, python_project: Path) -> None:
+    drawn = json.loads(penstock("graph", "--output", "json")[1])
+    assert {each["name"]: each["file"] for each in drawn["nodes"]} == {"flights": "app/main.py", "top": "app/main.py"}
+
+
+def test_plan_between_two_forms(penstock: Run, python_project: Path, tmp_path: Path) -> None:
+    after = write_project(tmp_path / "after", SOUND.replace("a: UInt8", "a: UInt8\n    b: int | None"))
+    code, out, _ = penstock("plan", str(python_project), str(after))
+    assert (code, "in_place" in out) == (0, True)
+    assert "nothing changes" in penstock("plan", str(after), str(after))[1]
+    write_project(after, WRONG)
+    code, out, err = penstock("plan", str(python_project), str(after))
+    assert (code, f"app/main.py:{FIRST + 7}:15" in err) == (1, True)
+    write_project(after, "\n1 / 0\n")
+    assert f"app/main.py:{FIRST + 2}:1" in penstock("plan", str(python_project), str(after))[2]
+
+
+def test_deploy_sends_datafiles_and_shows_python(
+    penstock: Run, python_project: Path, pipeline: MemoryPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, str]] = []
+    deploy = pipeline.deploy
+
+    def watched(files: dict[str, str], *arguments: object, **options: object) -> object:
+        sent.append(dict(files))
+        return deploy(files, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "deploy", watched)
+    code, out, _ = penstock("deploy")
+    assert (code, "is live" in out) == (0, True)
+    assert sorted(sent[0]) == ["datasources/flights.datasource", "endpoints/top.pipe", "penstock.toml"]
+
+    def refused(*arguments: object, **options: object) -> object:
+        place = Location("endpoints/top.pipe", 5, 12)
+        raise InvalidProject("refused", [Problem("unknown-column", "there is no column `a`", place)])
+
+    monkeypatch.setattr(pipeline, "deploy", refused)
+    code, _, err = penstock("deploy")
+    assert (code, f"app/main.py:{FIRST + 8}:" in err or f"app/main.py:{FIRST + 7}:" in err) == (1, True), err
+    write_project(python_project, "\n1 / 0\n")
+    code, _, err = penstock("deploy")
+    assert (code, f"app/main.py:{FIRST + 2}:1: ZeroDivisionError" in err) == (1, True)
+
+
+def test_the_example_of_the_page_is_a_project(penstock: Run, tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app/main.py").write_text(code)
+    assert penstock("check", str(tmp_path)) == (0, "2 data sources, 2 pipes: no problem\n", "")
