@@ -36,7 +36,7 @@ SELECT max(x) AS m, min(x), argMax(x, x) FROM (SELECT arrayJoin([CAST('b' AS Enu
 SELECT k, max(x) AS m FROM (SELECT 1 AS k, arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) GROUP BY k ORDER BY m;
 SELECT k, max(x) AS m FROM (SELECT 1 AS k, arrayJoin([toIPv4('10.0.0.1'), toIPv4('9.0.0.1')]) AS x) GROUP BY k HAVING m > toIPv4('1.0.0.0') ORDER BY max(x);
 SELECT x, row_number() OVER (ORDER BY x) FROM (SELECT DISTINCT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) ORDER BY x;
-SELECT x FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) UNION DISTINCT SELECT CAST('a' AS Enum8('a' = 1, 'b' = 0)) AS x ORDER BY x;
+SELECT x FROM (SELECT x FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) UNION DISTINCT SELECT CAST('a' AS Enum8('a' = 1, 'b' = 0)) AS x) ORDER BY x;
 SELECT DISTINCT x, count() OVER (PARTITION BY x) AS c FROM (SELECT arrayJoin([toIPv4('10.0.0.1'), toIPv4('9.0.0.1'), toIPv4('9.0.0.1')]) AS x) ORDER BY x, c;
 SELECT x FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x) GROUP BY x WITH ROLLUP ORDER BY x;
 SELECT DISTINCT ON (x) x, y FROM (SELECT arrayJoin([CAST('b' AS Enum8('a' = 1, 'b' = 0)), 'a']) AS x, 1 AS y) ORDER BY x;

@@ -235,7 +235,8 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
         case t.Int() | t.Bool():
             return Conversion(f"CAST({number_sql(value)} AS {FINE_TIME})")
         case t.Decimal():
-            return Conversion(cut_fine_toward_1970(f"CAST({value.sql} AS DECIMAL(38,9))", want.precision))
+            # A difference of decimals of 38 digits would lose the last one.
+            return Conversion(cut_fine_toward_1970(f"CAST({value.sql} AS DECIMAL(37,9))", want.precision))
         case t.Float():
             ticks = f"CAST({as_spark(value, 'DOUBLE')} * {float(10**want.precision)!r}D AS BIGINT)"
             return Conversion(from_nanoseconds(f"{ticks} * {10 ** (9 - want.precision)}L"))
