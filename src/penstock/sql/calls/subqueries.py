@@ -233,8 +233,11 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     sql = f"(({' OR '.join(groups)}){present})" if present else f"({' OR '.join(groups)})"
     if any(item.nullable for _, item in given):  # a NULL in the list is no match
         sql = f"if({value.sql} IS NULL, NULL, coalesce({sql}, false))" if value.nullable else f"coalesce({sql}, false)"
-    reads_columns = not _is_row(value) and any("`" in right for _, right in pairs)
-    return TypedSql(sql, nullable_if_any(_UINT8, [NULL if reads_columns else value]), "BOOLEAN")
+    # ClickHouse compares a single computed element by `=`; for other lists that read columns its type is Nullable.
+    is_computed = len(elements) == 1 and not isinstance(elements[0], exp.Column)
+    reads_columns = not is_computed and any("`" in right for _, right in pairs)
+    may_be_null = not _is_row(value) and (reads_columns or any(item.nullable for _, item in given))
+    return TypedSql(sql, nullable_if_any(_UINT8, [NULL if may_be_null else value]), "BOOLEAN")
 
 
 def _check_time_precision(tr: Translator, node: exp.Expr, cut: TypedSql, to: TypedSql) -> None:
