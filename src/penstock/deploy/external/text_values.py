@@ -2,7 +2,8 @@
 
 In: texts of CSV and TSV, and JSON objects. Out: Python values for `stored_values`. Invariants: a value is read as a
 posted row's is (`flow/landing/value_parser`): exactly, or not at all; where ClickHouse takes its default for a value
-that is missing, so is it here.
+that is missing, so is it here. No time is guessed: of a DateTime64(3), ClickHouse takes the whole number 1577934245 in
+a file for seconds, and posted rows have milliseconds there.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.deploy.external.clickhouse_literals import literals_as_json
-from penstock.deploy.external.file_times import unambiguous_converter
 from penstock.deploy.external.stored_values import default_value
 from penstock.deploy.external.text_records import BrokenFile
 from penstock.flow.landing.json_row import InvalidRow, decode_json, decode_row_with_documents
-from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, format_value
+from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, format_value, value_converter
 from penstock.model import types as t
 from penstock.model.json_documents.json_syntax import RepeatedKeys
-from penstock.model.types import Type, unwrap_type
+from penstock.model.json_documents.numbers import JsonNumber
+from penstock.model.types import Type, has_part, unwrap_type
 
 Columns: TypeAlias = Sequence[tuple[str, Type]]
 ReadText: TypeAlias = Callable[["str | None"], object]
@@ -113,3 +114,37 @@ class JsonReader:
 def _folded(given: Mapping[str, object], name: str) -> object:
     """The value of a key that differs in its case only, as ClickHouse finds it; None if there is none."""
     return next((value for key, value in given.items() if key.lower() == name), None)
+
+
+def unambiguous_converter(of: Type) -> ValueConverter:
+    """The function that converts values of a type as those of posted rows; it refuses whole numbers for times that have
+    parts of seconds."""
+    convert = value_converter(of)
+    if not has_part(of, t.DateTime64):
+        return convert
+
+    def check_and_convert(value: object) -> object:
+        _refuse_whole_numbers(value, unwrap_type(of))
+        return convert(value)
+
+    return check_and_convert
+
+
+def _refuse_whole_numbers(value: object, of: Type) -> None:
+    match of, value:
+        case (t.DateTime64(precision), int() | JsonNumber()) if precision and str(value).lstrip("-").isdigit():
+            raise InvalidValue(
+                f"{value} may be seconds or parts of them: declare the column as Int64, and convert it in the SELECT"
+            )
+        case (t.Array(inner), list()):
+            for each in value:
+                _refuse_whole_numbers(each, unwrap_type(inner))
+        case (t.Map(_, inner), dict()):
+            for each in value.values():
+                _refuse_whole_numbers(each, unwrap_type(inner))
+        case (t.Tuple(fields), list()):
+            for each, (_, inner) in zip(value, fields, strict=False):
+                _refuse_whole_numbers(each, unwrap_type(inner))
+        case (t.Tuple(fields), dict()):
+            for name, inner in fields:
+                _refuse_whole_numbers(value.get(name), unwrap_type(inner))

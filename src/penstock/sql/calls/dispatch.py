@@ -91,6 +91,8 @@ def _translate_sub_object(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def _translate_concatenation(tr: Translator, node: exp.Expr) -> TypedSql:
     pair = [tr.translate(node.this), tr.translate(node.expression)]
+    if any(map(is_null, pair)):
+        return NULL
     pair = [text_of(value) if is_dynamic_value(value) else value for value in pair]
     return build_or_refuse(tr, node, lambda: concat(pair))
 
