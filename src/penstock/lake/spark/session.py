@@ -105,15 +105,14 @@ def _start_spark(settings: Settings, home: Path, java: StartingJava | None) -> S
     if not settings.spark.master.startswith("local"):
         conf |= REAPER
     conf |= java_configuration(settings, home)
-    context = SparkContext(
-        conf=SparkConf(loadDefaults=False).setMaster(settings.spark.master).setAll(list(conf.items())),
-        gateway=_gateway(settings, home, java),
-    )
-    builder = SparkSession.builder
+    gateway = _gateway(settings, home, java)
+    if gateway is not None:
+        given = SparkConf(loadDefaults=False).setMaster(settings.spark.master).setAll(list(conf.items()))
+        SparkContext(conf=given, gateway=gateway)
+    builder = SparkSession.builder.master(settings.spark.master)
     for key, value in conf.items():
         builder = builder.config(key, value)
-    assert context is SparkContext._active_spark_context, "the session is made on it"
-    return builder.getOrCreate()
+    return builder.getOrCreate()  # on that context, or on the one that this process has
 
 
 def _gateway(settings: Settings, home: Path, java: StartingJava | None) -> JavaGateway | None:
