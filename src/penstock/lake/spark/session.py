@@ -107,6 +107,8 @@ def _start_spark(settings: Settings, home: Path, java: StartingJava | None) -> S
     conf |= java_configuration(settings, home)
     gateway = _gateway(settings, home, java)
     if gateway is not None:
+        for key, value in conf.items():  # threads of Java without a session read Java's own properties
+            gateway.jvm.java.lang.System.setProperty(key, value)
         given = SparkConf(loadDefaults=False).setMaster(settings.spark.master).setAll(list(conf.items()))
         SparkContext(conf=given, gateway=gateway)
     builder = SparkSession.builder.master(settings.spark.master)
