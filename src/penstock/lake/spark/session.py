@@ -14,7 +14,6 @@ from pyiceberg.catalog import Catalog
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
-from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.lake.spark.cancellation import REAPER
 from penstock.lake.spark.catalog import (
@@ -71,9 +70,8 @@ def open_lake(settings: Settings, home: Path, java: StartingJava | None = None) 
     """
     home.mkdir(parents=True, exist_ok=True)
     spark = _start_spark(settings, home, java)
-    catalog = open_pyiceberg_catalog(settings, home)
-    if not _has_namespace(catalog):
-        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
+    # This also loads the session's catalog by the session's own configuration, whichever thread uses it first.
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {CATALOG}.{NAMESPACE}")
     bulk = spark.newSession()
     for session, tuning in ((spark, SMALL_CONF), (bulk, BULK_CONF)):
         for key, value in (tuning | MADE_BY_CONF).items():
@@ -81,7 +79,7 @@ def open_lake(settings: Settings, home: Path, java: StartingJava | None = None) 
         register_functions(session)
         if is_postgres_catalog(settings):
             disable_blind_commit_retry(session)
-    return Lake(spark, bulk, catalog)
+    return Lake(spark, bulk, open_pyiceberg_catalog(settings, home))
 
 
 def register_functions(session: SparkSession) -> None:
@@ -107,8 +105,6 @@ def _start_spark(settings: Settings, home: Path, java: StartingJava | None) -> S
     conf |= java_configuration(settings, home)
     gateway = _gateway(settings, home, java)
     if gateway is not None:
-        for key, value in conf.items():  # threads of Java without a session read Java's own properties
-            gateway.jvm.java.lang.System.setProperty(key, value)
         given = SparkConf(loadDefaults=False).setMaster(settings.spark.master).setAll(list(conf.items()))
         SparkContext(conf=given, gateway=gateway)
     builder = SparkSession.builder.master(settings.spark.master)
@@ -122,12 +118,3 @@ def _gateway(settings: Settings, home: Path, java: StartingJava | None) -> JavaG
     if SparkContext._gateway is not None:
         return None
     return launch_java(settings, home) if java is None else java.take_gateway()
-
-
-def _has_namespace(catalog: Catalog) -> bool:
-    """Whether the namespace of the tables is there. PyIceberg says so at once; the first SQL of a session takes a
-    second."""
-    try:
-        return catalog.namespace_exists(NAMESPACE)
-    except SQLAlchemyError:  # Iceberg's Java has yet to make the tables of a new catalog
-        return False
