@@ -21,12 +21,10 @@ from pydantic_core import PydanticUndefined
 
 from penstock.api.objects.column_types import NAMED_TYPES
 from penstock.api.objects.columns import FieldFault, markers_of
+from penstock.api.project.datafile_text import COMMENT, QUOTED
 from penstock.errors import did_you_mean
 
-_PARTS = re.compile(
-    r"""(?P<other>--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|\{(?P<name>[A-Za-z_]\w*)\}""",
-    re.DOTALL,
-)
+_PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"\{\{|\{%|\{#")
 _FUNCTIONS: dict[object, str] = {
     str: "String",

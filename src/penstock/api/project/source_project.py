@@ -29,7 +29,7 @@ from penstock.parse.settings import SETTINGS_FILE, parse_settings
 
 CONVENTION = "app.main"
 """The module of a project whose settings name none."""
-_USES_PENSTOCK = re.compile(r"^\s*(?:from|import)\s+penstock\b", re.MULTILINE)
+_USES_PENSTOCK = re.compile(r"^[ \t]*(?:from|import)[ \t]+penstock\b", re.MULTILINE)
 _STACK_LINE = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 _GRACE_SECONDS = 5.0
 """How much longer than the project's own limit its process may take to start and to write its result."""
