@@ -21,7 +21,7 @@ from penstock.model.settings import ServerSettings, Settings, SparkSettings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
 
-HEAP = "1g"
+HEAP = SparkSettings().driver_memory
 RUNAWAYS = {
     "an array of all rows": "SELECT length(groupArray(concat('a text that is not short: ', toString(number)))) AS n"
     " FROM numbers(300000000)",

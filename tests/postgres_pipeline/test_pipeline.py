@@ -130,6 +130,19 @@ def test_a_commit_of_a_table_whose_answer_is_lost_is_made_once(
     settled(lambda: is_exact(server, posted))
 
 
+@pytest.mark.parametrize("cut", ["before the commit", "after the commit"])
+def test_a_deployment_goes_on_after_the_catalog_did_not_answer(
+    server: Server, posted: list[int], proxy: PostgresProxy, cut: str
+) -> None:
+    """The answer to the creation of a table is lost. The next use of each other kept connection fails as well."""
+    before = proxy.cuts
+    proxy.marker, proxy.cut = b"INSERT INTO iceberg_tables", cut  # type: ignore[assignment]
+    made = server.deploy({f"datasources/new_{cut[:5].strip()}.datasource": LANDING})
+    assert (made.state, made.error) == ("live", None)
+    assert proxy.cuts == before + 1
+    is_exact(server, posted)
+
+
 @pytest.mark.slow
 def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], postgres: Postgres) -> None:
     """Callers that were told nothing ask again with their key; what was acknowledged is there once."""
@@ -167,3 +180,4 @@ def test_postgres_is_gone_for_ten_seconds(server: Server, posted: list[int], pos
     settled(lambda: is_exact(server, posted))
     post(server, posted, 4)
     is_exact(server, posted)
+    assert server.deploy({"datasources/later.datasource": LANDING}).state == "live", "connections of before are broken"

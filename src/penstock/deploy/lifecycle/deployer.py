@@ -332,7 +332,7 @@ class Deployer:
         _run_logged(id, lambda: self._execute(id))
 
     def _execute(self, id: int) -> None:
-        """Carry the deployment out; if the state store does not answer for a while, try again."""
+        """Carry the deployment out; if the state store or the catalog does not answer for a while, try again."""
         while not self._core.flows.scheduler.stopping:
             try:
                 execute_steps(self._core, id, lambda ready: self.promote(str(ready)))

@@ -28,7 +28,7 @@ from penstock.errors import Failed, PenstockError, Problem, Unavailable
 from penstock.flow.history_copy import is_copy_complete
 from penstock.flow.lag import FlowLag, blocked_tables, find_lags
 from penstock.flow.work_items import PRIORITY
-from penstock.lake.spark.errors import explain_error
+from penstock.lake.spark.errors import explain_error, is_catalog_away
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.new_tables import create_table
 from penstock.lake.tables.snapshots import Progress
@@ -72,8 +72,8 @@ def is_unfinished(store: StateStore, deployment: Deployment) -> bool:
 
 def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None:
     """Run what the journal does not mark as done: the steps up to `ready`, then the promotion if one was requested. A
-    failing step makes the deployment `failed`. Raises ExecutionStopped, and Unavailable if the state store does not
-    answer; then it can be called again."""
+    failing step makes the deployment `failed`. Raises ExecutionStopped, and Unavailable if the state store or the
+    database of the catalog does not answer; then it can be called again."""
     try:
         _wait_while_paused(core.store, core.flows, id)
         if core.store.deployments.get(id).state == "planned":
@@ -93,6 +93,8 @@ def execute_steps(core: Core, id: int, promote: Callable[[int], object]) -> None
     except Exception as error:
         if core.flows.scheduler.stopping or core.store.deployments.get(id).state not in UNFINISHED:
             raise ExecutionStopped from error
+        if is_catalog_away(error):
+            raise Unavailable(f"the catalog does not answer: {explain_error(error)}") from error
         log.exception("deployment %d failed", id)
         _mark_failed(core.store, core.board, id, error)
 

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from penstock.errors import Unavailable
-from penstock.lake.spark.row_errors import is_row_error, java_causes
+from penstock.lake.spark.row_errors import is_row_error, java_causes, java_exceptions
 from penstock.redaction import redact_start
 
 MAX_CHARACTERS = 600
@@ -35,6 +35,9 @@ _NO_MEMORY = (
     "OutOfMemoryError",
     "UNABLE_TO_ACQUIRE_MEMORY",
 )
+_POSTGRES_ERROR = "org.postgresql.util.PSQLException"
+_AWAY = ("08", "57P")
+"""SQLSTATEs of connections that broke or were refused, and of a server that stops or starts."""
 # For texts whose white space is single spaces.
 _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
 
@@ -83,6 +86,13 @@ def is_out_of_memory(error: BaseException) -> bool:
         return False  # it may quote any text
     text = f"{error_condition(error)} {_error_text(error)[:MOST_READ]}"
     return any(words in text for words in _NO_MEMORY)
+
+
+def is_catalog_away(error: BaseException) -> bool:
+    """Whether the database of the catalog did not answer, or broke a connection that was kept: what was asked may have
+    been carried out. Source of the codes: Postgres' documentation, "PostgreSQL Error Codes"."""
+    postgres = (each for each in java_exceptions(error) if each.getClass().getName() == _POSTGRES_ERROR)
+    return any(str(each.getSQLState()).startswith(_AWAY) for each in postgres)
 
 
 def explain_error(error: BaseException) -> str:

@@ -24,7 +24,7 @@ from penstock.lake.spark.session import Lake
 POLL_SECONDS = 0.25
 SUSPICIOUS = 0.7
 """The share of the heap in old objects, garbage among them, at which a full collection is asked for."""
-FULL = 0.8
+FULL = 0.75
 """The share of the heap in use after a collection at which a query is cancelled. Spark's own limit for sorts, joins and
 hash tables is 0.6 of the heap (spark.memory.fraction), beside which Spark itself needs some 200 MB."""
 LEAST_REST, REST_FACTOR = 5.0, 10.0

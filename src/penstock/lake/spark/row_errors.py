@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -56,9 +57,15 @@ def _raised_by_python(trace: str) -> str:
 
 def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
     """Class and message of the Java exception and of its causes, the innermost last."""
+    for java in java_exceptions(error):
+        yield str(java.getClass().getName()), str(java.getMessage() or "")
+
+
+def java_exceptions(error: BaseException) -> Iterator[JavaObject]:
+    """The Java exception and its causes, the innermost last."""
     java = error.java_exception if isinstance(error, Py4JJavaError) else None
     if isinstance(error, PySparkException):
         java = getattr(error, "_origin", None)
     while java is not None:
-        yield str(java.getClass().getName()), str(java.getMessage() or "")
+        yield java
         java = java.getCause()
