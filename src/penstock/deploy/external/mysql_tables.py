@@ -8,7 +8,7 @@ any; rows are fetched some megabytes at a time; connections and files are gone w
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,10 @@ from types import TracebackType
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.deploy.external.mysql_types import MysqlColumn, mysql_column, stored_column
 from penstock.deploy.external.stored_values import UnsupportedValue
-from penstock.deploy.external.table_file import TableFile
+from penstock.deploy.external.table_file import TableFile, fetch_rows, write_rows
 from penstock.errors import Failed, did_you_mean
 from penstock.lake.spark.cancellation import raise_if_stopped
 from penstock.model.external_tables import DatabaseTable, ExternalColumns, UnreadableTable
@@ -38,7 +37,6 @@ SILENT_SECONDS = 120
 """For how long the server may send nothing, also while it computes a view."""
 LOOK = 0.2
 """Seconds between two looks whether the copy must stop."""
-FIRST_ROWS, MOST_ROWS, BYTES_A_FETCH = 100, 50_000, 8 * 2**20
 _BEGIN = (
     "SET time_zone = '+00:00'",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",  # with less, which a server may be set to, no snapshot
@@ -178,26 +176,18 @@ class MysqlTables:
 
     def _write(self, table: DatabaseTable, columns: list[MysqlColumn], path: Path) -> int:
         schema = pa.schema([(column.name, column.arrow) for column in columns])
-        rows = 0
-        with pq.ParquetWriter(path, schema) as file:
-            for fetched in self._fetch(table, columns):
-                values = zip(*fetched, strict=True)
-                arrays = [stored_column(column, each) for column, each in zip(columns, values, strict=True)]
-                file.write_batch(pa.record_batch(arrays, schema=schema))
-                rows += len(fetched)
-        return rows
+
+        def arrays(values: Iterable[tuple[object, ...]]) -> list[pa.Array]:
+            return [stored_column(column, each) for column, each in zip(columns, values, strict=True)]
+
+        return write_rows(path, schema, self._fetch(table, columns), arrays)
 
     def _fetch(self, table: DatabaseTable, columns: list[MysqlColumn]) -> Iterator[list[tuple[object, ...]]]:
         """The rows, as many at a time as have some megabytes."""
         cursor = self._connection(table).cursor(SSCursor)
         listed = ", ".join(column.read_as.format(_quoted(column.name)) for column in columns)
         cursor.execute(f"SELECT {listed} FROM {_quoted(table.name)}")
-        count = FIRST_ROWS
-        while fetched := cursor.fetchmany(count):
-            raise_if_stopped(self._stops)
-            yield fetched
-            size = sum(len(str(value)) for row in fetched[:FIRST_ROWS] for value in row) // len(fetched[:FIRST_ROWS])
-            count = max(1, min(MOST_ROWS, BYTES_A_FETCH // (size or 1)))
+        yield from fetch_rows(cursor.fetchmany, lambda: raise_if_stopped(self._stops))
 
 
 def _connect(table: DatabaseTable) -> _Connection:

@@ -8,7 +8,7 @@ fetched some megabytes at a time; connections and files are gone when the block 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.deploy.external.postgres_types import (
     PostgresColumn,
@@ -26,7 +25,7 @@ from penstock.deploy.external.postgres_types import (
     without_nulls,
 )
 from penstock.deploy.external.stored_values import UnsupportedValue
-from penstock.deploy.external.table_file import TableFile
+from penstock.deploy.external.table_file import TableFile, fetch_rows, write_rows
 from penstock.errors import Failed, did_you_mean
 from penstock.lake.spark.cancellation import raise_if_stopped
 from penstock.model.external_tables import DatabaseTable, ExternalColumns, UnreadableTable
@@ -42,7 +41,6 @@ CONNECT_SECONDS = 10
 """How long a database may take to accept a connection."""
 SILENT_MILLISECONDS = 60_000
 """After this time without an answer to the system's own questions a connection is lost."""
-FIRST_ROWS, MOST_ROWS, BYTES_A_FETCH = 100, 20_000, 8 * 2**20
 LOOK = 0.5
 """How often, in seconds, a reading looks whether it must stop."""
 _SETTINGS = "SET TimeZone TO 'UTC'; SET DateStyle TO 'ISO'; SET IntervalStyle TO 'postgres'; SET bytea_output TO 'hex'"
@@ -185,25 +183,17 @@ class PostgresTables:
 
     def _write(self, table: DatabaseTable, columns: list[PostgresColumn], path: Path) -> int:
         schema = pa.schema([(column.name, column.arrow) for column in columns])
-        rows = 0
-        with pq.ParquetWriter(path, schema) as file:
-            for fetched in self._fetch(table, columns):
-                values = zip(*fetched, strict=True)
-                arrays = [arrow_values(column, each) for column, each in zip(columns, values, strict=True)]
-                file.write_batch(pa.record_batch(arrays, schema=schema))
-                rows += len(fetched)
-        return rows
+
+        def arrays(values: Iterable[tuple[object, ...]]) -> list[pa.Array]:
+            return [arrow_values(column, each) for column, each in zip(columns, values, strict=True)]
+
+        return write_rows(path, schema, self._fetch(table, columns), arrays)
 
     def _fetch(self, table: DatabaseTable, columns: list[PostgresColumn]) -> Iterator[list[tuple[object, ...]]]:
         """The rows, as many at a time as have some megabytes."""
         cursor = self._connection(table).cursor("penstock_copy")
         cursor.execute(_select(table, columns))
-        count = FIRST_ROWS
-        while fetched := cursor.fetchmany(count):
-            raise_if_stopped(self._stops)
-            yield fetched
-            size = sum(len(str(value)) for row in fetched[:FIRST_ROWS] for value in row) // len(fetched[:FIRST_ROWS])
-            count = max(1, min(MOST_ROWS, BYTES_A_FETCH // (size or 1)))
+        yield from fetch_rows(cursor.fetchmany, lambda: raise_if_stopped(self._stops))
         cursor.close()
 
 
