@@ -11,8 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.api.project.source_project import contains_project
 from penstock.cli.errors import WrongUsage
-from penstock.parse.project_files import contains_datafiles
 from penstock.parse.settings import parse_settings
 
 SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
@@ -44,8 +44,8 @@ def find_project(given: Path | None) -> Path | None:
 def require_project(folder: Path | None) -> Path:
     """The folder. Raises WrongUsage if there is none."""
     if folder is None:
-        if contains_datafiles(Path.cwd()):
-            message = f"this is a folder of datafiles without {SETTINGS_FILE}"
+        if contains_project(Path.cwd()):
+            message = f"this folder has files of a project, but no {SETTINGS_FILE}"
             raise WrongUsage(message, hint="`penstock init` adds what makes it a project, and changes nothing else")
         hint = "go to a project's folder or name it with --project; `penstock init` creates one"
         raise WrongUsage(f"no {SETTINGS_FILE} here or in a folder above", hint=hint)

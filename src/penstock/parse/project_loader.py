@@ -61,7 +61,8 @@ def load_folder(
     for path, text in (made or {}).items():
         if path in files:
             message = f"a second resource `{splitext(basename(path))[0]}`"
-            problems.append(Problem("duplicate-name", message, Location(path), "it is a datafile and an object"))
+            hint = f"this object and the datafile {path} have one name: remove one of them"
+            problems.append(Problem("duplicate-name", message, Location(path), hint))
         else:
             files[path] = text
     return _load_texts(files, problems, known)

@@ -83,7 +83,7 @@ def test_a_repository_with_datafiles_deep_in_it(penstock: Run, tmp_path: Path, m
     (tmp_path / "packages/x/datasources").mkdir()
     (tmp_path / "packages/x/datasources/rows.datasource").write_text("SCHEMA >\n    a UInt8\n")
     assert penstock("check")[:2] == (0, "1 data source, 0 pipes: no problem\n")
-    assert "this is a folder of datafiles without penstock.toml" in penstock("up")[2]
+    assert "this folder has files of a project, but no penstock.toml" in penstock("up")[2]
 
 
 @pytest.mark.parametrize("name", ["flights", "flights-v2", "minimal", "web-analytics"])

@@ -68,7 +68,7 @@ def test_a_folder_of_datafiles_gets_only_what_makes_it_a_project(
 def test_an_example_is_not_put_among_datafiles(penstock: Run, tmp_path: Path) -> None:
     (tmp_path / "a.datasource").write_text("SCHEMA >\n    a Int8\n")
     code, _, err = penstock("init", str(tmp_path), "--example", "flights")
-    assert (code, "has datafiles already" in err) == (1, True)
+    assert (code, "has files of a project already" in err) == (1, True)
 
 
 def test_up_in_a_folder_of_datafiles_names_the_command(
@@ -80,6 +80,6 @@ def test_up_in_a_folder_of_datafiles_names_the_command(
     for words in (("up",), ("deploy",)):
         code, _, err = penstock(*words)
         assert code == 2
-        assert "a folder of datafiles without penstock.toml" in err
+        assert "files of a project, but no penstock.toml" in err
         assert "`penstock init` adds what makes it a project" in err
     assert not (tmp_path / "penstock.toml").exists()

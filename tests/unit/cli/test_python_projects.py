@@ -96,3 +96,29 @@ def test_the_example_of_the_page_is_a_project(penstock: Run, tmp_path: Path) -> 
     (tmp_path / "app").mkdir()
     (tmp_path / "app/main.py").write_text(code)
     assert penstock("check", str(tmp_path)) == (0, "2 data sources, 2 pipes: no problem\n", "")
+
+
+def test_init_makes_a_folder_of_python_a_project(penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_project(tmp_path / "mine", SOUND)
+    (folder / "penstock.toml").unlink()
+    monkeypatch.chdir(folder)
+    assert "files of a project, but no penstock.toml" in penstock("up")[2]
+    code, out, _ = penstock("init", str(folder))
+    assert (code, ".gitignore, penstock.toml" in out) == (0, True)
+    assert sorted(each.name for each in folder.iterdir()) == [".gitignore", "app", "penstock.toml"]
+    assert penstock("check", str(folder)) == (0, "1 data source, 1 pipe: no problem\n", "")
+
+
+def test_pull_writes_no_datafiles_beside_python(
+    penstock: Run, python_project: Path, pipeline: MemoryPipeline, tmp_path: Path
+) -> None:
+    assert penstock("deploy")[0] == 0
+    code, out, _ = penstock("pull")
+    assert (code, "3 the same" in out) == (0, True)
+    write_project(python_project, SOUND.replace("UInt8", "UInt16"))
+    code, out, err = penstock("pull")
+    assert (code, "is a project in Python" in err, "penstock pull DIR" in err) == (1, True, True)
+    assert not (python_project / "datasources" / "flights.datasource").exists()
+    code, out, _ = penstock("pull", "--check")
+    assert (code, "changed: datasources/flights.datasource" in out) == (1, True)
+    assert penstock("pull", str(tmp_path / "copy"))[0] == 0

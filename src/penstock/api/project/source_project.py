@@ -23,7 +23,7 @@ from penstock.api.project.source_places import PLACES_OF_DATAFILES, SourcePlaces
 from penstock.errors import Location, Problem
 from penstock.model.project import Project
 from penstock.model.settings import PythonSettings
-from penstock.parse.project_files import decode, read_project_file
+from penstock.parse.project_files import contains_datafiles, decode, read_project_file
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
 
@@ -95,6 +95,11 @@ def find_module(folder: Path) -> ProjectModule | None:
             if _USES_PENSTOCK.search(path.read_text(encoding="utf-8", errors="replace")):
                 return ProjectModule(CONVENTION, settings)
     return None
+
+
+def contains_project(folder: Path) -> bool:
+    """Whether datafiles or a module of a project are in a folder; no module is run."""
+    return contains_datafiles(folder) or find_module(folder) is not None
 
 
 def run_module(folder: Path, module: ProjectModule) -> RenderedModule:

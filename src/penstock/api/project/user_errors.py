@@ -60,6 +60,8 @@ def _hint(error: BaseException) -> str | None:
         return "a module that is imported must not end Python"
     if isinstance(error, MemoryError):
         return "the project may use max_bytes of [python] in penstock.toml"
+    if isinstance(error, NameError) and error.name in penstock.api.objects.__all__:
+        return f"write `from penstock import {error.name}`"
     if isinstance(error, ImportError) and error.name == "penstock":
         name = str(error).partition("cannot import name ")[2].split("'")[1:2]
         if name and name[0] in NOT_YET:

@@ -162,6 +162,18 @@ def test_datafiles_and_python_are_one_project(tmp_path: Path) -> None:
     assert sorted(read.loaded.project.names) == ["read", "t"]
     (folder / "t.datasource").write_text("SCHEMA >\n    id String\n")
     assert "a second resource `t`" in shown(load_source_folder(folder))[0].partition(": ")[2]
+    (folder / "t.datasource").unlink()
+    (folder / "datasources").mkdir()
+    (folder / "datasources/t.datasource").write_text("SCHEMA >\n    id String\n")
+    (found,) = problems_of(load_source_folder(folder))
+    assert found.hint == "this object and the datafile datasources/t.datasource have one name: remove one of them"
+
+
+def test_a_name_that_was_not_imported_is_said(tmp_path: Path) -> None:
+    folder = write_project(tmp_path, "")
+    (folder / "app/main.py").write_text("import penstock\n\nx: UInt8 = 1\n")
+    (found,) = problems_of(load_source_folder(folder))
+    assert found.hint == "write `from penstock import UInt8`"
 
 
 def test_reading_a_project_loads_no_pydantic_here(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """`penstock init`: make a folder a project.
 
 In: a folder and, for a new project, the name of an example. Out: the example's files in that folder; in a folder that
-has datafiles, only what makes it a project. Invariant: an existing file is never overwritten.
+has datafiles or objects in Python, only what makes it a project. Invariant: an existing file is never overwritten.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Annotated
 
 import typer
 
+from penstock.api.project.source_project import contains_project
 from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, NotFound, did_you_mean
-from penstock.parse.project_files import contains_datafiles
 
 PLAIN = "minimal"
 
@@ -28,17 +28,17 @@ def init(
     folder: Annotated[Path, typer.Argument(help="The folder; created if missing.")] = Path(),
     example: Annotated[str | None, typer.Option("--example", help="Which example to start from.")] = None,
 ) -> None:
-    """Create a project to start from, or make a folder of datafiles one."""
-    adopted = contains_datafiles(folder)
+    """Create a project to start from, or make a folder of datafiles or Python one."""
+    adopted = contains_project(folder)
     if adopted and example is not None:
-        raise Conflict(f"{folder} has datafiles already", hint="leave out --example, or choose another folder")
+        raise Conflict(f"{folder} has files of a project already", hint="leave out --example, or choose another folder")
     example = None if adopted else example or PLAIN
     written = make_project(folder, {} if example is None else dict(_example_files(_example_folder(example))))
     if session.as_json:
         print_json({"project": str(folder.resolve()), "example": example, "files": written})
         return
     page = console()
-    what = "its datafiles stay as they are; new: " if adopted else f"{len(written)} files in {folder}: "
+    what = "its files stay as they are; new: " if adopted else f"{len(written)} files in {folder}: "
     page.print(what + (", ".join(written) if adopted else f"example `{example}`"), markup=False)
     go = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
     page.print(f"next: {go}penstock up --detach && penstock deploy", markup=False)

@@ -2,7 +2,7 @@
 
 In: a deployment and a folder. Out: its datafiles and settings in that folder. Invariants: without `--overwrite` no file
 is changed, and none is written if one would have to be; files that the version does not have are left alone; nothing is
-written outside the folder.
+written outside the folder, or beside objects in Python that would then be declared twice.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.api.project.source_project import find_module, load_source_folder
 from penstock.cli.client import Json
 from penstock.cli.errors import FAILED
 from penstock.cli.output import console, format_number, print_json
@@ -54,7 +55,12 @@ def pull(
     place = folder or session.project
     found = session.client().get(f"/v1/deployments/{deployment}/files")
     files = {path: text.encode() for path, text in found["files"].items() if _is_inside(place, path)}
-    difference = compare_folder(place, files, found["withheld"])
+    module = find_module(place)
+    made = load_source_folder(place).loaded.files if module is not None else {}
+    difference = compare_folder(place, files, found["withheld"], made)
+    if module is not None and not check and (difference.new or difference.changed):
+        message = f"{place} is a project in Python, which datafiles beside it would declare a second time"
+        raise Conflict(message, hint="name another folder: `penstock pull DIR`; `--check` only compares")
     if difference.changed and not overwrite and not check:
         raise _refusal(place, found, difference)
     if not check:
@@ -67,9 +73,13 @@ def pull(
         raise typer.Exit(FAILED)
 
 
-def compare_folder(folder: Path, files: Mapping[str, bytes], withheld: Collection[str] = ()) -> FolderDifference:
-    """How the project files of a folder, which may not exist, differ from these; `withheld` ones are not known."""
-    there = dict(read_folder(folder, [])) if folder.is_dir() else {}
+def compare_folder(
+    folder: Path, files: Mapping[str, bytes], withheld: Collection[str] = (), made: Mapping[str, str] | None = None
+) -> FolderDifference:
+    """How the project files of a folder, which may not exist, differ from these; `withheld` ones are not known. `made`
+    are files that objects in Python stand for."""
+    there = {path: text.encode() for path, text in (made or {}).items()}
+    there |= dict(read_folder(folder, [])) if folder.is_dir() else {}
     both = [path for path in sorted(files) if path in there]
     return FolderDifference(
         tuple(path for path in sorted(files) if path not in there),
