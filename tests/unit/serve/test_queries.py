@@ -31,11 +31,21 @@ def test_an_answer_has_the_shape_of_the_interface(client: TestClient) -> None:
         ("", "SELECT 1 AS a"),
         ("application/json", '{"q": "SELECT 1 AS a"}'),
         ("application/x-www-form-urlencoded", "q=SELECT+1+AS+a"),
+        ("application/x-www-form-urlencoded", "x=2&q=SELECT%201%20AS%20a"),
+        ("application/x-www-form-urlencoded", "SELECT 1 AS a"),  # what curl --data sends
+        ("application/x-www-form-urlencoded", "SELECT\n1 AS a WHERE 1=1 AND '&q=' != '%20'"),
     ],
 )
 def test_a_query_may_be_posted(client: TestClient, kind: str, body: str) -> None:
     answer = client.post("/v0/sql?deployment=staging", content=body, headers={"Content-Type": kind})
     assert answer.json()["data"] == [{"a": 1}]
+
+
+@pytest.mark.parametrize("body", ["limit=5", "limit", "limit=5&q="])
+def test_a_form_without_a_query_says_that_it_is_missing(client: TestClient, body: str) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = client.post("/v0/sql", content=body, headers=kind)
+    assert (answer.status_code, answer.json()["error"]) == (400, "the parameter `q` is missing")
 
 
 @pytest.mark.parametrize("name", ["deployment", "__tb__deployment"])

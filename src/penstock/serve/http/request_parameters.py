@@ -5,6 +5,7 @@ In: a request. Out: checked values. Invariant: a wrong parameter is a 400 that n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
@@ -22,6 +23,8 @@ QUOTE_DENORMALS = "output_format_json_quote_denormals"
 """ClickHouse's setting by which inf and nan are texts in JSON, not null."""
 GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token", QUOTE_DENORMALS})
 MOST_BYTES = 2**20
+_FORM = re.compile(r"[^\s+=&()'\"*]*(?:[=&]|\Z)")
+"""How a form begins: with a name, in which no SQL begins."""
 
 
 def invalid_request_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
@@ -75,7 +78,8 @@ def parameter_texts(parameters: Mapping[str, Parameter]) -> dict[str, str]:
 
 def template_parameters(request: Request, raw: str | None = None) -> dict[str, Parameter]:
     """The parameters of the address and of the body; those of the body win. A body that is neither form nor JSON
-    becomes the parameter `raw`, if that is given. Raises InvalidRequest."""
+    becomes the parameter `raw`, if that is given; so does a text that curl's `--data` calls a form and whose first
+    name is none. Raises InvalidRequest."""
     parameters: dict[str, Parameter] = dict(request.query_params)
     if request.method != "POST":
         return parameters
@@ -86,7 +90,7 @@ def template_parameters(request: Request, raw: str | None = None) -> dict[str, P
     if kind == "application/json":
         return parameters | _json(body)
     text = _text(body)
-    if kind == "application/x-www-form-urlencoded":
+    if kind == "application/x-www-form-urlencoded" and (raw is None or _FORM.match(text)):
         return parameters | dict(parse_qsl(text, keep_blank_values=True))
     if raw is None:
         raise InvalidRequest("the body is neither a form nor JSON", hint="set Content-Type: application/json")
