@@ -98,7 +98,9 @@ def test_the_example_of_the_page_is_a_project(penstock: Run, tmp_path: Path) -> 
     assert penstock("check", str(tmp_path)) == (0, "2 data sources, 2 pipes: no problem\n", "")
 
 
-def test_init_makes_a_folder_of_python_a_project(penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_makes_a_folder_of_python_a_project(
+    penstock: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write_project(tmp_path / "mine", SOUND)
     (folder / "penstock.toml").unlink()
     monkeypatch.chdir(folder)
