@@ -21,7 +21,7 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from penstock.cli.output import answers_console, build_table
+from penstock.cli.output import answers_console, build_table, print_plain_table
 from penstock.redaction import escape_controls
 
 _STATE = re.compile(r"AggregateFunction\((\w+)")
@@ -45,10 +45,13 @@ def print_answer(answer: Mapping[str, Any], view: AnswerView | None = None) -> N
     names = [column["name"] for column in answer["meta"]]
     types = [column.get("type", "") for column in answer["meta"]]
     rows = [[show_value(row[name], of) for name, of in zip(names, types, strict=True)] for row in answer["data"]]
-    body: RenderableType = _vertical(names, rows) if shown.vertical else build_table(names, rows)
-    lines = len(rows) * (len(names) + 1 if shown.vertical else 1)
-    with _pager(page, lines) if shown.paged else nullcontext():
-        page.print(body)
+    if not page.is_terminal and not shown.vertical:
+        print_plain_table(names, rows)
+    else:
+        body = _vertical(names, rows) if shown.vertical else build_table(names, rows)
+        lines = len(rows) * (len(names) + 1 if shown.vertical else 1)
+        with _pager(page, lines) if shown.paged else nullcontext():
+            page.print(body)
     page.print(_count_text(answer, len(rows)), style="dim", markup=False)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +23,8 @@ from penstock.redaction import CONTROL, escape_controls
 COUNTS = ("rows", "bytes", "rows moved")
 WIDTH_OF_PAGES = 120
 WIDTH_OF_ANSWERS = 100_000
+COLUMN_GAP = "   "
+"""What stands between two columns."""
 
 
 class _EscapingConsole(Console):
@@ -88,12 +91,35 @@ def _console_width(page: int) -> int | None:
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else page
 
 
+def print_plain_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print the same table as text without a terminal. Rich would take a minute for what an answer may have of rows."""
+    heads = [escape_controls(title) for title in titles]
+    cells = [[escape_controls(_format_cell(value)) for value in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    right = [_is_numeric(rows, position) for position in range(len(titles))]
+    sys.stdout.write(_plain_line(heads, widths, right))
+    sys.stdout.write("─" * (sum(widths) + len(COLUMN_GAP) * (len(widths) - 1)) + "\n")
+    sys.stdout.writelines(_plain_line(row, widths, right) for row in cells)
+
+
+def _plain_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    parts = []
+    for cell, width, is_right in zip(cells, widths, right, strict=True):
+        gap = " " * (width - cell_len(cell))
+        parts.append(gap + cell if is_right else cell + gap)
+    return COLUMN_GAP.join(parts) + "\n"
+
+
+def _is_numeric(rows: Sequence[Sequence[object]], position: int) -> bool:
+    values = (row[position] for row in rows)
+    return bool(rows) and all(isinstance(value, (int, float)) or value is None for value in values)
+
+
 def _build_table(titles: Sequence[str], rows: Sequence[Sequence[object]], counts: Collection[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for position, title in enumerate(titles):
-        values = [row[position] for row in rows]
-        numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
-        side: Literal["left", "right"] = "right" if numeric or title in counts else "left"
+        is_right = title in counts or _is_numeric(rows, position)
+        side: Literal["left", "right"] = "right" if is_right else "left"
         table.add_column(Text(escape_controls(title)), justify=side, overflow="fold")
     for row in rows:
         table.add_row(*(Text(escape_controls(_format_cell(value))) for value in row))

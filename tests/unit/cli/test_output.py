@@ -8,7 +8,7 @@ import pytest
 
 from penstock.cli.answer_output import AnswerView, print_answer, show_value
 from penstock.cli.errors import ServerRefusal, print_problems, report
-from penstock.cli.output import console, print_json, print_table
+from penstock.cli.output import answers_console, build_table, console, print_json, print_plain_table, print_table
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jx\x9b31m\r\u202eabc\u2028[red]"
 SAFE = "\\x1b]0;owned\\x07\\x1b[2Jx\\x9b31m\\r\\u202eabc\\u2028[red]"
@@ -27,6 +27,17 @@ def test_tables_and_lines_show_control_characters(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert out.count(SAFE) == 5
     assert not set(out) & set("\x1b\x07\x9b\r\u202e\u2028")
+
+
+def test_a_table_without_a_terminal_is_the_table_of_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    titles = ["n", "日本", "a\x1b[31m", "mixed"]
+    rows = [[1, "é", True, "x"], [None, "👍🏽 wide 日本", False, 2.5], [123456, "", True, [1, "ü"]]]
+    console = answers_console()
+    for shown in (rows, rows[:1], []):
+        console.print(build_table(titles, shown))
+        of_terminal = capsys.readouterr().out
+        print_plain_table(titles, shown)
+        assert capsys.readouterr().out == of_terminal
 
 
 def test_errors_show_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
