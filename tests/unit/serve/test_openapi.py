@@ -31,7 +31,7 @@ def test_the_endpoints_of_live(client: TestClient) -> None:
     assert client.get("/v0/pipes/openapi.json").json()["paths"] == {}
     deploy(client)
     paths = client.get("/v0/pipes/openapi.json").json()["paths"]
-    assert sorted(paths) == ["/v0/pipes/top.csv", "/v0/pipes/top.json", "/v0/pipes/top.ndjson"]
+    assert sorted(paths) == [f"/v0/pipes/top.{each}" for each in ("arrow", "csv", "json", "ndjson", "parquet")]
     assert client.get("/v0/pipes/openapi.json?deployment=nothing").status_code == 404
 
 

@@ -103,11 +103,6 @@ def test_an_endpoint_gets_its_parameters_and_not_ours(client: TestClient, secret
     assert json.loads(answer.json()["data"][0]["parameters"]) == {"limit": "4", "day": "x"}
 
 
-@pytest.mark.parametrize("extension", ["csv", "ndjson"])
-def test_an_endpoint_in_other_formats(client: TestClient, extension: str) -> None:
-    assert client.get(f"/v0/pipes/top.{extension}").status_code == 200
-
-
 @pytest.mark.parametrize(
     ("path", "status", "hint"),
     [

@@ -13,6 +13,7 @@ from typing import TypeAlias
 Json: TypeAlias = "dict[str, object]"
 
 TEXT: Json = {"type": "string"}
+BYTES: Json = {"type": "string", "format": "binary"}
 FLAG: Json = {"type": "string", "enum": ["true", "false", "1", "0", "yes", "no", "on", "off"]}
 OBJECT: Json = {"type": "object"}
 JSON = "application/json"
@@ -56,7 +57,13 @@ ROWS = object_schema_with_optional(
     },
     {"totals": OBJECT},
 )
-RESULT: Mapping[str, Json] = {JSON: ROWS, "text/csv": TEXT, "application/x-ndjson": TEXT}
+RESULT: Mapping[str, Json] = {
+    JSON: ROWS,
+    "text/csv": TEXT,
+    "application/x-ndjson": TEXT,
+    "application/vnd.apache.parquet": BYTES,
+    "application/vnd.apache.arrow.stream": BYTES,
+}
 BACKUP = object_schema(destination=TEXT, made_at=TEXT, tables=COUNT, files=COUNT, bytes=COUNT, batches=COUNT)
 TOKEN = object_schema(name=TEXT, scopes=array_schema(TEXT))
 DEPLOYMENT = object_schema(
@@ -145,12 +152,10 @@ DEPLOY = (
     parameter_schema("continue_candidate", schema=FLAG),
     parameter_schema("name"),
 )
-PROJECT: Json = {
-    "multipart/form-data": {"schema": object_schema(files=array_schema({"type": "string", "format": "binary"}))}
-}
+PROJECT: Json = {"multipart/form-data": {"schema": object_schema(files=array_schema(BYTES))}}
 PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
 QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
-ENDPOINT = CallSchema("Query an endpoint: NAME.json, NAME.ndjson or NAME.csv", WHICH, answers={"200": RESULT})
+ENDPOINT = CallSchema("Query an endpoint: NAME.json, .ndjson, .csv, .parquet or .arrow", WHICH, answers={"200": RESULT})
 ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
 ICEBERG = {
     f"{base}/namespaces{path}": about

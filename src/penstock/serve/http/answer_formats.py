@@ -1,7 +1,7 @@
-"""Results of queries in the formats JSON, NDJSON and CSV, piece by piece.
+"""Results of queries in the formats JSON, NDJSON, CSV, Parquet and Arrow, piece by piece.
 
 In: a result and the name of a format. Out: the body as pieces, each made when it is asked for. Invariant: every format
-shows the same values, by ClickHouse's conventions (see `json_values`).
+shows the same values, by ClickHouse's conventions (see `json_values` and `arrow_answers`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import orjson
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.model.types import Type
+from penstock.serve.http.arrow_answers import write_arrow, write_parquet
 from penstock.serve.http.json_values import (
     NonFinite,
     bare_non_finite,
@@ -107,6 +108,15 @@ def _csv(answer: Answer) -> Iterator[bytes]:
         yield ("\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals], bare_non_finite)))).encode()
 
 
+def _parquet(answer: Answer) -> Iterator[bytes]:
+    """The rows without totals, for which a file has no place."""
+    return write_parquet(answer.columns, answer.rows)
+
+
+def _arrow(answer: Answer) -> Iterator[bytes]:
+    return write_arrow(answer.columns, answer.rows)
+
+
 def _csv_line(values: Sequence[object]) -> str:
     """A line of CSV: text in quotes, numbers bare, NULL as ClickHouse's \\N, other values as JSON in quotes."""
     return ",".join(map(_csv_cell, values)) + "\n"
@@ -159,10 +169,18 @@ FORMATS: Mapping[str, AnswerFormat] = {
     "JSON": AnswerFormat("application/json", partial(_json, null_for_non_finite)),
     "JSONEachRow": AnswerFormat("application/x-ndjson", partial(_ndjson, null_for_non_finite)),
     "CSVWithNames": AnswerFormat("text/csv", _csv),
+    "Parquet": AnswerFormat("application/vnd.apache.parquet", _parquet),
+    "ArrowStream": AnswerFormat("application/vnd.apache.arrow.stream", _arrow),
 }
 QUOTING_FORMATS: Mapping[str, AnswerFormat] = {
     "JSON": AnswerFormat("application/json", partial(_json, text_for_non_finite)),
     "JSONEachRow": AnswerFormat("application/x-ndjson", partial(_ndjson, text_for_non_finite)),
 }
 """Formats that can write inf and nan as texts."""
-EXTENSIONS: Mapping[str, str] = {"json": "JSON", "ndjson": "JSONEachRow", "csv": "CSVWithNames"}
+EXTENSIONS: Mapping[str, str] = {
+    "json": "JSON",
+    "ndjson": "JSONEachRow",
+    "csv": "CSVWithNames",
+    "parquet": "Parquet",
+    "arrow": "ArrowStream",
+}
