@@ -175,6 +175,8 @@ UNSTABLE = frozenset(
         "first_value",
         "last_value",
         "groupConcat",
+        "sequenceCount",
+        "sequenceMatch",
         "argAndMin",
         "argAndMax",
         "argMin",

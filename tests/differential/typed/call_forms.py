@@ -104,7 +104,7 @@ _ENDINGS = (
     "ForEach",
     "State",
 )
-_PARAMETERS = ("", "(0.5)", "(0.9, 0.1)", "(2)", "(3)", "(100)", "(10, 2)")
+_PARAMETERS = ("", "(0.5)", "(0.9, 0.1)", "(2)", "(3)", "(100)", "(10, 2)", "(9, 'strict_order')")
 
 
 def aggregate_forms(name: str) -> Iterator[Form]:

@@ -22,7 +22,20 @@ REFUSED = {
     "uniq(map('a', 1))": "`uniq` needs a value without a Map",
     "sumWithOverflow(1.5)": "`sumWithOverflow` needs an integer",
     "sumMap([toNullable(1)], [1])": "`sumMap` needs keys and values that are neither Nullable nor a Map",
-    "windowFunnel(1, 'strict_order')(day, day = 1)": "`windowFunnel` takes 1 parameters, 2 are given",
+    "windowFunnel(1, 'strict')(day, day = 1)": (
+        "`windowFunnel` needs modes after the window: 'strict_deduplication', 'strict_order', 'strict_increase', "
+        "'allow_reentry'"
+    ),
+    "windowFunnel(1, 'strict_once')(day, day = 1)": "`windowFunnel` needs other modes than 'strict_once'",
+    "windowFunnel(1, 'allow_reentry')(day, day = 1)": "`windowFunnel` needs 'strict_order' beside 'allow_reentry'",
+    "windowFunnel('strict_order', 1)(day, day = 1)": "`windowFunnel` needs a window, a whole number",
+    "windowFunnel(1)(toDate32('2024-01-01'), day = 1)": "`windowFunnel` needs a Date, a DateTime or an unsigned",
+    "sequenceMatch('(?3)')(day, day = 1, day = 2)": "`sequenceMatch` needs a pattern of (?1) … for its conditions",
+    "sequenceMatch('(?1)(?t>1)(?t<5)(?2)')(day, day = 1, day = 2)": "`sequenceMatch` needs a pattern",
+    "sequenceCount('(?1) (?2)')(day, day = 1, day = 2)": "`sequenceCount` needs a pattern",
+    "sequenceCount('(?1)(?t!=1)(?2)')(day, day = 1, day = 2)": "`sequenceCount` needs a pattern",
+    "sequenceCount('(?1)')(day, day = 1)": "`sequenceCount` takes",
+    "sequenceCount('(?1)')(day, toInt32(day), day = 1)": "`sequenceCount` needs conditions after its first argument",
     "retention(day = 1, toNullable(day) = 2)": "`retention` needs values that are not Nullable",
     "sumArgMin(day, 1.5)": "`sumArgMin` needs a last argument that is neither Nullable nor a float nor a Map",
     "simpleLinearRegression(toNullable(day), day)": "`simpleLinearRegression` needs values that are not Nullable",

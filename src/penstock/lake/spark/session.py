@@ -24,7 +24,13 @@ from penstock.lake.spark.catalog import (
 )
 from penstock.lake.spark.java_process import StartingJava, java_configuration, launch_java
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
-from penstock.model.json_documents.spark_functions import FLOAT_TEXT, LOWER_BYTES, SPARK_FUNCTIONS, UPPER_BYTES
+from penstock.model.json_documents.spark_functions import (
+    EVENT_SEQUENCE,
+    FLOAT_TEXT,
+    LOWER_BYTES,
+    SPARK_FUNCTIONS,
+    UPPER_BYTES,
+)
 from penstock.model.settings import Settings
 
 # A small step takes less time than compiling the code for it.
@@ -84,13 +90,14 @@ def open_lake(settings: Settings, home: Path, java: StartingJava | None = None) 
 
 def register_functions(session: SparkSession) -> None:
     """Make the functions that compiled SQL calls and Spark does not have known to the session: those on JSON documents,
-    which run in Python, and some on texts, which are Java classes of ours."""
+    which run in Python, and some on texts and events, which are Java classes of ours."""
     for name, function in SPARK_FUNCTIONS.items():
         session.udf.register(name, udf(function.call, function.returns, useArrow=False))
     jvm = session._jvm
     assert jvm is not None, "the session was opened here"
     types, registry = jvm.org.apache.spark.sql.types.DataTypes, session._jsparkSession.udf()
     registry.register(FLOAT_TEXT, jvm.penstock.FloatText(), types.StringType)
+    registry.register(EVENT_SEQUENCE, jvm.penstock.EventSequence(), types.LongType)
     registry.register(LOWER_BYTES, jvm.penstock.AsciiCase.lower(), types.BinaryType)
     registry.register(UPPER_BYTES, jvm.penstock.AsciiCase.upper(), types.BinaryType)
 

@@ -26,6 +26,8 @@ STORE, VALUE, VALUES, TYPED, OBJECT, OBJECTS, SHOW, KINDS = (
 )
 FLOAT_TEXT = "penstock_float_text"
 """The text of a float, which a Java class of ours gives."""
+EVENT_SEQUENCE = "penstock_event_sequence"
+"""Whether, or how often, a pattern of sequenceMatch is found, by a Java class of ours."""
 LOWER_BYTES, UPPER_BYTES = "penstock_lower", "penstock_upper"
 """Bytes with their ASCII letters in one case, by a Java class of ours."""
 DYNAMIC_TYPE = "STRUCT<kind: STRING, text: STRING, json: STRING>"

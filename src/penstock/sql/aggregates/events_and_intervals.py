@@ -1,8 +1,6 @@
-"""Events in time and intervals: windowFunnel, retention, deltaSum, boundingRatio, maxIntersections, intervalLengthSum
-….
+"""Events and intervals: retention, deltaSum, boundingRatio, maxIntersections, intervalLengthSum ….
 
-Out: rows of the table. Invariant: events of one moment are in the order of their conditions, as in ClickHouse, so only
-deltaSum depends on the order of rows.
+Out: rows of the table. Invariant: only deltaSum depends on the order of rows.
 """
 
 from __future__ import annotations
@@ -26,53 +24,10 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.aggregates.array_state import NAN, AggregateTraits, bind_lambda, float_ratio, list_aggregate
 from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable, wrap_to_type
+from penstock.sql.aggregates.event_patterns import as_count
 from penstock.sql.expr.spark_types import value_default, value_type
 
 _UINT8 = t.Int(8, signed=False)
-
-
-def _as_count(sql: str, of: Type) -> str:
-    """A moment in the unit that ClickHouse counts in: days for dates, seconds for times."""
-    if isinstance(of, t.Date):
-        return f"CAST(unix_date({sql}) AS BIGINT)"
-    return f"unix_seconds({sql})" if isinstance(of, t.DateTime) else sql
-
-
-def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    first = unwrap_type(types[0])
-    if not isinstance(first, (t.Date, t.DateTime)) and not (isinstance(first, t.Int) and not first.signed):
-        return "a Date, a DateTime or an unsigned integer as its first argument"
-    if not all(isinstance(unwrap_type(of), t.Int) and unwrap_type(of) == _UINT8 for of in types[1:]):
-        return "conditions after its first argument"
-    if len(parameters) != 1 or not isinstance(parameters[0], int) or parameters[0] < 0:
-        return "a window, a whole number, as its only parameter"
-    return needs_not_nullable(types, parameters)
-
-
-def _window_funnel(state: AggregateState) -> str:
-    """` a` holds, for each level that was reached, the moment at which its chain began."""
-    steps = len(state.types) - 1
-    of = unwrap_type(state.types[0])
-    moment = _as_count("` x`.col1", of)
-    spark = "DECIMAL(20,0)" if value_type(of) == "DECIMAL(20,0)" else "BIGINT"
-    each = ", ".join(
-        f"struct(CAST({moment} AS {spark}) AS t, {step} AS k, ` x`.col{step + 1} <> 0 AS c)"
-        for step in range(1, steps + 1)
-    )
-    events = f"flatten(transform({state.sql}, ` x` -> array({each})))"
-    ordered = f"array_sort(filter({events}, ` x` -> ` x`.c))"
-    before = "get(` a`, ` x`.k - 2)"
-    first = "transform(` a`, (` y`, ` m`) -> if(` m` = 0, ` x`.t, ` y`))"
-    next_ = f"transform(` a`, (` y`, ` m`) -> if(` m` = ` x`.k - 1, {before}, ` y`))"
-    in_time = f"{before} IS NOT NULL AND ` x`.t <= {before} + {state.parameters[0]}"
-    step = f"CASE WHEN ` x`.k = 1 THEN {first} WHEN {in_time} THEN {next_} ELSE ` a` END"
-    reached = f"aggregate({ordered}, array_repeat(CAST(NULL AS {spark}), {steps}), (` a`, ` x`) -> {step})"
-    return f"size(filter({reached}, ` x` -> ` x` IS NOT NULL))"
-
-
-FUNNEL = list_aggregate(
-    "windowFunnel", (2, 33), lambda types: _UINT8, _window_funnel, AggregateTraits(_funnel_needs, (1, 1))
-)
 
 
 def _retention_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
@@ -196,7 +151,7 @@ def _max_intersections_position(state: AggregateState) -> str:
 def _interval_length(state: AggregateState) -> str:
     of = unwrap_type(state.types[0])
     total = "DOUBLE" if isinstance(of, t.Float) else "DECIMAL(38,0)"
-    low, high = (f"CAST({_as_count(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
+    low, high = (f"CAST({as_count(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
     parts = f"array_sort(transform({state.sql}, ` x` -> struct({low} AS l, {high} AS h)))"
     start = f"named_struct('end', CAST(NULL AS {total}), 'sum', CAST(0 AS {total}))"
     added = "CASE WHEN ` a`.end IS NULL OR ` x`.l > ` a`.end THEN ` x`.h - ` x`.l "
@@ -236,4 +191,4 @@ INTERVALS = (
         ),
     ),
 )
-EVENTS = (FUNNEL, RETENTION, BOUNDING, DELTA, *INTERVALS)
+EVENTS = (RETENTION, BOUNDING, DELTA, *INTERVALS)

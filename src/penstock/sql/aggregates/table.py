@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP
 from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM, SUM_COUNT, SUM_WITH_OVERFLOW
+from penstock.sql.aggregates.event_patterns import EVENT_SEQUENCES
 from penstock.sql.aggregates.events_and_intervals import EVENTS
 from penstock.sql.aggregates.group_array import DERIVED_GROUP_ARRAYS, GROUP_ARRAYS
 from penstock.sql.aggregates.maps import MAP_SUMS, MAPPED_ARRAYS
@@ -41,6 +42,7 @@ _ROWS: tuple[Aggregate, ...] = (
     SINGLE_VALUE_OR_NULL,
     *RESPECT_NULLS,
     *DERIVED_GROUP_ARRAYS,
+    *EVENT_SEQUENCES,
     *EVENTS,
     *MAP_SUMS,
 )
