@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from deploy.conftest import Running
@@ -9,6 +11,10 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.lifecycle.undo import is_undone
 from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
 from penstock.lake.tables import physical_tables
+from penstock.parse.project_loader import load_files
+from penstock.plan.table_versions import checksum_query, find_versions, shared_columns
+from python_projects import problems_of, read_project
+from waiting import wait_until
 
 LANDING = """SCHEMA >
     `id` UInt32 `json:$.id`,
@@ -439,3 +445,53 @@ def test_the_candidate_of_a_call_is_found_until_it_is_live(running: Running) -> 
     assert deployer.find_repeated({**files, "pipes/rd_more.pipe": ""}, same) is None
     running.promote(str(made.id))
     assert deployer.find_repeated(files, same) is None
+
+
+VERSIONS = """
+class Old(BaseModel):
+    id: Key[UInt32]
+    code: str
+
+class New(Old):
+    note: str
+
+old = OlapTable[Old]("moved", OlapConfig(version="0.0"))
+"""
+NEWER = """
+new = OlapTable[New]("moved", OlapConfig(version="0.1", order_by_fields=["code", "id"]))
+MaterializedView[New](MaterializedViewOptions(
+    materialized_view_name="move", select_tables=[old],
+    select_statement=f"SELECT id, code, 'old' AS note FROM {old.name}"), target_table=new)
+"""
+MOVED = """
+new = OlapTable[New]("moved", OlapConfig(version="0.1", order_by_fields=["code", "id"], forward_query="SELECT *"))
+"""
+
+
+def python_files(folder: Path, main: str) -> dict[str, str | None]:
+    """The datafiles of a project in Python."""
+    read = read_project(folder, main)
+    assert problems_of(read) == []
+    return {path: text for path, text in read.loaded.files.items() if path != "penstock.toml"}
+
+
+def test_versions_of_a_table_have_the_same_rows_at_the_seam(running: Running, tmp_path: Path) -> None:
+    running.deploy(python_files(tmp_path, VERSIONS))
+    with running.posting("moved_0_0", lambda number: row(number, str(number % 3))) as posting:
+        wait_until(lambda: running.ask("SELECT count() FROM moved_0_0")[0][0] != 0, 60)
+        done = running.deploy(python_files(tmp_path, VERSIONS + NEWER))
+        assert done.state == "live"
+        assert done.plan["rows_moved"] != 0
+        posting.wait_for(200)
+    running.catch_up()
+    ids = [(number,) for number in range(posting.posted)]
+    for name in ("moved_0_0", "moved_0_1"):
+        assert running.ask(f"SELECT id FROM {name} ORDER BY id") == ids, name
+    live = load_files(running.files)
+    pair = [each.source for each in find_versions(live, "moved")]
+    left, right = running.ask(f"SELECT * FROM ({checksum_query(pair, shared_columns(*pair))}) ORDER BY place")
+    assert (left[1:], len(left)) == (right[1:], 4)
+    kept = python_files(tmp_path, VERSIONS + MOVED)
+    running.deploy({**kept, "materializations/move.pipe": None})
+    running.deploy({"datasources/moved_0_0.datasource": None}, destructive=True)
+    assert running.ask("SELECT id FROM moved_0_1 ORDER BY id") == ids

@@ -1,4 +1,4 @@
-"""The walk-throughs of the examples, run as a reader would: every command, in order, unchanged.
+"""The walk-throughs of the examples, and the tutorial of Python, run as a reader would: every command, in order.
 
 A ```bash block is run; the ```text block after it holds lines of its output, in order (spaces may differ, and `…`
 stands for anything).
@@ -81,9 +81,17 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["flights", pytest.param("web-analytics", marks=pytest.mark.slow)])
-def test_walkthrough(name: str, shell: Shell) -> None:
-    found = commands(EXAMPLES / name / "README.md")
+@pytest.mark.parametrize(
+    "page",
+    [
+        EXAMPLES / "flights/README.md",
+        pytest.param(EXAMPLES / "web-analytics/README.md", marks=pytest.mark.slow),
+        Path(__file__).parents[2] / "docs/python-tutorial.md",
+    ],
+    ids=lambda page: page.parent.name if page.stem == "README" else page.stem,
+)
+def test_walkthrough(page: Path, shell: Shell) -> None:
+    found = commands(page)
     assert found, "a walk-through has commands"
     for command in found:
         done = shell.run(command.script)

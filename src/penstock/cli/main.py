@@ -67,6 +67,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("diff", "Compare the rows and answers of two versions at the same batches."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
     Command("datasource", "List and show data sources, append rows to them."),
+    Command("table", "Show the versions of a table side by side, and retire one."),
     Command("endpoint", "List endpoints and query them."),
     Command("pipe", "List pipes."),
     Command("copy", "List and run copies."),

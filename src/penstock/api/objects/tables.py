@@ -51,6 +51,7 @@ class OlapConfig:
     sample_by_expression: str | None = None
     engine: TableEngine | None = None
     version: str | None = None
+    """Of several versions of one table, which are tables side by side."""
     ttl: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     life_cycle: LifeCycle | None = None
@@ -75,3 +76,9 @@ class OlapTable(Modelled[RowModel]):
         super().__init__(name)
         self.config = config or OlapConfig()
         self.schema = self.row_model
+
+    @property
+    def ref(self) -> str:
+        """The name under which SQL reads it: `events_0_1` for the version "0.1" of `events`."""
+        version = self.config.version
+        return self.name if version is None else f"{self.name}_{version.replace('.', '_')}"

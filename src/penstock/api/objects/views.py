@@ -41,6 +41,8 @@ class MaterializedView(Modelled[RowModel]):
             raise TypeError(f"MaterializedView {name!r} needs a target: target_table=…, or table_name in its options")
         self.named_target = _find_table(options.table_name) if target_table is None else None
         """The table that was meant by `table_name`, which only says its name."""
+        self.versions_of_name = () if target_table is not None else _find_versions(options.table_name)
+        """The versions of a table of which `table_name` says the name only."""
         self.target_table: OlapTable[Any] = target_table or self.named_target or self._make_target(options)
         super().__init__(name)
         self.options = options
@@ -52,7 +54,11 @@ class MaterializedView(Modelled[RowModel]):
 
 
 def _find_table(name: str | None) -> OlapTable[Any] | None:
-    return next((each for each in DECLARED if isinstance(each, OlapTable) and each.name == name), None)
+    return next((each for each in DECLARED if isinstance(each, OlapTable) and each.ref == name), None)
+
+
+def _find_versions(name: str | None) -> tuple[OlapTable[Any], ...]:
+    return tuple(each for each in DECLARED if isinstance(each, OlapTable) and each.name == name != each.ref)
 
 
 class View(Declared):

@@ -7,6 +7,7 @@ never left out.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -24,9 +25,11 @@ from penstock.api.project.api_template import name_faults, template_of
 from penstock.api.project.datafile_text import WrittenFile, sql_lines
 from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
+from penstock.api.project.versioned_names import name_versions
 from penstock.errors import Level, Location, Problem
 from penstock.parse.directive_values import NAME
 
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 LAST_NODE = "query"
 """The name of the node whose rows are those of the pipe."""
 
@@ -38,6 +41,8 @@ class Rendering:
     sources: SourceFiles
     files: list[WrittenFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """The names of all objects."""
     checked: set[type[BaseModel]] = field(default_factory=set)
     """The models whose problems have been said."""
 
@@ -51,16 +56,19 @@ def render(declared: Sequence[Declared], sources: SourceFiles) -> Rendering:
     first: dict[str, Declared] = {}
     for each in declared:
         place = sources.call_location(each.location)
-        if not NAME.fullmatch(each.name):
+        if not NAME.fullmatch(each.ref):
             hint = "letters, digits and underscores; it does not begin with a digit"
-            into.add_problem("invalid-name", f"{each.name!r} cannot be the name of {type(each).__name__}", place, hint)
+            into.add_problem("invalid-name", f"{each.ref!r} cannot be the name of {type(each).__name__}", place, hint)
             continue
-        earlier = first.setdefault(each.name, each)
+        earlier = first.setdefault(each.ref, each)
         if earlier is not each:
             hint = f"the first is {type(earlier).__name__} in {sources.call_location(earlier.location)}"
-            into.add_problem("duplicate-name", f"a second object `{each.name}`", place, hint)
+            into.add_problem("duplicate-name", f"a second object `{each.ref}`", place, hint)
             continue
-        _render_object(each, into)
+        into.names.add(each.ref)
+    for each in declared:
+        if first.get(each.ref) is each:
+            _render_object(each, into)
     return into
 
 
@@ -80,7 +88,7 @@ def _render_object(each: Declared, into: Rendering) -> None:
 
 def _start_file(folder: str, suffix: str, each: Declared, into: Rendering) -> WrittenFile:
     place = into.sources.call_location(each.location)
-    file = WrittenFile(f"{folder}/{each.name}{suffix}", place, into.problems)
+    file = WrittenFile(f"{folder}/{each.ref}{suffix}", place, into.problems)
     file.line(f"# Made from {place.file} by Penstock: change it there, not here.")
     into.files.append(file)
     return file
@@ -116,7 +124,11 @@ def _refuse_options(table: OlapTable[Any], into: Rendering) -> None:
     """What a table's config says and this version cannot do."""
     config = table.config
     refused = {
-        "version": (config.version is not None, "versions side by side are not in this version", "remove `version`"),
+        "version": (
+            config.version is not None and not _VERSION.fullmatch(config.version),
+            f"{config.version!r} is no version: it is whole numbers with dots between them",
+            'such as version="0.1"',
+        ),
         "life_cycle": (
             config.life_cycle not in (None, LifeCycle.FULLY_MANAGED),
             "only LifeCycle.FULLY_MANAGED is in this version",
@@ -220,17 +232,29 @@ def _write_tokens(each: Declared, tokens: Sequence[Token], file: WrittenFile, in
         file.directive("TOKEN", f"{token.name} {token.scope}", into.sources.argument_location(each, "tokens"))
 
 
-def _write_node(each: Declared, argument: str, text: str, file: WrittenFile, into: Rendering) -> None:
+def _write_node(each: Declared, text: str, read: Sequence[Declared], file: WrittenFile, into: Rendering) -> None:
     """The only node of a pipe. A node has a name of its own, since a pipe's name is the pipe."""
-    lines = sql_lines(text)
+    named = name_versions(text, read, into.names)
+    if named.fault:
+        place = into.sources.argument_location(each, "select_statement")
+        into.add_problem(
+            "invalid-declaration", named.fault, place, "write {table}, which is the name of the one you mean"
+        )
+    before, lines = sql_lines(text), sql_lines(named.text)
+    places = into.sources.text_places(each, "select_statement", before)
     file.line(f"NODE {LAST_NODE}")
-    file.sql("SQL", lines, into.sources.text_places(each, argument, lines))
+    file.sql("SQL", lines, moved_places(places, before, lines))
     file.line("")
 
 
 def _render_materialized(view: MaterializedView[Any], file: WrittenFile, into: Rendering) -> None:
     options = view.options
     place = into.sources.argument_location
+    versions = [into.sources.call_location(each.location) for each in view.versions_of_name]
+    if view.named_target is None and versions:
+        message = f"the target `{view.target_table.name}` is given by its name only, which makes a table of no version"
+        hint = f"write target_table= and the OlapTable that is made in {versions[-1]}"
+        into.add_problem("target-by-name", message, place(view, "table_name"), hint, "warning")
     if view.named_target is not None:
         meant = into.sources.call_location(view.named_target.location)
         message = f"the target `{view.target_table.name}` is given by its name only"
@@ -238,9 +262,9 @@ def _render_materialized(view: MaterializedView[Any], file: WrittenFile, into: R
         into.add_problem("target-by-name", message, place(view, "table_name"), hint, "warning")
     _check_models(view, into)
     file.prose("DESCRIPTION", str(options.metadata.get("description") or ""), place(view, "metadata"))
-    _write_node(view, "select_statement", options.select_statement, file, into)
+    _write_node(view, options.select_statement, options.select_tables, file, into)
     file.line("TYPE materialized")
-    file.directive("DATASOURCE", view.target_table.name, place(view, "table_name", "target_table"))
+    file.directive("DATASOURCE", view.target_table.ref, place(view, "table_name", "target_table"))
 
 
 def _check_models(view: MaterializedView[Any], into: Rendering) -> None:
@@ -259,7 +283,7 @@ def _check_models(view: MaterializedView[Any], into: Rendering) -> None:
 def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
     place = into.sources.argument_location(view, "metadata")
     file.prose("DESCRIPTION", str(view.metadata.get("description") or ""), place)
-    _write_node(view, "select_statement", view.select_statement, file, into)
+    _write_node(view, view.select_statement, view.base_tables, file, into)
 
 
 def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:
@@ -291,11 +315,16 @@ def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> 
 def _write_template(before: list[str], text: str, places: Sequence[LinePlace], file: WrittenFile) -> None:
     """SQL that is a template: the places of its lines are those of the SQL that it is made from."""
     after = text.split("\n")
-    moved = [
+    moved = moved_places(places, before, after)
+    file.sql("SQL", ["%", *after], [LinePlace(moved[0].location), *moved])
+
+
+def moved_places(places: Sequence[LinePlace], before: Sequence[str], after: Sequence[str]) -> list[LinePlace]:
+    """The places of lines of SQL in which something was replaced."""
+    return [
         LinePlace(each.location, each.is_same and old == new)
         for each, old, new in zip(places, before, after, strict=True)
     ]
-    file.sql("SQL", ["%", *after], [LinePlace(moved[0].location), *moved])
 
 
 def group_places(files: Sequence[WrittenFile]) -> dict[str, list[list[object]]]:

@@ -52,12 +52,7 @@ def deploy(
     gate = parity_gate(params, expect, required=require_parity)
     if gate is not None and not (promote and wait):
         raise WrongUsage("--require-parity is for a deploy that waits and promotes", hint=PROMOTE_LATER)
-    read = load_source_folder(session.project)
-    loaded = read.loaded
-    if loaded.errors:
-        found = check_loaded(loaded)
-        count, problems = len(found.errors), read.places.problems(found.problems)
-        raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", problems)
+    read = load_sound_project(session)
     parameters = query_parameters(
         check=check,
         # A caller who waits promotes by a call of its own, which a caller who has gone does not make.
@@ -68,7 +63,7 @@ def deploy(
         name=name,
     )
     client = session.client()
-    made = _send_project(client, read, parameters)
+    made = send_project(client, read, parameters)
     if not session.as_json:
         print_plan(made["plan"])
         _print_continuation(made)
@@ -81,6 +76,16 @@ def deploy(
         print_other_candidates(client, made["id"])
 
 
+def load_sound_project(session: Session) -> SourceProject:
+    """The project of the folder. Raises InvalidProject if it cannot be read whole."""
+    read = load_source_folder(session.project)
+    if read.loaded.errors:
+        found = check_loaded(read.loaded)
+        count, problems = len(found.errors), read.places.problems(found.problems)
+        raise InvalidProject(f"the project has {count} problem{'s' if count > 1 else ''}", problems)
+    return read
+
+
 def _print_continuation(made: Json) -> None:
     """Say so if the server goes on with a candidate, such as that of a job which was killed."""
     if made.get("continued"):
@@ -88,7 +93,7 @@ def _print_continuation(made: Json) -> None:
         console().print(text, markup=False)
 
 
-def _send_project(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
+def send_project(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
     """The deployment that the server made; its places are those that people wrote. Raises Interrupted if the user does
     not wait for the answer."""
     try:

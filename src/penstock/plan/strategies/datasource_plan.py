@@ -233,7 +233,9 @@ def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: Strat
     # Rows of a removed view stay in the table, unless the table is recomputed.
     for view in inputs.feeding.removed if choice.strategy == "recompute" else ():
         message = f"`{view.pipe}` no longer feeds `{name}`: its part of {rows} would be deleted"
-        yield destructive_problem(message, inputs.transition.new.location)
+        problem = destructive_problem(message, inputs.transition.new.location)
+        hint = '`FORWARD_QUERY > SELECT *` there keeps them, in Python forward_query="SELECT *"; or'
+        yield replace(problem, hint=f"{hint} {problem.hint}")
 
 
 def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:

@@ -69,7 +69,40 @@ OF_OBJECTS = {
         5,
         "`x`: Any is no type of a column",
     ),
-    "a version": ("OlapTable[Row]('a', OlapConfig(\n    version='0.1',\n))\n", 8, 13, "versions side by side"),
+    "a version that is none": (
+        "OlapTable[Row]('a', OlapConfig(\n    version='0_1',\n))\n",
+        8,
+        13,
+        "'0_1' is no version",
+    ),
+    "a version twice": (
+        "OlapTable[Row]('a', OlapConfig(version='0.1', order_by_fields=['id']))\n"
+        "OlapTable[Row]('a', OlapConfig(version='0.1', order_by_fields=['id']))\n",
+        8,
+        1,
+        "a second object `a_0_1`",
+    ),
+    "a name and a version": (
+        "OlapTable[Row]('t', OlapConfig(version='1'))\nOlapTable[Row]('t_1')\n",
+        8,
+        1,
+        "a second object `t_1`",
+    ),
+    "a name of several versions": (
+        "a = OlapTable[Row]('a', OlapConfig(version='1', order_by_fields=['id']))\n"
+        "b = OlapTable[Row]('a', OlapConfig(version='2', order_by_fields=['id']))\n"
+        "View('v', select_statement='SELECT id FROM a', base_tables=[a, b])\n",
+        9,
+        28,
+        "`a` may be any of a_1, a_2",
+    ),
+    "a name of a version and of a table": (
+        "a = OlapTable[Row]('t', OlapConfig(version='1', order_by_fields=['id']))\n"
+        "View('v', select_statement='SELECT id FROM t', base_tables=[a])\n",
+        8,
+        28,
+        "`t` may be any of t, t_1",
+    ),
     "a life cycle": (
         "OlapTable[Row]('a', OlapConfig(life_cycle=LifeCycle.EXTERNALLY_MANAGED))\n",
         7,
@@ -162,6 +195,14 @@ WARNINGS = {
         7,
         86,
         "the target `t` is given by its name only",
+    ),
+    "a target by the name of a version": (
+        "OlapTable[Row]('a', OlapConfig(version='1', order_by_fields=['id']))\n"
+        "MaterializedView[Row](MaterializedViewOptions(materialized_view_name='m', table_name='a',\n"
+        "    select_statement='SELECT id, n FROM t', select_tables=[t], order_by_fields=['id']))\n",
+        8,
+        86,
+        "the target `a` is given by its name only, which makes a table of no version",
     ),
 }
 IN_SQL = {

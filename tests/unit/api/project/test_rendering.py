@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.parse.project_loader import load_files
+from penstock.plan.project_check import check_loaded
 from python_projects import problems_of, read_project, shown
 
 TYPES = """
@@ -183,3 +184,54 @@ def test_every_option_is_that_of_datafiles(tmp_path: Path) -> None:
     assert not same.errors
     assert shown(read) == []
     assert read.loaded.project == same.project
+
+
+VERSIONS = """
+class EventV0(BaseModel):
+    id: str
+    at: DateTime
+
+class EventV1(EventV0):
+    status: str
+
+events = OlapTable[EventV0]("events", OlapConfig(version="0.0", order_by_fields=["id"]))
+newer = OlapTable[EventV1]("events", OlapConfig(version="0.1", order_by_fields=["id", "at"]))
+migration = MaterializedView[EventV1](
+    MaterializedViewOptions(
+        materialized_view_name="migration",
+        select_statement=f'''
+            SELECT events.id, {events.name}.at, 'events' AS status -- FROM events
+            FROM {events.name}
+            WHERE events.id != 'FROM events'
+        ''',
+        select_tables=[events],
+    ),
+    target_table=newer,
+)
+View("both", f"SELECT id FROM {events} UNION ALL SELECT id FROM `{newer.name}`", base_tables=[newer])
+"""
+SAME_VERSIONS = {
+    "events_0_0.datasource": "SCHEMA >\n    id String, at DateTime\nENGINE MergeTree\nENGINE_SORTING_KEY id\n",
+    "events_0_1.datasource": (
+        "SCHEMA >\n    id String, at DateTime, status String\nENGINE MergeTree\nENGINE_SORTING_KEY id, at\n"
+    ),
+    "migration.pipe": """
+NODE query
+SQL >
+    SELECT events_0_0.id, events_0_0.at, 'events' AS status -- FROM events
+    FROM events_0_0
+    WHERE events_0_0.id != 'FROM events'
+TYPE materialized
+DATASOURCE events_0_1
+""",
+    "both.pipe": "NODE query\nSQL >\n    SELECT id FROM events_0_0 UNION ALL SELECT id FROM events_0_1\n",
+}
+
+
+def test_versions_of_a_table_are_tables_of_one_name(tmp_path: Path) -> None:
+    read = read_project(tmp_path, VERSIONS)
+    same = load_files(SAME_VERSIONS)
+    assert not same.errors
+    assert shown(read) == []
+    assert read.loaded.project == same.project
+    assert [each.level for each in check_loaded(read.loaded).problems] == []

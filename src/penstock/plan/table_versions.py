@@ -1,0 +1,100 @@
+"""Versions of a table side by side: data sources whose names are the table's and a version's, as `events_0_1`.
+
+In: a loaded project and the name of a table. Out: its versions in their order, with the pipes that feed and read each,
+and SQL by which rows of two are compared. Invariant: what a pipe reads is what `project_graph` draws.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.model.datasource import DataSource
+from penstock.model.quarantine_sources import SUFFIX
+from penstock.model.types import AggregateFunction, Array, Json, Map, SimpleAggregateFunction, Tuple, Type, unwrap_type
+from penstock.parse.project_loader import LoadedProject
+from penstock.plan.project_graph import ProjectGraph, draw_project
+
+_NUMBERS = re.compile(r"_([0-9]+(?:_[0-9]+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """One of the versions of a table."""
+
+    version: str
+    """Such as `0.1`; empty for the data source that has the table's own name."""
+    source: DataSource
+    fed_by: tuple[str, ...]
+    """The pipes that write it."""
+    read_by: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name under which SQL reads it."""
+        return self.source.name
+
+
+def versioned_name(table: str, version: str) -> str:
+    """The name of the data source that a version of a table is."""
+    return f"{table}_{version.replace('.', '_')}" if version else table
+
+
+def find_versions(loaded: LoadedProject, table: str) -> tuple[TableVersion, ...]:
+    """The versions of a table, the lowest first; none if there is no such table."""
+    graph = draw_project(loaded)
+    found = [
+        TableVersion(version, source, graph.before(source.name), tuple(_readers(graph, source.name)))
+        for source in loaded.project.datasources
+        if (version := _version_in(source.name, table)) is not None
+    ]
+    return tuple(sorted(found, key=lambda each: [int(part) for part in each.version.split(".") if part]))
+
+
+def _readers(graph: ProjectGraph, name: str) -> Iterator[str]:
+    """What reads a table or its quarantine."""
+    for after in graph.after(name):
+        if after == f"{name}{SUFFIX}":
+            yield from graph.after(after)
+        else:
+            yield after
+
+
+def _version_in(name: str, table: str) -> str | None:
+    """The version that the name of a data source has of a table; None if it is another table."""
+    if name == table:
+        return ""
+    found = _NUMBERS.fullmatch(name, len(table)) if name.startswith(table) else None
+    return found[1].replace("_", ".") if found else None
+
+
+def shared_columns(left: DataSource, right: DataSource) -> tuple[str, ...]:
+    """The columns of one name and type whose values can be compared."""
+    return tuple(
+        each.name
+        for each in left.columns
+        if (other := right.column(each.name)) is not None and other.type == each.type and _is_comparable(each.type)
+    )
+
+
+def _is_comparable(of: Type) -> bool:
+    """Whether a value is one text, of which a checksum is quick: cityHash64, which takes lists too, is not."""
+    return not isinstance(unwrap_type(of), (AggregateFunction, Array, Json, Map, SimpleAggregateFunction, Tuple))
+
+
+def checksum_query(sources: Sequence[DataSource], columns: Sequence[str]) -> str:
+    """SQL with a row for each data source: its place in the order, its rows and a checksum of each column."""
+    return " UNION ALL ".join(_checksums(place, each, columns) for place, each in enumerate(sources))
+
+
+def _checksums(place: int, source: DataSource, columns: Sequence[str]) -> str:
+    named = ", ".join(["count() AS found", *_column_checksums(columns)])
+    final = "" if source.engine.name in ("MergeTree", "Null") else " FINAL"
+    return f"SELECT {place} AS place, {named} FROM {source.name}{final}"
+
+
+def _column_checksums(columns: Sequence[str]) -> Iterator[str]:
+    for at, name in enumerate(columns):
+        digest = f"groupBitXor(xxHash64(toString(`{name}`)))"
+        yield f"concat(toString(count(`{name}`)), ' ', toString({digest})) AS sum_{at}"
