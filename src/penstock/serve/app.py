@@ -34,6 +34,7 @@ from penstock.serve.calls import (
     jobs,
     logs,
     openapi,
+    page,
     parity,
     quarantines,
     queries,
@@ -100,6 +101,8 @@ def _parameter_name(request: Request) -> str | None:
 
 
 CALLS: tuple[ApiCall, ...] = (
+    ApiCall(("GET",), "/", None, page.show_page, threads="quick"),
+    ApiCall(("GET",), "/page/{file}", None, page.show_page_file, threads="quick"),
     ApiCall(("GET",), "/health", None, health.show_health, threads="quick"),
     ApiCall(("GET",), "/health/live", None, health.show_liveness, threads="quick"),
     ApiCall(("GET",), "/health/ready", None, health.show_readiness, threads="quick"),

@@ -160,6 +160,8 @@ def test_which_calls_need_no_token_and_which_ask_for_each_name() -> None:
         "/health/live",
         "/health/ready",
         "/openapi.json",
+        "/",
+        "/page/{file}",
     }
     assert [call.path for call in CALLS if call.name is None] == [
         "/v0/datasources",

@@ -54,7 +54,7 @@ class StateStore:
             return self.deployments.get(number)
         named = self.deployments.find_by_name(ref)
         if named is None:
-            known = ["live", "staging", "previous", *(each.name for each in self.deployments.list())]
+            known = ["live", "staging", "previous", *(each.name for each in self.deployments.list() if each.name)]
             raise NotFound(f"there is no deployment `{ref}`", hint=did_you_mean(ref, known))
         return self.deployments.get(named.id)
 

@@ -233,6 +233,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         None,
         {"200": {JSON: object_schema(pipes=array_schema(OBJECT))}},
     ),
+    ("GET", "/"): CallSchema("The page with the endpoints", answers={"200": {"text/html": TEXT}}),
+    ("GET", "/page/{file}"): CallSchema(
+        "What the page loads", answers={"200": {"text/html": TEXT, "text/css": TEXT, "text/javascript": TEXT}}
+    ),
     ("GET", "/v0/pipes/openapi.json"): CallSchema("The endpoints as an OpenAPI document", WHICH),
     ("GET", "/v0/pipes/{file}"): ENDPOINT,
     ("POST", "/v0/pipes/{file}"): CallSchema(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
