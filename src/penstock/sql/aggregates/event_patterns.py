@@ -138,8 +138,8 @@ _TOKEN = re.compile(r"\(\?t(<=|<|>=|>|==)(\d{1,18})\)|\(\?(\d{1,3})\)|(\.\*)|(\.
 
 
 def pattern_actions(pattern: str, conditions: int) -> list[str] | None:
-    """The actions of a pattern, as the Java class takes them. None if it is no pattern over so many conditions, or begins
-    or ends with a time: that has an event to be after and one to be before."""
+    """The actions of a pattern, as the Java class takes them. None if it is no pattern over so many conditions, or
+    begins or ends with a time: that has an event to be after and one to be before."""
     actions, at = ["*"], 0
     while at < len(pattern):
         found = _TOKEN.match(pattern, at)
