@@ -215,6 +215,15 @@ def of_groups(random: Random) -> str:
     return f"SELECT {distinct}{key} AS k, arrayJoin({array}) AS v, {beside} FROM t GROUP BY k{after}"
 
 
+def given_twice(random: Random) -> str:
+    """A column that a SELECT gives twice, read by its name."""
+    value = random.choice(("u8", "lagInFrame(u8, 1) OVER (ORDER BY id)", "toUInt8(id % 3)", "any(u8) OVER ()"))
+    first = random.choice((f"id, k, {value} AS k", f"{value} AS k, id, k", f"id, {value} AS k, id, k"))
+    rows = random.choice((f"(SELECT {first} FROM t) AS x", f"(SELECT *, {value} AS k, k FROM t) AS x"))
+    shown = random.choice(("id, k", "x.k, id", "k, id, count() OVER (PARTITION BY k) AS c"))
+    return f"SELECT {shown} FROM {rows}{random.choice(('', ' WHERE k > 1', ' WHERE x.id > 2'))}"
+
+
 FORMS: tuple[Callable[[Random], str], ...] = (
     shifted,
     shifted,
@@ -234,4 +243,5 @@ FORMS: tuple[Callable[[Random], str], ...] = (
     spread,
     divided,
     of_groups,
+    given_twice,
 )

@@ -21,3 +21,6 @@ SELECT cityHash64(h, s) AS h2, sipHash64(h, s) FROM (SELECT cityHash64(s, number
 SELECT sipHash64(x) FROM (SELECT sipHash64(cityHash64(s), s, s, 1) AS x FROM t) WHERE sipHash64(x, 1, 2) % 2 = 0;
 SELECT cityHash64(toString(cityHash64(s))), cityHash64(s, u8, s, ns) FROM t;
 SELECT `a(b`, cityHash64(`a(b`), cityHash64(concat(`a(b`, ')(')), gcd(length(`a(b`) + 1, 4) FROM (SELECT s AS `a(b` FROM t);
+-- a hash of several values as a key
+SELECT cityHash64(lc, toString(u8 % 3)) AS h, count() AS c, max(id) AS m FROM t GROUP BY h ORDER BY h, c, m;
+SELECT count() AS c FROM t GROUP BY sipHash64(lc, b) ORDER BY c;

@@ -184,3 +184,13 @@ SELECT id, formatDateTime(d, '%a %e %b', 'UTC') AS a, formatDateTime(d, '%F %T',
 -- 2 pipes: a tuple out of a JSON text, and its elements by name
 WITH JSONExtract(j, 'Tuple(a String, b Int64, c Nullable(String), e Float64, f Bool)') AS p SELECT j, p.1 AS one, getSubcolumn(p, 'b') AS two, getSubcolumn(p, 'c') AS three, p.e AS four, p.f AS five, toTypeName(p) AS named, getSubcolumn(JSONExtract(j, 'k', 'Tuple(a String, b Int64)'), 'a') AS inner FROM (SELECT arrayJoin(['{"a":"x","b":3,"f":true}', '{"a":5,"e":1.5}', '{"b":"7","a":null,"c":"y"}', '["x", 4]', '"x"', 'bad', '', '{"k":{"a":"z","b":1},"b":3.7}', '{"a":true,"b":false,"f":0,"e":"2.5"}', '["x"]', '["x", 4, "v", 2, true, 9]', '[]', '7', 'null']) AS j);
 SELECT JSONExtract(j, 'Tuple(t Tuple(a Int64, b Array(String)), u Tuple(a String))') AS x, getSubcolumn(x, 't.b') AS y, getSubcolumn((id, 'q'), '2') AS z FROM (SELECT id, arrayJoin(['{"t":{"a":1,"b":["p"]},"u":5}', '[[3,["r","s"]],[4]]', '{"t":1}', '[]', '[5]', '{"u":{"a":"v"},"t":{"b":[]}}']) AS j FROM t WHERE id = 1);
+-- 2 pipes: a column twice, by an alias before its definition or beside `*`: its name means the first
+SELECT pv, diff FROM (SELECT id, pv, u8 - pv AS diff, lagInFrame(u8, 1) OVER (ORDER BY id) AS pv FROM t) ORDER BY diff, pv;
+WITH r AS (SELECT id, pv, lagInFrame(u8, 1) OVER (ORDER BY id) AS pv FROM t) SELECT * FROM r WHERE pv > 1 ORDER BY id;
+SELECT id, count() AS c FROM (SELECT u8, id, * FROM t) GROUP BY id ORDER BY id;
+SELECT * FROM (SELECT id, u8 AS k, id, k FROM t) ORDER BY id;
+SELECT x.*, y.u8 FROM (SELECT id, id FROM t) AS x JOIN t AS y ON x.id = y.id ORDER BY y.id;
+SELECT * EXCEPT (u8) FROM (SELECT u8, id, u8 FROM t) ORDER BY id;
+SELECT * FROM (SELECT id, id FROM t) AS a JOIN (SELECT id, u8 FROM t) AS b USING id ORDER BY id;
+SELECT id FROM (SELECT *, toUInt32(id + 1) AS id FROM (SELECT id FROM t)) ORDER BY id;
+SELECT uniqExact(*) AS n FROM (SELECT id, id FROM t);

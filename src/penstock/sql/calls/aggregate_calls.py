@@ -122,7 +122,7 @@ def _merge_states(
     of = unwrap_type(values[0].type)
     if not isinstance(of, t.AggregateFunction):
         raise tr.refusal(node, "wrong-argument-type", f"`{call_name(node)}` needs a state, this is {values[0].type}")
-    row = with_state_combinators(call)
+    row, of = with_state_combinators(call), _as_plain_count(call, of)
     if row is None or not row.has_state or not _is_state_of(call, of):
         message = f"`{call_name(node)}` needs a state of `{call.name}`, this is {of}"
         raise tr.refusal(node, "wrong-argument-type", message, f"did you mean `{of.function}Merge`?")
@@ -140,6 +140,12 @@ def _is_state_of(call: ParsedAggregate, of: t.AggregateFunction) -> bool:
     """Whether a state type belongs to the function; `quantile` and `quantiles` share their states."""
     kept = parse_aggregate_name(of.function)
     return kept is not None and _function_family(kept.name) == _function_family(call.name)
+
+
+def _as_plain_count(call: ParsedAggregate, of: t.AggregateFunction) -> t.AggregateFunction:
+    """A state of countIf(condition) as one of count, which has the same form: ClickHouse merges it as both."""
+    of_condition = of.function == "countIf" and len(of.arguments) == 1
+    return replace(of, function="count") if of_condition and call.name == "count" else of
 
 
 def _function_family(name: str) -> str:

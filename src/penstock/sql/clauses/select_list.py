@@ -190,7 +190,7 @@ def _all_columns(block: SelectBlock) -> _MatchedColumns:
     An array that ARRAY JOIN gives a name of its own is left out of it.
     """
     tables = [each for each in block.translator.scope.relations if not each.is_array]
-    found = [(each, name, "bare") for each in tables for name in each.columns if name not in each.hidden]
+    found = [(each, name, "bare") for each in tables for name in each.star if name not in each.hidden]
     for join in block.tree.args.get("joins") or []:
         using = [each.name for each in join.args.get("using") or []]
         first = [each for name in using for each in [other for other in found if other[1] == name][:1]]
@@ -204,7 +204,7 @@ def _table_columns(block: SelectBlock, node: exp.Expr, table: str) -> _MatchedCo
         known = [each.name for each in block.translator.scope.relations]
         message = f"unknown table `{table}`"
         raise refusal(block.environment.text, node, "unknown-table", message, did_you_mean(table, known))
-    return [(relation, name, "whole") for name in relation.columns]
+    return [(relation, name, "whole") for name in relation.star]
 
 
 def _expand_star(block: SelectBlock, star: exp.Star, found: _MatchedColumns) -> list[SelectedColumn]:

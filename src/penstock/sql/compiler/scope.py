@@ -6,7 +6,7 @@ name is resolved as in ClickHouse: first lambda parameters, then aliases, then c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -37,6 +37,13 @@ class ScopeTable:
     """The name of the table behind its alias."""
     named: frozenset[str] = frozenset()
     """Columns that keep the table's name in a result, as the bare name belongs to another table."""
+    repeated: tuple[str, ...] = ()
+    """The names of `*` where a SELECT gives one more than once: each means the first column of that name."""
+
+    @property
+    def star(self) -> Iterable[str]:
+        """The names of all columns, in order, as `*` lists them."""
+        return self.repeated or self.columns
 
     def with_columns(self, columns: Mapping[str, TypedSql]) -> ScopeTable:
         return replace(self, columns=columns)

@@ -7,6 +7,7 @@ DISTINCT or LIMIT 1 BY); it never returns columns in which two rows may agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -102,7 +103,7 @@ def _table_of_service_source(environment: Environment, node: exp.Table, service:
     alias, pipe = node.alias or node.name, service.pipe
     if pipe is None:
         return _table_of_datasource(environment, service.datasource, alias)
-    return _table_of_output(inline_node(environment, node, (pipe, pipe.result)), alias)
+    return _table_of_output(environment, node, inline_node(environment, node, (pipe, pipe.result)), alias)
 
 
 def _check_alias(environment: Environment, node: exp.Expr) -> None:
@@ -122,25 +123,42 @@ def nearest_table_name(environment: Environment, name: str) -> str | None:
 def _table_of_subquery(environment: Environment, node: exp.Subquery, place: int) -> TableReference:
     """A SELECT in parentheses. Raises Refused."""
     output = environment.compile(environment, node.this)
-    names = [name for name, _ in output.columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        message = f"this SELECT gives the column `{twice}` twice"
-        raise refusal(environment.text, node, "duplicate-column", message, "give one of them an alias")
     _check_alias(environment, node)
-    found = _table_of_output(output, node.alias or f"__t{place}")
+    found = _table_of_output(environment, node, output, node.alias or f"__t{place}")
     return replace(found, unique=_unique_columns(node.this))
 
 
-def _table_of_output(output: SelectOutput, alias: str) -> TableReference:
+def _table_of_output(environment: Environment, node: exp.Expr, output: SelectOutput, alias: str) -> TableReference:
+    """The rows of a SELECT as a table. Where it gives a name twice, the name means the first of these columns, as in
+    ClickHouse; the others get names that nothing reads. Raises Refused."""
+    names = tuple(name for name, _ in output.columns)
     columns = {
         name: TypedSql(f"{quote_identifier(alias)}.{quote_identifier(name)}", value.type, value.spark)
-        for name, value in output.columns
+        for name, value in reversed(output.columns)
     }
-    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {quote_identifier(alias)}")
+    relation = ScopeTable(alias, {name: columns[name] for name in names})
+    named = quote_identifier(alias)
+    if len(columns) < len(names):
+        _refuse_twice(environment, node, output, names)
+        relation = replace(relation, repeated=names)
+        named += f"({', '.join(map(quote_identifier, _single_names(names)))})"
+    totals = output.totals and replace(output.totals, sql=f"({output.totals.sql}) AS {named}")
     any_join = output.any_join and output.any_join.as_table(alias)
-    sql = f"({output.sql}) AS {quote_identifier(alias)}"
-    return TableReference(sql, ScopeTable(alias, columns), output.grouped, totals=totals, any_join=any_join)
+    return TableReference(f"({output.sql}) AS {named}", relation, output.grouped, totals=totals, any_join=any_join)
+
+
+def _refuse_twice(environment: Environment, node: exp.Expr, output: SelectOutput, names: Sequence[str]) -> None:
+    """Raises Refused for a column that is given twice by a SELECT whose columns are read by their names later."""
+    if output.totals is None and output.any_join is None:
+        return
+    twice = next(name for name in names if names.count(name) > 1)
+    message = f"this SELECT gives the column `{twice}` twice"
+    raise refusal(environment.text, node, "duplicate-column", message, "give one of them an alias")
+
+
+def _single_names(names: Sequence[str]) -> list[str]:
+    """The names, with another in the place of each that was there before."""
+    return [f"__again{place}" if name in names[:place] else name for place, name in enumerate(names)]
 
 
 def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> TableReference:
@@ -151,13 +169,13 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         refuse_sample(environment, node, "a SELECT")
         inner = replace(cte.environment, triggers=environment.triggers)
         output = environment.compile_once(id(cte), cte, lambda: inner.compile(inner, cte.query))
-        rows = _table_of_output(output, alias)
+        rows = _table_of_output(environment, node, output, alias)
         return replace(rows, relation=replace(rows.relation, table_name=name), unique=_unique_columns(cte.query))
     environment.check_name(name)
     found = find_node(environment, name)
     if found is not None:
         refuse_sample(environment, node, "a pipe")
-        return _table_of_output(inline_node(environment, node, found), alias)
+        return _table_of_output(environment, node, inline_node(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
         hint = nearest_table_name(environment, name)
@@ -255,7 +273,8 @@ def _table_of_function(environment: Environment, node: exp.Table) -> TableRefere
     """A table function: numbers(n), view(SELECT …) …"""
     _, arguments = call_parts(node.this)
     if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
-        return _table_of_output(environment.compile(environment, arguments[0]), node.alias or "view")
+        output = environment.compile(environment, arguments[0])
+        return _table_of_output(environment, node, output, node.alias or "view")
     if call_name(node.this) in EXTERNAL_FUNCTIONS:
         placeholder, relation = external_table(environment, node)
         return TableReference(f"{placeholder} AS {quote_identifier(relation.name)}", relation)

@@ -157,7 +157,7 @@ def _columns_of_star(tr: Translator, node: exp.Expr) -> list[exp.Expr]:
         exp.column(name, table=each.name, quoted=True)
         for each in tables
         if not each.is_array
-        for name in each.columns
+        for name in each.star
         if name not in left_out and (name not in each.hidden or isinstance(node, exp.Column))
     ]
 

@@ -15,7 +15,7 @@ CASES = {
     "SELECT g.month FROM flights f SEMI LEFT JOIN flights g ON f.day = g.day": "`g.month` has no single value",
     "SELECT f.month FROM flights f SEMI RIGHT JOIN flights g ON f.day = g.day": "`f.month` has no single value",
     "SELECT 1 FROM flights NATURAL JOIN flights AS g": "NATURAL JOIN is not supported",
-    "SELECT x FROM (SELECT 1 AS x, 1 AS x)": "gives the column `x` twice",
+    "SELECT day FROM (SELECT day, day, count() FROM flights GROUP BY day WITH TOTALS)": "gives the column `day` twice",
     "SELECT a FROM (SELECT 1, 2) AS z(a, b)": "column names after the alias of a table are not supported",
     "SELECT * FROM (SELECT 3 AS n) CROSS JOIN (SELECT 4 AS n)": "needs an alias: another table has a column `n` too",
     "SELECT CAST(1, 'Bool') AS x UNION ALL SELECT 5": "there is no common type",
@@ -34,6 +34,14 @@ def test_refused(sql: str) -> None:
     found = problems(sql)
     assert found
     assert CASES[sql] in found[0]
+
+
+def test_a_name_that_a_select_gives_twice_means_the_first_column() -> None:
+    found = query("SELECT *, x.b FROM (SELECT b, a, b, a AS c, c FROM t) AS x", PROJECT)
+    assert [name for name, _ in found.columns] == ["b", "a", "b", "c", "c", "b"]
+    assert "AS `x`(`b`, `a`, `__again2`, `c`, `__again4`)" in found.sql
+    through_with = query("WITH x AS (SELECT a, a FROM t) SELECT a FROM x", PROJECT)
+    assert "AS `x`(`a`, `__again1`)" in through_with.sql
 
 
 @pytest.mark.parametrize(

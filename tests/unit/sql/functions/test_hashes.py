@@ -22,3 +22,11 @@ def test_refused(call: str) -> None:
 def test_hash_is_short(call: str) -> None:
     """Spark plans as long as the text is: a few thousand characters a call."""
     assert len(query(f"SELECT {call} AS h FROM flights").sql) < 22_000
+
+
+@pytest.mark.parametrize("name", ["cityHash64", "sipHash64", "sipHash128"])
+def test_a_hash_of_several_values_is_a_key_of_groups(name: str) -> None:
+    hashed = f"{name}(carrier, tailnum, toString(month))"
+    assert query(f"SELECT {hashed} AS h FROM flights").sql == query(f"SELECT {hashed} AS h FROM flights").sql
+    grouped = query(f"SELECT {hashed} AS h, count() AS c FROM flights GROUP BY h")
+    assert [name for name, _ in grouped.columns] == ["h", "c"]

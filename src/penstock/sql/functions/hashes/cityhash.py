@@ -39,8 +39,11 @@ def reversed_hex_digits(text: str) -> str:
     return f"hex(encode(reverse(decode(CAST({text} AS BINARY), 'ISO-8859-1')), 'ISO-8859-1'))"
 
 
+@lru_cache(maxsize=8)
 def combine_hashes(first: str, second: str) -> str:
-    """Hash128to64 of CityHash: one hash of two. (The first step XORs the high bits in again; that changes nothing.)"""
+    """Hash128to64 of CityHash: one hash of two. (The first step XORs the high bits in again; that changes nothing.)
+    It is remembered, as each formula has parameters of its own: the same call must be the same text, or it is no key
+    of GROUP BY."""
     step = _DO.times("(` t` ^ shiftrightunsigned(` t`, 47) ^ ` e`)", _MUL)
     return f"aggregate(array({second}, {second}, 0L), {_DO.xor_shift(first, 47)}, (` t`, ` e`) -> {step})"
 
