@@ -1,0 +1,65 @@
+"""Type checkers read the public names: a user's project is strict for mypy, and a mistake in it is found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+api = pytest.importorskip("mypy.api", reason="only `make check` needs mypy")
+EXAMPLE = Path(penstock.__file__).parent / "examples/flights-python/app"
+OBJECTS = """
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Optional
+
+from pydantic import BaseModel, Field
+
+from penstock import (
+    AggregateFunction, Api, ClickHouseDefault, ClickHousePrecision, FixedString, Key, MaterializedView,
+    MaterializedViewOptions, OlapConfig, OlapTable, ReplacingMergeTreeEngine, SimpleAggregateFunction, Token, UInt8,
+    View,
+)
+
+
+class Row(BaseModel):
+    id: Key[str]
+    at: Annotated[datetime, ClickHousePrecision(3)]
+    price: Annotated[Decimal, Field(max_digits=10, decimal_places=2)]
+    n: UInt8 = 7
+    s: Annotated[str, FixedString(4)]
+    made: Annotated[datetime, ClickHouseDefault("now()")]
+    total: Annotated[int, SimpleAggregateFunction("sum", int)]
+    mean: Annotated[float, AggregateFunction("avg", [float])]
+    key: Optional[str] = Field(None, alias="k")
+
+
+t = OlapTable[Row]("t", OlapConfig(version="0.1", engine=ReplacingMergeTreeEngine(ver="n")))
+name: str = t.ref
+v = View("v", f"SELECT id FROM {t}", base_tables=[t])
+options = MaterializedViewOptions(select_statement="", select_tables=[t, v], materialized_view_name="m")
+MaterializedView[Row](options, target_table=t)
+Api[None, Row]("e", sql="SELECT 1", tokens=[Token("a", "READ")])
+"""
+MISTAKES = """
+OlapTable[Row]("t", OlapConfig(versio="0.1"))
+OlapTable[int]("t")
+t.nam
+"""
+
+
+def test_a_project_is_strict_for_mypy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLE, tmp_path / "app")
+    (tmp_path / "sound.py").write_text(OBJECTS)
+    (tmp_path / "wrong.py").write_text(OBJECTS + MISTAKES)
+    options = ("--strict", "--config-file=", "--explicit-package-bases", "--cache-dir=cache")
+    out, err, _ = api.run([*options, "app", "sound.py", "wrong.py"])
+    found = [line for line in out.splitlines() if ": error: " in line]
+    first = OBJECTS.count("\n")
+    assert [line.partition(": error: ")[0] for line in found] == [
+        f"wrong.py:{first + number}" for number in (2, 3, 4)
+    ], out + err
