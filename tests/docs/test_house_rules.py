@@ -14,6 +14,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src/penstock"
 MOST_ENTRIES = 20
+MARKERS = ("__pycache__", "py.typed")
+"""What Python and type checkers want in a folder, for nobody to read."""
 """Modules, sub-packages and other files in one folder."""
 MOST_LINES = 600
 IRREGULAR = (
@@ -42,7 +44,7 @@ NAMES_ALLOWED = {
 
 def test_no_folder_has_too_many_entries() -> None:
     folders = [PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir() and path.name != "__pycache__")]
-    entries = {str(path): sum(each.name != "__pycache__" for each in path.iterdir()) for path in folders}
+    entries = {str(path): sum(each.name not in MARKERS for each in path.iterdir()) for path in folders}
     assert {path: count for path, count in entries.items() if count > MOST_ENTRIES} == {}
 
 

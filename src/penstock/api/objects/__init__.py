@@ -46,6 +46,15 @@ from penstock.api.objects.engines import (
     SummingMergeTreeEngine,
     VersionedCollapsingMergeTreeEngine,
 )
+from penstock.api.objects.ingestion import (
+    DeadLetterQueue,
+    IngestApi,
+    IngestConfig,
+    IngestPipeline,
+    IngestPipelineConfig,
+    Stream,
+    StreamConfig,
+)
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
 from penstock.api.objects.views import MaterializedView, MaterializedViewOptions, View
 
@@ -60,9 +69,14 @@ __all__ = [
     "CollapsingMergeTreeEngine",
     "Date32",
     "DateTime",
+    "DeadLetterQueue",
     "FixedString",
     "Float32",
     "Float64",
+    "IngestApi",
+    "IngestConfig",
+    "IngestPipeline",
+    "IngestPipelineConfig",
     "Int128",
     "Int16",
     "Int256",
@@ -81,6 +95,8 @@ __all__ = [
     "RenamedFrom",
     "ReplacingMergeTreeEngine",
     "SimpleAggregateFunction",
+    "Stream",
+    "StreamConfig",
     "SummingMergeTreeEngine",
     "TableIndex",
     "Token",

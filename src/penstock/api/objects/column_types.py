@@ -93,7 +93,7 @@ def column_type(given: Annotation) -> str:
     whole = _whole_type(given)
     if whole is not None:
         return whole
-    of, is_nullable = _without_none(given.of)
+    of, is_nullable = without_none(given.of)
     inner = _unwrap(Annotation(of, given.markers, given.inside))
     whole = _whole_type(inner)
     if whole is not None and is_nullable:
@@ -138,8 +138,8 @@ def _whole_type(given: Annotation) -> str | None:
     return "JSON" if "JSON" in given.words else None
 
 
-def _without_none(of: Any) -> tuple[Any, bool]:
-    """A type without its None, and whether it had one."""
+def without_none(of: Any) -> tuple[Any, bool]:
+    """A type without its None, and whether it had one. Raises NoColumnType for a union of several types."""
     if get_origin(of) not in (Union, types.UnionType):
         return of, False
     others = [each for each in get_args(of) if each is not type(None)]

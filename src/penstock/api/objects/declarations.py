@@ -28,6 +28,9 @@ class CallLocation:
 class Declared:
     """An object of a project. In SQL, `f"{table}"` is its name."""
 
+    has_file: ClassVar[bool] = True
+    """Whether it becomes a datafile of its own."""
+
     def __init__(self, name: str):
         if not isinstance(name, str):
             raise TypeError(f"the name of {type(self).__name__} must be a str, not {type(name).__name__}")

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from penstock.api.objects.column_types import NAMED_TYPES
+from penstock.api.objects.column_types import NAMED_TYPES, NoColumnType, without_none
 from penstock.api.objects.columns import FieldFault, markers_of
 from penstock.api.project.datafile_text import COMMENT, QUOTED
 from penstock.errors import did_you_mean
@@ -34,6 +34,10 @@ _FUNCTIONS: dict[object, str] = {
     date: "Date",
     datetime: "DateTime",
 }
+
+
+_NULL_TYPES = {"Boolean": "Bool"}
+"""The types whose names are not those of the functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ def template_of(text: str, model: type[BaseModel]) -> ParameterSql:
             calls[name] = _call(name, field)
         except _InvalidParameter as invalid:
             faults.append((name, invalid.fault))
+        except NoColumnType as invalid:
+            faults.append((name, FieldFault(f"the parameter `{name}`: {invalid.message}", invalid.hint)))
 
     def written(found: re.Match[str]) -> str:
         name = found["name"]
@@ -91,29 +97,38 @@ def name_faults(used: Collection[str], model: type[BaseModel]) -> Iterator[tuple
 
 
 def _call(name: str, field: FieldInfo) -> str:
-    """The function of a template that declares a parameter."""
-    function, extra = _function(name, field)
+    """What declares a parameter in a template. One that may be absent is NULL where it is."""
+    of, may_be_none = without_none(field.annotation)
+    of = get_args(of)[0] if get_origin(of) is Annotated else of
+    function, extra = _function(name, field, of)
     given = [name, *extra]
     default = field.default.value if isinstance(field.default, Enum) else field.default
-    if field.default_factory is not None or default is None:
-        hint = "give it a default value; what leaves SQL out needs a template, with {% if defined(…) %}"
-        raise _InvalidParameter(f"the parameter `{name}` has no value that SQL could be given", hint)
+    is_optional = may_be_none and default is None
+    if field.default_factory is not None or (default is None and not may_be_none):
+        raise _InvalidParameter(
+            f"the parameter `{name}` has no value that SQL could be given", "give it a default value"
+        )
+    if may_be_none and (not is_optional or function == "Array"):
+        hint = "an empty list is its default" if function == "Array" else "write `= None`, or the type without None"
+        raise _InvalidParameter(f"the parameter `{name}` is never None in a call", hint)
     if isinstance(default, (date, UUID)):
         default = str(default)
     if isinstance(default, list):
         default = ",".join(str(each) for each in default)
-    if default is not PydanticUndefined:
-        given.append(repr(default))
-    else:
-        given.append("required=True")
-    choices = _choices(field.annotation)
+    if not is_optional:
+        given.append(repr(default) if default is not PydanticUndefined else "required=True")
+    choices = _choices(of)
     given += [f"enum={choices!r}"] if choices else []
     given += [f"description={' '.join(field.description.split())!r}"] if field.description else []
-    return f"{{{{{function}({', '.join(given)})}}}}"
+    call = f"{{{{{function}({', '.join(given)})}}}}"
+    if not is_optional:
+        return call
+    absent = f"CAST(NULL AS Nullable({_NULL_TYPES.get(function, function)}))"
+    return f"{{% if defined({name}) %}}{call}{{% else %}}{absent}{{% end %}}"
 
 
-def _function(name: str, field: FieldInfo) -> tuple[str, list[str]]:
-    of: Any = field.annotation
+def _function(name: str, field: FieldInfo, of: Any) -> tuple[str, list[str]]:
+    """The template's function for values of a type, with its further arguments."""
     words = [each for each in markers_of(field) if isinstance(each, str)]
     others = [each for each in field.metadata if not isinstance(each, str)]
     if others or field.alias is not None:

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from penstock.api.objects.columns import FieldFault, columns_of
 from penstock.api.objects.declarations import Declared
 from penstock.api.objects.endpoints import Api
-from penstock.api.objects.engines import MergeTreeEngine, TableEngine, VersionedCollapsingMergeTreeEngine
+from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
 from penstock.api.objects.views import MaterializedView, View
 from penstock.api.project.api_template import name_faults, template_of
@@ -54,6 +54,7 @@ def render(declared: Sequence[Declared], sources: SourceFiles) -> Rendering:
     """The datafiles of objects. Two objects of one name, and a name that no file can have, are problems."""
     into = Rendering(sources)
     first: dict[str, Declared] = {}
+    declared = [each for each in declared if each.has_file]
     for each in declared:
         place = sources.call_location(each.location)
         if not NAME.fullmatch(each.ref):
@@ -212,7 +213,9 @@ def _write_engine(engine: TableEngine, table: Declared, file: WrittenFile, into:
 def _write_keys(table: OlapTable[Any], keys: list[str], file: WrittenFile, into: Rendering) -> None:
     config: OlapConfig = table.config
     place = into.sources.argument_location
-    sorting = config.order_by_expression or ", ".join(config.order_by_fields or keys)
+    # What keeps no rows has no order; its Key columns say that of the table behind it.
+    own = [] if isinstance(config.engine, NullEngine) else keys
+    sorting = config.order_by_expression or ", ".join(config.order_by_fields or own)
     settings = ", ".join(f"{name} = {value}" for name, value in config.settings.items())
     values = (
         ("ENGINE_PARTITION_KEY", config.partition_by, ("partition_by",)),

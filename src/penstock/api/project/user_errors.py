@@ -14,10 +14,6 @@ from penstock.api.project.source_files import SourceFiles
 from penstock.errors import Location, Problem, did_you_mean
 
 NOT_YET = (
-    "DeadLetterQueue",
-    "IngestApi",
-    "IngestPipeline",
-    "Stream",
     "Task",
     "Workflow",
     "materialized_view",

@@ -162,11 +162,23 @@ OF_OBJECTS = {
         5,
         "the parameter `a`: the rule Gt(gt=0) is not checked by an endpoint",
     ),
-    "a parameter that may be absent": (
-        "class P(BaseModel):\n    a: int | None = None\nApi[P, Row]('e', sql='SELECT {a} FROM t')\n",
+    "a list that may be absent": (
+        "class P(BaseModel):\n    a: list[int] | None = None\nApi[P, Row]('e', sql='SELECT {a} FROM t')\n",
         8,
         5,
-        "the parameter `a` has a type that no endpoint takes",
+        "the parameter `a` is never None in a call",
+    ),
+    "a parameter that is None or must be given": (
+        "class P(BaseModel):\n    a: int | None\nApi[P, Row]('e', sql='SELECT {a} FROM t')\n",
+        8,
+        5,
+        "the parameter `a` is never None in a call",
+    ),
+    "a parameter of two types": (
+        "class P(BaseModel):\n    a: int | str\nApi[P, Row]('e', sql='SELECT {a} FROM t')\n",
+        8,
+        5,
+        "the parameter `a`: a column has one type, not int | str",
     ),
     "a template with a model": (
         "class P(BaseModel):\n    a: int\nApi[P, Row]('e', sql='% SELECT {{a}} FROM t')\n",

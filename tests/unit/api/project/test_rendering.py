@@ -235,3 +235,66 @@ def test_versions_of_a_table_are_tables_of_one_name(tmp_path: Path) -> None:
     assert shown(read) == []
     assert read.loaded.project == same.project
     assert [each.level for each in check_loaded(read.loaded).problems] == []
+
+
+def test_a_parameter_that_is_absent_is_null(tmp_path: Path) -> None:
+    main = """
+class Row(BaseModel):
+    id: Key[str]
+    n: UInt16
+
+class P(BaseModel):
+    id: str | None = Field(None, description="Which.")
+    n: Optional[UInt16] = None
+    at: date | None = None
+    on: bool | None = None
+
+t = OlapTable[Row]("t")
+Api[P, Row]("e", sql=f'''
+    SELECT id, n, {{at}} AS at, {{on}} AS is_on FROM {t}
+    WHERE ({{id}} IS NULL OR id = {{id}}) AND n >= ifNull({{n}}, 0)''')
+"""
+    read = read_project(tmp_path, main)
+    assert shown(read) == []
+    text = read.loaded.files["endpoints/e.pipe"]
+    call = "{% if defined(id) %}{{String(id, description='Which.')}}{% else %}CAST(NULL AS Nullable(String)){% end %}"
+    assert f"WHERE ({call} IS NULL OR id = {call})" in text
+    assert "{% if defined(on) %}{{Boolean(on)}}{% else %}CAST(NULL AS Nullable(Bool)){% end %} AS is_on" in text
+    assert check_loaded(read.loaded).problems == ()
+
+
+INGESTION = """
+class Row(BaseModel):
+    id: Key[str]
+    n: UInt16
+
+whole = IngestPipeline[Row]("whole", IngestPipelineConfig(table=OlapConfig(order_by_fields=["n"]), version="1"))
+passing = IngestPipeline[Row]("passing", IngestPipelineConfig(table=False))
+table = OlapTable[Row]("kept")
+queue = DeadLetterQueue[Row]("queue")
+stream = Stream[Row]("raw", StreamConfig(destination=table))
+IngestApi[Row]("raw", IngestConfig(destination=stream, dead_letter_queue=queue))
+MaterializedView[Row](MaterializedViewOptions(materialized_view_name="mv", select_tables=[passing.get_stream()],
+    select_statement=f"SELECT * FROM {passing}"), target_table=whole.get_table())
+View("rejected", f"SELECT count() AS n FROM {queue} UNION ALL SELECT count() AS n FROM {whole.get_dead_letter_queue()}")
+"""
+_ROW = "SCHEMA >\n    id String, n UInt16\n"
+SAME_INGESTION = {
+    "whole_1.datasource": _ROW + "ENGINE MergeTree\nENGINE_SORTING_KEY n\n",
+    "passing.datasource": _ROW + "ENGINE Null\n",
+    "kept.datasource": _ROW + "ENGINE MergeTree\nENGINE_SORTING_KEY id\n",
+    "raw.datasource": _ROW + "ENGINE Null\n",
+    "raw_to_kept.pipe": "NODE query\nSQL >\n    SELECT `id`, `n` FROM raw\nTYPE materialized\nDATASOURCE kept\n",
+    "mv.pipe": "NODE query\nSQL >\n    SELECT * FROM passing\nTYPE materialized\nDATASOURCE whole_1\n",
+    "rejected.pipe": "NODE query\nSQL >\n    SELECT count() AS n FROM raw_quarantine"
+    " UNION ALL SELECT count() AS n FROM whole_1_quarantine\n",
+}
+
+
+def test_streams_and_pipelines_are_data_sources_and_views(tmp_path: Path) -> None:
+    read = read_project(tmp_path, INGESTION)
+    same = load_files(SAME_INGESTION)
+    assert not same.errors
+    assert shown(read) == []
+    assert read.loaded.project == same.project
+    assert check_loaded(read.loaded).problems == ()

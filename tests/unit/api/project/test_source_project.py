@@ -50,6 +50,26 @@ FAILING = {
     "has no model": ("\nOlapTable('t')\n", place(1), "TypeError: OlapTable needs the model of its rows"),
     "has another class": ("\nOlapTable[int]('t')\n", place(1), "TypeError: OlapTable[…] needs a Pydantic model"),
     "has a handler": ("\nApi[None, BaseModel]('a', print)\n", place(1), "TypeError: Api 'a': handlers in Python"),
+    "changes rows in Python": (
+        "\nclass A(BaseModel):\n    x: int\nStream[A]('s').add_transform(None, print)\n",
+        place(3),
+        "TypeError: Stream 's': functions of Python over rows are not in this version",
+    ),
+    "posts to another name": (
+        "\nclass A(BaseModel):\n    x: int\nIngestApi[A]('t', IngestConfig(destination=Stream[A]('s')))\n",
+        place(3),
+        "TypeError: IngestApi 't': rows are posted by the name and version of the stream, 's'",
+    ),
+    "has an option of a stream": (
+        "\nclass A(BaseModel):\n    x: int\nStream[A]('s', StreamConfig(retention_period=60))\n",
+        place(3),
+        "TypeError: Stream 's': retention_period= is not in this version",
+    ),
+    "reads the queue of no stream": (
+        "\nclass A(BaseModel):\n    x: int\nView('v', f\"SELECT 1 FROM {DeadLetterQueue[A]('q')}\")\n",
+        place(3),
+        "TypeError: DeadLetterQueue 'q' belongs to no stream yet",
+    ),
     "declares nothing": ("\nx = 1\n", "app/main.py:1", "app.main declares no table and no view"),
 }
 
@@ -79,8 +99,8 @@ def test_modules_that_import_each_other_are_told_so(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_yet_is_said(tmp_path: Path) -> None:
-    (found,) = problems_of(read_project(tmp_path, "\nfrom penstock import Stream\n"))
-    assert found.hint == "Stream is not in this version: docs/python-projects.md says what there is"
+    (found,) = problems_of(read_project(tmp_path, "\nfrom penstock import Workflow\n"))
+    assert found.hint == "Workflow is not in this version: docs/python-projects.md says what there is"
 
 
 @pytest.mark.parametrize(
