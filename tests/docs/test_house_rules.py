@@ -14,9 +14,9 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src/penstock"
 MOST_ENTRIES = 20
+"""Modules, sub-packages and other files in one folder."""
 MARKERS = ("__pycache__", "py.typed")
 """What Python and type checkers want in a folder, for nobody to read."""
-"""Modules, sub-packages and other files in one folder."""
 MOST_LINES = 600
 IRREGULAR = (
     "bound built cast chosen cut done drawn found given gone held kept known left lost made met put said sent shown "

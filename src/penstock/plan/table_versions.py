@@ -69,6 +69,12 @@ def _version_in(name: str, table: str) -> str | None:
     return found[1].replace("_", ".") if found else None
 
 
+def table_of_version(name: str) -> str:
+    """The table of which a data source with this name is a version; empty if it is none."""
+    start = len(name.rstrip("0123456789_"))
+    return name[:start] if _NUMBERS.fullmatch(name, start) else ""
+
+
 def shared_columns(left: DataSource, right: DataSource) -> tuple[str, ...]:
     """The columns of one name and type whose values can be compared."""
     return tuple(

@@ -124,3 +124,11 @@ def test_pull_writes_no_datafiles_beside_python(
     code, out, _ = penstock("pull", "--check")
     assert (code, "changed: datasources/flights.datasource" in out) == (1, True)
     assert penstock("pull", str(tmp_path / "copy"))[0] == 0
+
+
+def test_check_warns_of_dead_ends_in_python_only(penstock: Run, python_project: Path) -> None:
+    write_project(python_project, SOUND + "View('v', f'SELECT a FROM {flights}')\n")
+    code, out, err = penstock("check")
+    assert (code, "no problem" in out, f"app/main.py:{FIRST + 10}:1: nothing reads `v`" in err) == (0, True, True), err
+    (python_project / "w.pipe").write_text("NODE n\nSQL >\n    SELECT a FROM v\n")
+    assert penstock("check") == (0, "1 data source, 3 pipes: no problem\n", "")

@@ -1,0 +1,121 @@
+"""What a project may do and is hardly meant: dead ends, and views that give something else than their target's model.
+
+In: a sound project and the names of resources to look at. Out: warnings, at the places of the resources. Invariant:
+what is named here deploys all the same; SQL that does not compile has problems of its own and no warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from sqlglot import exp
+
+from penstock.errors import InvalidQuery, Location, Problem
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Pipe
+from penstock.model.project import Project
+from penstock.model.quarantine_sources import with_quarantines
+from penstock.model.types import (
+    Bool,
+    Date,
+    DateTime,
+    DateTime64,
+    Decimal,
+    Enum,
+    FixedString,
+    Float,
+    Int,
+    String,
+    Type,
+    unwrap_type,
+)
+from penstock.parse.project_loader import LoadedProject
+from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.project_graph import ProjectGraph, draw_project
+from penstock.plan.table_versions import find_versions, table_of_version
+from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.compile import compile_pipe
+from penstock.sql.query import Query
+
+_FAMILIES = ((Int, Bool), (Float, Decimal), (String, FixedString, Enum), (Date, DateTime, DateTime64))
+"""Types between which a value that is stored stays what it is, or nearly."""
+
+
+def project_warnings(loaded: LoadedProject, names: Collection[str]) -> tuple[Problem, ...]:
+    """The warnings of these resources; none if the project has errors."""
+    if loaded.errors:
+        return ()
+    found = list(_dead_ends(loaded, draw_project(loaded), names))
+    project = with_quarantines(loaded.project)
+    for pipe in loaded.project.pipes:
+        if pipe.materialized is not None and pipe.name in names:
+            found += _view_warnings(project, pipe)
+    return tuple(found)
+
+
+def _dead_ends(loaded: LoadedProject, graph: ProjectGraph, names: Collection[str]) -> Iterator[Problem]:
+    project = loaded.project
+    for pipe in project.pipes:
+        if pipe.name in names and pipe_kind(pipe) == "pipe" and not graph.after(pipe.name):
+            message = f"nothing reads `{pipe.name}`"
+            yield _warning("dead-end", message, pipe.location, "remove it, unless queries by hand read it")
+    for source in project.datasources:
+        if source.name in names and source.engine.name == "Null" and not graph.after(source.name):
+            message = f"`{source.name}` keeps no rows, and nothing reads those that arrive"
+            yield _warning(
+                "dead-end", message, source.location, "give it a table, or a materialized view that reads it"
+            )
+    for table in sorted(
+        {table_of_version(source.name) for source in project.datasources if source.name in names} - {""}
+    ):
+        for each in find_versions(loaded, table)[:-1]:  # the newest may be used by calls only
+            if not each.fed_by and not each.read_by:
+                message = f"nothing of the project feeds or reads the version {each.version} of `{table}`"
+                hint = f"remove it, then `penstock table retire {table} {each.version}`, once nobody posts or queries"
+                yield _warning("dead-end", message, each.source.location, hint)
+
+
+def _view_warnings(project: Project, pipe: Pipe) -> Iterator[Problem]:
+    node = pipe.materialized
+    target = project.datasource(node.kind.datasource) if node is not None else None  # type: ignore[union-attr]
+    if node is None or target is None:
+        return
+    try:
+        query = compile_pipe(project, pipe)
+    except InvalidQuery:
+        return
+    place = node.sql.location
+    yield from _differing_columns(query, target, place)
+    if not expression_facts(query.sql).is_repeatable:
+        message = f"`{pipe.name}` depends on the clock or on chance: computed anew, it gives other rows"
+        yield _warning(
+            "unrepeatable-view", message, place, "use what the row itself says, such as the time that it has"
+        )
+    tree = query.facts.tree
+    if tree is not None and tree.find(exp.Limit, exp.Offset) is not None:
+        message = f"`{pipe.name}` has a LIMIT, which cuts the rows of each step, however many have arrived for it"
+        yield _warning("unrepeatable-view", message, place, "choose rows by WHERE; an endpoint may have the LIMIT")
+
+
+def _differing_columns(query: Query, target: DataSource, place: Location) -> Iterator[Problem]:
+    given = dict(query.columns)
+    for column in target.columns:
+        found = given.get(column.name)
+        if found is None and column.default is None:
+            message = (
+                f"the SELECT does not give `{column.name}` of `{target.name}`, which is empty or 0 in each of its rows"
+            )
+            yield _warning("differs-from-model", message, place, "give it, or give the column a default")
+        elif found is not None and not _is_alike(unwrap_type(found), unwrap_type(column.type)):
+            message = f"the SELECT gives `{column.name}` as {found}, which is stored as {column.type}"
+            yield _warning("differs-from-model", message, place, "convert it in the SELECT, so that it is seen")
+
+
+def _is_alike(found: Type, wanted: Type) -> bool:
+    return type(found) is type(wanted) or any(
+        isinstance(found, family) and isinstance(wanted, family) for family in _FAMILIES
+    )
+
+
+def _warning(code: str, message: str, place: Location, hint: str) -> Problem:
+    return Problem(code, message, place, hint, "warning")
