@@ -58,11 +58,11 @@ def _dead_ends(loaded: LoadedProject, graph: ProjectGraph, names: Collection[str
     for pipe in project.pipes:
         if pipe.name in names and pipe_kind(pipe) == "pipe" and not graph.after(pipe.name):
             message = f"nothing reads `{pipe.name}`"
-            yield _warning("dead-end", message, pipe.location, "remove it, unless queries by hand read it")
+            yield _warning_problem("dead-end", message, pipe.location, "remove it, unless queries by hand read it")
     for source in project.datasources:
         if source.name in names and source.engine.name == "Null" and not graph.after(source.name):
             message = f"`{source.name}` keeps no rows, and nothing reads those that arrive"
-            yield _warning(
+            yield _warning_problem(
                 "dead-end", message, source.location, "give it a table, or a materialized view that reads it"
             )
     for table in sorted(
@@ -72,7 +72,7 @@ def _dead_ends(loaded: LoadedProject, graph: ProjectGraph, names: Collection[str
             if not each.fed_by and not each.read_by:
                 message = f"nothing of the project feeds or reads the version {each.version} of `{table}`"
                 hint = f"remove it, then `penstock table retire {table} {each.version}`, once nobody posts or queries"
-                yield _warning("dead-end", message, each.source.location, hint)
+                yield _warning_problem("dead-end", message, each.source.location, hint)
 
 
 def _view_warnings(project: Project, pipe: Pipe) -> Iterator[Problem]:
@@ -88,13 +88,15 @@ def _view_warnings(project: Project, pipe: Pipe) -> Iterator[Problem]:
     yield from _differing_columns(query, target, place)
     if not expression_facts(query.sql).is_repeatable:
         message = f"`{pipe.name}` depends on the clock or on chance: computed anew, it gives other rows"
-        yield _warning(
+        yield _warning_problem(
             "unrepeatable-view", message, place, "use what the row itself says, such as the time that it has"
         )
     tree = query.facts.tree
     if tree is not None and tree.find(exp.Limit, exp.Offset) is not None:
         message = f"`{pipe.name}` has a LIMIT, which cuts the rows of each step, however many have arrived for it"
-        yield _warning("unrepeatable-view", message, place, "choose rows by WHERE; an endpoint may have the LIMIT")
+        yield _warning_problem(
+            "unrepeatable-view", message, place, "choose rows by WHERE; an endpoint may have the LIMIT"
+        )
 
 
 def _differing_columns(query: Query, target: DataSource, place: Location) -> Iterator[Problem]:
@@ -105,10 +107,10 @@ def _differing_columns(query: Query, target: DataSource, place: Location) -> Ite
             message = (
                 f"the SELECT does not give `{column.name}` of `{target.name}`, which is empty or 0 in each of its rows"
             )
-            yield _warning("differs-from-model", message, place, "give it, or give the column a default")
+            yield _warning_problem("differs-from-model", message, place, "give it, or give the column a default")
         elif found is not None and not _is_alike(unwrap_type(found), unwrap_type(column.type)):
             message = f"the SELECT gives `{column.name}` as {found}, which is stored as {column.type}"
-            yield _warning("differs-from-model", message, place, "convert it in the SELECT, so that it is seen")
+            yield _warning_problem("differs-from-model", message, place, "convert it in the SELECT, so that it is seen")
 
 
 def _is_alike(found: Type, wanted: Type) -> bool:
@@ -117,5 +119,5 @@ def _is_alike(found: Type, wanted: Type) -> bool:
     )
 
 
-def _warning(code: str, message: str, place: Location, hint: str) -> Problem:
+def _warning_problem(code: str, message: str, place: Location, hint: str) -> Problem:
     return Problem(code, message, place, hint, "warning")
