@@ -9,3 +9,8 @@ SELECT id, multiIf(u8 > 100, 'a', u8 > 3, 'b', 'c'), greatest(u8, i8), least(u8,
 SELECT nullIf('a', 1);
 SELECT nullIf([1], [1]);
 SELECT nullIf(1, NULL), nullIf(NULL, 1), nullIf(1, 1.0), toTypeName(nullIf(1, 2.5)), nullIf(nan, nan) IS NULL;
+-- transform of Nullable values.
+SELECT x, transform(x, [1, 0], ['a', 'zero'], 'b'), transform(x, [1, 0], ['a', NULL], 'b'), transform(x, [1, 2], [10, 20], toNullable(5)), transform(x, [1, 2], [10, 20], x), transform(x, [1], [NULL], 7), transform(toString(x), ['1', ''], ['one', 'none'], 'other'), transform(x, [1, 0], ['a', 'zero'], NULL) FROM (SELECT arrayJoin([NULL, 0, 1]) AS x);
+SELECT id, transform(ni, [1, 7], ['a', 'b'], s), transform(ns, ['a', ''], [1, 2], 0), transform(nf, [0.5, 1.5], ['h', 'o'], ns), transform(nt, [toDateTime('2024-01-01 00:00:00')], ['n'], 'x'), transform(u8, [255, 0], [NULL, 'z'], s), transform(lc, ['a'], [toNullable(1)], u8) FROM t ORDER BY id;
+SELECT transform(toNullable(3), [1], [5]);
+SELECT transform(1, [2, NULL], ['a', 'c'], 'x');

@@ -19,3 +19,10 @@ SELECT tupleElement((1, 'a'), 2), tupleElement(tuple(7, 8), 1), (1, (2, 'x')).2.
 SELECT mapPopulateSeries(map(1, 10, 5, 20)), mapPopulateSeries(map(1, 10, 5, 20), 6), mapPopulateSeries(map(1, 10, 5, 20), 3), toTypeName(mapPopulateSeries(map(1, 10))), mapPopulateSeries(map(5, 1, -2, 3)), mapPopulateSeries(map(1, 10, 5, 20), 0), mapPopulateSeries(map(toInt32(3), toInt64(7)), -1);
 SELECT id, mapPopulateSeries(map(i8, u16, i8 + 1, u8)) FROM t ORDER BY id;
 SELECT mapPopulateSeries(map('a', 1));
+-- A map as an array of tuples.
+SELECT x, CAST(m AS Array(Tuple(String, Nullable(Int64)))), CAST(m AS Array(Tuple(k LowCardinality(String), v String))), m::Array(Tuple(String, Float64)) FROM (SELECT id AS x, m FROM t) ORDER BY x;
+SELECT CAST(map('1', 1, '2', 3) AS Array(Tuple(UInt8, String))), CAST([map('a', 1)] AS Array(Array(Tuple(String, UInt8)))), CAST(map('a', [1, 2]) AS Array(Tuple(String, Array(String)))), CAST(map('a', map('b', 1)) AS Array(Tuple(String, Array(Tuple(String, Int8)))));
+SELECT CAST(map('b', NULL, 'a', 2) AS Array(Tuple(k String, v Nullable(UInt8)))), length(CAST(mapFilter((k, v) -> v > 5, map('a', 1)) AS Array(Tuple(String, UInt8)))), arrayMap(p -> p.1, CAST(map('b', 1, 'a', 2) AS Array(Tuple(String, UInt8))));
+SELECT CAST(map('a', 'x') AS Array(Tuple(String, UInt8)));
+SELECT CAST(map('a', NULL) AS Array(Tuple(String, UInt8)));
+SELECT CAST(map('a', 1) AS Array(Tuple(String, UInt8, UInt8)));

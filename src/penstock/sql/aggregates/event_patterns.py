@@ -66,7 +66,8 @@ def _or_null(rows: str, result: str, types: Types) -> str:
 
 
 def _funnel_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
-    window, *modes = parameters or (None,)
+    modes = parameters[1:]
+    window = parameters[0] if parameters else -1
     if not isinstance(window, int) or not 0 <= window < _LONGEST_WINDOW:
         return "a window, a whole number, as its first parameter"
     if "strict_once" in modes:

@@ -19,6 +19,7 @@ from penstock.sql.aggregates.name_parser import names_for_hints, parse_aggregate
 from penstock.sql.calls import subqueries, windows
 from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.lambda_arguments import build_or_refuse
+from penstock.sql.calls.named_lambdas import expand_named_lambda, with_named_lambda
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, translate_cast
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
@@ -120,8 +121,12 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
     name = call_name(node)
     if name is None or not isinstance(node, exp.Anonymous):
         raise tr.refusal(node, "unsupported-syntax", "this call is not supported")
+    body = expand_named_lambda(tr, node)
+    if body is not None:
+        return tr.translate(body)
     if name.lower() != "count":
         node = names.expand_star_arguments(tr, node)
+    node = with_named_lambda(tr, node)
     special = find_special_form(name)
     if special is not None:
         value = special(tr, node)

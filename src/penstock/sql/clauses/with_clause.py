@@ -13,17 +13,28 @@ from sqlglot import exp
 from penstock.sql.compiler.environment import Cte, Environment
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.tokens import LAMBDA
+from penstock.sql.syntax.tree import call_name
 
 
 def add_with_names(environment: Environment, clause: exp.Expr | None) -> Environment:
     """The environment with the names of a WITH clause. Problems go to its report."""
     for cte in clause.expressions if clause is not None else []:
         if cte.args.get("scalar"):
-            environment = replace(environment, constants={**environment.constants, cte.alias: cte.this})
+            named = _named_expression(cte.this)
+            environment = replace(environment, constants={**environment.constants, cte.alias: named})
             continue
         with environment.report.collecting():
             environment = _add_cte(environment, cte)
     return environment
+
+
+def _named_expression(node: exp.Expr) -> exp.Expr:
+    """The expression itself; a lambda without the call around it (see `syntax.tokens`)."""
+    if call_name(node) != LAMBDA or len(node.expressions) != 1:
+        return node
+    (function,) = node.expressions
+    return function if isinstance(function, exp.Lambda) else node
 
 
 def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:

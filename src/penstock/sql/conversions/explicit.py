@@ -222,8 +222,16 @@ def _convert_container(value: TypedSql, want: Type, mode: ConversionMode) -> Con
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
         case (t.Tuple(), t.Tuple()) if not value.nullable:
             return _convert_tuple(value.sql, have, want, mode)
+        case (t.Map(key, item), t.Array(t.Tuple(fields))) if len(fields) == 2:
+            return _find_conversion(_map_pairs(value.sql, key, item), want, mode)
         case _:
             return None
+
+
+def _map_pairs(sql: str, key: Type, item: Type) -> TypedSql:
+    """The entries of a map as tuples, in their order."""
+    pair = "named_struct('_1', ` p`.key, '_2', ` p`.value)"
+    return typed_sql(f"transform(map_entries({sql}), ` p` -> {pair})", t.Array(t.Tuple(((None, key), (None, item)))))
 
 
 def _convert_tuple(sql: str, have: t.Tuple, want: t.Tuple, mode: ConversionMode) -> Conversion | None:

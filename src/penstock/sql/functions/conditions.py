@@ -132,11 +132,11 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("`transform` takes a value, two arrays and a default")
     if not source.sql.startswith("array(") or not target.sql.startswith("array("):
         raise BadArguments("the arrays of `transform` must be literals", "multiIf")
-    if any(each.nullable for each in (value, *values[3:])) or any(
-        isinstance(array.bare, t.Array) and isinstance(array.bare.of, t.Nullable) for array in (source, target)
-    ):
-        raise BadArguments("`transform` of Nullable values is not supported", "multiIf")
-    key = supertype((value.type, source.bare.of))
+    if t.is_nullable(source.bare.of):
+        raise BadArguments("`transform` looks up no NULL", "ifNull(…), or multiIf")
+    if value.nullable and len(values) == 3:
+        raise BadArguments("`transform` of Nullable values needs a default", "a fourth argument")
+    key = supertype((value.bare, source.bare.of))
     if key is None or (key != value.bare and not isinstance(key, t.Int)):
         raise BadArguments(f"{value.type} is not looked up among {source.bare.of}", "cast it first")
     other = values[3] if len(values) > 3 else value
@@ -146,8 +146,12 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
     spark = value_type(key)
     place = f"array_position(CAST({source.sql} AS ARRAY<{spark}>), {as_spark(value, spark)})"
     shown = f"CAST({target.sql} AS ARRAY<{value_type(result)}>)"
+    default = as_spark(other, value_type(result))
     found = f"try_element_at({shown}, CAST(nullif({place}, 0) AS INT))"
-    return typed_sql(f"coalesce({found}, {as_spark(other, value_type(result))})", result)
+    if t.is_nullable(target.bare.of):
+        chosen = bind_if_long(place, lambda at: f"if(coalesce({at}, 0) = 0, {default}, {shown}[CAST({at} AS INT) - 1])")
+        return typed_sql(chosen, result)
+    return typed_sql(f"coalesce({found}, {default})", result)
 
 
 def _throw_if(values: Sequence[TypedSql]) -> TypedSql:
@@ -182,7 +186,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     _extreme_function("greatest"),
     _extreme_function("least"),
-    Function("transform", (3, 4), ("any",), _transform),
+    Function("transform", (3, 4), ("any",), _transform, strict=False),
     Function("throwIf", (1, 2), ("number", "constant"), _throw_if),
     Function("isNullable", (1, 1), ("any",), _is_nullable, strict=False),
     Function("ignore", (0, MAX_ARGUMENTS), ("any",), lambda values: typed_sql("0", UINT8), strict=False),

@@ -17,6 +17,8 @@ from penstock.sql.spark_text import Tokens, closing_parenthesis
 CALL_MARK = "@"
 """Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
 
+LAMBDA = "lambda"
+"""`WITH x -> e AS f` is read as `WITH lambda(x -> e) AS f`."""
 PARAMETERS = "parameters"
 """`quantile(0.5)(x)` is read as `quantile(parameters(0.5), x)`."""
 
@@ -372,6 +374,46 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE,
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 
 
+def wrap_named_lambdas(tokens: Tokens) -> Tokens:
+    """`WITH x -> x + 1 AS f` → `WITH lambda(x -> x + 1) AS f`: outside of a call, sqlglot reads an element of JSON."""
+    if not _has_kind(tokens, TokenType.ARROW) or not _has_kind(tokens, TokenType.WITH):
+        return tokens
+    spans = dict(span for index in range(len(tokens)) for span in _named_lambdas(tokens, index))
+    ends = set(spans.values())
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        if index in spans:
+            out += [token_like(token, TokenType.VAR, LAMBDA), token_like(token, TokenType.L_PAREN, "(")]
+        out.append(token)
+        if index in ends:
+            out.append(token_like(token, TokenType.R_PAREN, ")"))
+    return out
+
+
+def _named_lambdas(tokens: Tokens, index: int) -> list[tuple[int, int]]:
+    """The first and the last token of each lambda in the WITH list that begins at `index`."""
+    if tokens[index].token_type != TokenType.WITH:
+        return []
+    spans: list[tuple[int, int]] = []
+    start, depth, at = index + 1, 0, index + 1
+    while at < len(tokens) and (depth or tokens[at].token_type != TokenType.SELECT):
+        kind = tokens[at].token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth < 0:
+            return []
+        if not depth and kind == TokenType.ALIAS and _is_lambda(tokens, start):
+            spans.append((start, at - 1))
+        start = at + 1 if not depth and kind == TokenType.COMMA else start
+        at += 1
+    return spans
+
+
+def _is_lambda(tokens: Tokens, start: int) -> bool:
+    """Whether `x ->` or `(x, y) ->` begins here."""
+    last = closing_parenthesis(tokens, start) if tokens[start].token_type == TokenType.L_PAREN else start
+    return _kind_at(tokens, last + 1) == TokenType.ARROW
+
+
 _TIME_LITERALS = {"date": "toDate", "timestamp": "toDateTime"}
 
 
@@ -418,6 +460,7 @@ def rewrite_modulo(tokens: Tokens) -> Tokens:
 
 REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
     name_with_expressions,
+    wrap_named_lambdas,
     rewrite_limit_by,
     rewrite_bare_except,
     rewrite_samples,
