@@ -56,7 +56,7 @@ from penstock.api.objects.ingestion import (
     StreamConfig,
 )
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
-from penstock.api.objects.views import MaterializedView, MaterializedViewOptions, View
+from penstock.api.objects.views import CopyOptions, CopyPipe, MaterializedView, MaterializedViewOptions, View
 
 __all__ = [
     "AggregateFunction",
@@ -67,6 +67,8 @@ __all__ = [
     "ClickHousePrecision",
     "ClickHouseType",
     "CollapsingMergeTreeEngine",
+    "CopyOptions",
+    "CopyPipe",
     "Date32",
     "DateTime",
     "DeadLetterQueue",

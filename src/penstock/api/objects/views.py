@@ -1,4 +1,4 @@
-"""What computes rows from tables: materialized views, which store them, and views, which are a name for a query.
+"""What computes rows from tables: materialized views and copies, which store them, and views: names for queries.
 
 In: SQL as text, with the tables that it reads. Out: declared objects. Invariant: a materialized view has one target, a
 table; one that is made for it is declared before it.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
-from penstock.api.objects.tables import OlapConfig, OlapTable
+from penstock.api.objects.tables import OlapConfig, OlapTable, Token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +75,31 @@ class View(Declared):
         self.select_statement = select_statement
         self.base_tables = base_tables
         self.metadata = metadata or {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyOptions:
+    """When a copy runs, and whether its rows are added to the table or replace what is there."""
+
+    schedule: str | None = None
+    """Cron, in UTC; None: only on demand."""
+    mode: Literal["append", "replace"] = "append"
+    select_tables: Sequence[Declared] = ()
+    tokens: Sequence[Token] = ()
+    description: str | None = None
+
+
+class CopyPipe(Declared):
+    """Writes the rows of a query into a table each time it runs: on demand, or at the times of a schedule."""
+
+    def __init__(
+        self, name: str, select_statement: str, target_table: OlapTable[Any], options: CopyOptions | None = None
+    ):
+        if not isinstance(target_table, OlapTable):
+            raise TypeError(f"target_table of CopyPipe {name!r} must be an OlapTable, not {target_table!r}")
+        if options is not None and not isinstance(options, CopyOptions):
+            raise TypeError(f"the options of CopyPipe {name!r} must be CopyOptions, not {type(options).__name__}")
+        super().__init__(name)
+        self.select_statement = select_statement
+        self.target_table = target_table
+        self.options = options or CopyOptions()

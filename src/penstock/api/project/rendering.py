@@ -20,7 +20,7 @@ from penstock.api.objects.declarations import Declared
 from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
-from penstock.api.objects.views import MaterializedView, View
+from penstock.api.objects.views import CopyPipe, MaterializedView, View
 from penstock.api.project.api_template import name_faults, template_of
 from penstock.api.project.datafile_text import WrittenFile, sql_lines
 from penstock.api.project.source_files import LinePlace, SourceFiles
@@ -79,6 +79,8 @@ def _render_object(each: Declared, into: Rendering) -> None:
         _render_table(each, _start_file("datasources", ".datasource", each, into), into)
     elif isinstance(each, MaterializedView):
         _render_materialized(each, _start_file("materializations", ".pipe", each, into), into)
+    elif isinstance(each, CopyPipe):
+        _render_copy(each, _start_file("copies", ".pipe", each, into), into)
     elif isinstance(each, View):
         _render_view(each, _start_file("pipes", ".pipe", each, into), into)
     elif isinstance(each, Api):
@@ -287,6 +289,18 @@ def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
     place = into.sources.argument_location(view, "metadata")
     file.prose("DESCRIPTION", str(view.metadata.get("description") or ""), place)
     _write_node(view, view.select_statement, view.base_tables, file, into)
+
+
+def _render_copy(copy: CopyPipe, file: WrittenFile, into: Rendering) -> None:
+    options, place = copy.options, into.sources.argument_location
+    file.prose("DESCRIPTION", options.description or "", place(copy, "description"))
+    _write_tokens(copy, options.tokens, file, into)
+    _write_node(copy, copy.select_statement, options.select_tables, file, into)
+    file.line("TYPE copy")
+    file.directive("TARGET_DATASOURCE", copy.target_table.ref, place(copy, "target_table"))
+    file.directive("COPY_MODE", options.mode, place(copy, "mode"))
+    if options.schedule is not None:
+        file.directive("COPY_SCHEDULE", options.schedule, place(copy, "schedule"))
 
 
 def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:

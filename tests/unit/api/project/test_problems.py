@@ -121,6 +121,12 @@ OF_OBJECTS = {
         10,
         "there is no column `m`",
     ),
+    "a schedule that is none": (
+        "CopyPipe('c', 'SELECT id, n FROM t', t, CopyOptions(\n    schedule='hourly'))\n",
+        8,
+        14,
+        "`hourly` is not a schedule",
+    ),
     "a comment in a value": ("OlapTable[Row]('a', OlapConfig(partition_by='n # x'))\n", 7, 45, "'n # x' has a #"),
     "a second object": ("OlapTable[Row]('t')\n", 7, 1, "a second object `t`"),
     "a name that is none": ("OlapTable[Row]('../t')\n", 7, 1, "'../t' cannot be the name of OlapTable"),

@@ -298,3 +298,34 @@ def test_streams_and_pipelines_are_data_sources_and_views(tmp_path: Path) -> Non
     assert shown(read) == []
     assert read.loaded.project == same.project
     assert check_loaded(read.loaded).problems == ()
+
+
+COPIES = """
+class Row(BaseModel):
+    id: Key[str]
+    n: UInt64
+
+events = OlapTable[Row]("events", OlapConfig(version="1"))
+daily = OlapTable[Row]("daily")
+CopyPipe("take", f"SELECT id, count() AS n FROM {events.name} GROUP BY id", daily,
+    CopyOptions(schedule="0 * * * *", mode="replace", select_tables=[events], tokens=[Token("a", "READ")],
+    description="D."))
+CopyPipe("by_hand", select_statement=f"SELECT id, n FROM {events}", target_table=daily)
+"""
+SAME_COPIES = {
+    "events_1.datasource": _ROW.replace("UInt16", "UInt64") + "ENGINE MergeTree\nENGINE_SORTING_KEY id\n",
+    "daily.datasource": _ROW.replace("UInt16", "UInt64") + "ENGINE MergeTree\nENGINE_SORTING_KEY id\n",
+    "take.pipe": "DESCRIPTION >\n    D.\nTOKEN a READ\nNODE query\n"
+    "SQL >\n    SELECT id, count() AS n FROM events_1 GROUP BY id\n"
+    "TYPE copy\nTARGET_DATASOURCE daily\nCOPY_MODE replace\nCOPY_SCHEDULE 0 * * * *\n",
+    "by_hand.pipe": "NODE query\nSQL >\n    SELECT id, n FROM events_1\nTYPE copy\nTARGET_DATASOURCE daily\n",
+}
+
+
+def test_copies_are_those_of_datafiles(tmp_path: Path) -> None:
+    read = read_project(tmp_path, COPIES)
+    same = load_files(SAME_COPIES)
+    assert not same.errors
+    assert shown(read) == []
+    assert read.loaded.project == same.project
+    assert check_loaded(read.loaded).problems == ()
