@@ -286,7 +286,8 @@ def _read_old_name(reader: Reader) -> str:
     return reader.take().value
 
 
-_PLAIN = re.compile(r"[^\s\\`\"'.\x00-\x1f]+")
+_PART = r"[^\s\\`\"'.\x00-\x1f]+"
+_PLAIN = re.compile(rf"{_PART}(?:\.{_PART})*")
 _NO_WORD = re.compile(r"\W+")
 _PHYSICAL = re.compile(r".*__[0-9]+", re.DOTALL)
 
@@ -312,7 +313,7 @@ def check_name(head: Lexeme) -> None:
         hint = "names that end in two underscores and a number are reserved"
         raise ReservedColumn(f"a column cannot be called `{name}`", head.start, hint)
     if not _PLAIN.fullmatch(name):
-        hint = "a name has no spaces, dots, quotes or backslashes"
+        hint = "a name has no spaces, quotes or backslashes, and no dot at its ends or beside another"
         if not set("'\\`\"") & set(name):
             plain = _NO_WORD.sub("_", name)
             hint += f"; for a key that has them, write {plain} with the path `json:{path_of_key(name)}`"
@@ -322,7 +323,20 @@ def check_name(head: Lexeme) -> None:
 def check_columns_together(columns: Sequence[Column]) -> Iterator[Problem]:
     """Problems that concern several columns."""
     yield from _check_duplicates(columns)
+    yield from _check_dotted_names(columns)
     yield from _check_renames(columns)
+
+
+def _check_dotted_names(columns: Sequence[Column]) -> Iterator[Problem]:
+    """Problems of `a.b` beside `a`: in the files of a table that is how a part of `a` is called."""
+    names = {column.name for column in columns}
+    for column in columns:
+        parts = column.name.split(".")
+        whole = next((name for end in range(1, len(parts)) if (name := ".".join(parts[:end])) in names), None)
+        if whole is not None:
+            message = f"`{column.name}` cannot stand beside the column `{whole}`"
+            hint = f"write {_NO_WORD.sub('_', column.name)}, or give `{whole}` another name"
+            yield Problem("invalid-column", message, column.location, hint)
 
 
 def _check_duplicates(columns: Iterable[Column]) -> Iterator[Problem]:

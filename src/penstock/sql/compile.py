@@ -47,6 +47,7 @@ from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.engines.column_expression import compile_default, compile_expression
 from penstock.sql.from_clause.external_tables import GuessedColumns, as_warnings
 from penstock.sql.from_clause.from_clause import read_from
+from penstock.sql.operators.names_with_dots import join_column_names
 from penstock.sql.outputs.copy import copy_rows
 from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.outputs.view import TargetRows, view_rows
@@ -78,6 +79,7 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     read_with,
     resolve_aliases,
     read_from,
+    join_column_names,
     expand_stars,
     translate_where,
     translate_group_by,

@@ -194,3 +194,8 @@ SELECT * EXCEPT (u8) FROM (SELECT u8, id, u8 FROM t) ORDER BY id;
 SELECT * FROM (SELECT id, id FROM t) AS a JOIN (SELECT id, u8 FROM t) AS b USING id ORDER BY id;
 SELECT id FROM (SELECT *, toUInt32(id + 1) AS id FROM (SELECT id FROM t)) ORDER BY id;
 SELECT uniqExact(*) AS n FROM (SELECT id, id FROM t);
+-- 3 pipes: columns with a dot in their name
+SELECT a.id, x.a.id AS y, length(`a.s`) AS n FROM (SELECT a.id, a.s, b.u8 AS z FROM t AS a JOIN t AS b ON a.id = b.id JOIN t AS c ON a.id = c.id) AS x ORDER BY a.id;
+SELECT E.n, length(E.n) AS c, E.n.size0 AS k, arrayMap(v -> v + 1, x.E.n) AS m, `E.k` FROM (SELECT id, arr AS `E.n`, sarr AS `E.k` FROM t) AS x WHERE notEmpty(E.k) ORDER BY id;
+SELECT id, e FROM (SELECT id, arr AS `E.n` FROM t) ARRAY JOIN E.n AS e ORDER BY id, e;
+SELECT E.g, count() AS c FROM (SELECT lc AS `E.g`, id FROM t) GROUP BY E.g HAVING c > 1 ORDER BY E.g;

@@ -116,12 +116,23 @@ def test_no_json_path(path: str) -> None:
         ("`a` codec(ZSTD)", "1:5: the column `a` has no type (write one before codec: it is not inferred)"),
         (
             "`user name` String",
-            "1:1: 'user name' cannot be the name of a column (a name has no spaces, dots, quotes or backslashes; "
-            "for a key that has them, write user_name with the path `json:$['user name']`)",
+            "1:1: 'user name' cannot be the name of a column (a name has no spaces, quotes or backslashes, and no "
+            "dot at its ends or beside another; for a key that has them, write user_name with the path "
+            "`json:$['user name']`)",
         ),
         (
             "`it's` String",
-            '1:1: "it\'s" cannot be the name of a column (a name has no spaces, dots, quotes or backslashes)',
+            '1:1: "it\'s" cannot be the name of a column (a name has no spaces, quotes or backslashes, and no '
+            "dot at its ends or beside another)",
+        ),
+        (
+            "`a.` String",
+            "1:1: 'a.' cannot be the name of a column (a name has no spaces, quotes or backslashes, and no dot at its "
+            "ends or beside another; for a key that has them, write a_ with the path `json:$['a.']`)",
+        ),
+        (
+            "a String, `a.b` Int8",
+            "1:11: `a.b` cannot stand beside the column `a` (write a_b, or give `a` another name)",
         ),
         ("a Fsdkjhf", "1:3: unknown type `Fsdkjhf` (docs/datafiles.md lists the types)"),
     ],
@@ -129,3 +140,9 @@ def test_no_json_path(path: str) -> None:
 def test_columns_that_clickhouse_takes_and_no_table_holds(written: str, said: str) -> None:
     _, problems = read(written, Location("x"))
     assert [str(each) for each in problems] == [f"x:{said}"]
+
+
+def test_a_name_with_dots() -> None:
+    columns, problems = read("`Events.Name` Array(String), `Events.Time` Array(DateTime), `o.p.q` Int8", Location("x"))
+    assert [column.name for column in columns] == ["Events.Name", "Events.Time", "o.p.q"]
+    assert problems == []

@@ -8,7 +8,7 @@ row once, whatever the limits.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -84,13 +84,18 @@ def column_sizes(lake: Lake, table: str) -> Mapping[str, int]:
     found = physical_tables.load_table(lake, table)
     if found is None:
         return {}
-    names = {field.field_id: field.name for field in found.schema().fields}
+    names = [field.name for field in found.schema().fields]
     total: dict[str, int] = {}
     for task in found.scan().plan_files():
         for id, size in (task.file.column_sizes or {}).items():
-            name = names.get(id) or found.schema().find_column_name(id) or ""
-            total[name.split(".")[0]] = total.get(name.split(".")[0], 0) + size
+            name = _column_of(found.schema().find_column_name(id) or "", names)
+            total[name] = total.get(name, 0) + size
     return total
+
+
+def _column_of(path: str, names: Sequence[str]) -> str:
+    """The column that a path leads into: `Events.Name.element` into `Events.Name`, which may be one name."""
+    return next((name for name in names if path == name or path.startswith(f"{name}.")), "")
 
 
 class _FileRange(NamedTuple):

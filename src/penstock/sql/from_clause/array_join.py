@@ -17,6 +17,7 @@ from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql, typed_sql
+from penstock.sql.operators.names_with_dots import join_names_below
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import column_default
 
@@ -25,6 +26,8 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     """The block with one row for each element. Raises Refused."""
     tr = block.translator.at("filter").with_new_trace()
     parts = [each for each in (node.this, *node.expressions) if each is not None]
+    for part in parts:
+        join_names_below(tr.scope, part)
     names = [_array_name(tr, part) for part in parts]
     tr = tr.with_scope(_scope_of_arrays(tr, parts, names))
     arrays = [_array_value(tr, part) for part in parts]

@@ -20,6 +20,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, null_test, nullable_if_any, typed_sql
 from penstock.sql.operators.json_paths import json_path, json_values_at, names_of_path
 from penstock.sql.operators.literals import float_literal
+from penstock.sql.operators.names_with_dots import joined_names
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tokens import CALL_MARK
 
@@ -27,7 +28,10 @@ from penstock.sql.syntax.tokens import CALL_MARK
 def translate_column(tr: Translator, node: exp.Expr) -> TypedSql:
     """`a`, `table.a`, `tuple.field`, `table.tuple.1` …."""
     names = names_of_path(node)
-    found = _lambda_parameter(tr, names) or _qualified_column(tr, node, names)
+    found = _lambda_parameter(tr, names)
+    if found is None:
+        names = list(joined_names(tr.scope, names))
+        found = _qualified_column(tr, node, names)
     if found is None:
         value, rest = resolve_name(tr, node, names[0]), names[1:]
     else:

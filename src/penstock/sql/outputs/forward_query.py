@@ -19,6 +19,7 @@ from penstock.sql.conversions.implicit import implicit_cast
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
 from penstock.sql.expr.typed import TypedSql
+from penstock.sql.operators.names_with_dots import join_names_below
 from penstock.sql.outputs.forward_conversions import STRICT_HANDLERS
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier
@@ -100,6 +101,7 @@ def _read_items(report: Report, tr: Translator, tree: exp.Select, old: list[str]
             if isinstance(node, exp.Star):
                 found += _expand_star(tr, node, old)
             else:
+                join_names_below(tr.scope, node)
                 found.append(_SelectItem(column_name(node), node))
     return found
 
