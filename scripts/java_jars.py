@@ -19,7 +19,7 @@ from penstock.model.settings import SparkSettings
 
 SOURCES = {
     DURABLE_FILES_JAR: ("DurableFiles.java",),
-    TEXT_FUNCTIONS_JAR: ("FloatText.java", "AsciiCase.java", "EventSequence.java"),
+    TEXT_FUNCTIONS_JAR: ("FloatText.java", "AsciiCase.java", "EventSequence.java", "BestEffortTime.java"),
 }
 """The sources of each jar, in its folder."""
 MADE = (1980, 1, 1, 0, 0, 0)

@@ -60,3 +60,10 @@ SELECT CAST((1, 'a') AS Tuple(UInt16, String)), CAST(NULL AS Nullable(String)), 
 SELECT id, CAST(CAST((u8, s), 'Tuple(a UInt8, b String)'), 'Tuple(b String, a UInt16)'), CAST(CAST((u8, s), 'Tuple(a UInt8, b String)'), 'Tuple(b String, c Int32)'), CAST(CAST((u8, s), 'Tuple(a UInt8, b String)'), 'Tuple(a String, b String, c String)'), CAST(CAST((u8, s), 'Tuple(a UInt8, b String)'), 'Tuple(String, String)') FROM t;
 SELECT id, CAST([CAST((u8, 7), 'Tuple(a UInt8, b UInt8)')], 'Array(Tuple(b UInt16, a UInt8))'), CAST(map('k', CAST((u8, 7), 'Tuple(a UInt8, b UInt8)')), 'Map(String, Tuple(b UInt8, a UInt8))'), CAST(CAST(((u8, 7), 'x'), 'Tuple(p Tuple(a UInt8, b UInt8), n String)'), 'Tuple(n String, p Tuple(b UInt8, a UInt8))') FROM t;
 SELECT id, CAST(CAST(((u8, 7), 'x'), 'Tuple(Tuple(a UInt8, b UInt8), String)'), 'Tuple(Tuple(b UInt8, a UInt16), String)'), CAST(CAST(((u8, 7), (8, s)), 'Tuple(Tuple(a UInt8, b UInt8), Tuple(c UInt8, d String))'), 'Tuple(Tuple(b UInt8, a UInt8), Tuple(d String, c UInt8))') FROM t;
+-- Texts as times: of any format where a text that is none is an error, of two forms where it is NULL or zero.
+SELECT x, toDateTime(x), CAST(x AS DateTime('Europe/Berlin')), x::DateTime64(3), toDateTime64(x, 9), CAST([x] AS Array(DateTime)), toDateTime(toFixedString(x, 30)) FROM (SELECT arrayJoin(['20200101', '2020-1-2', ' 2020-01-02', '2020-01-02 03:04:05.5', '2020-01-02T03:04:05Z', '20-01-02 03:04:05', '1234567890', '1700000000123', 'Jan 2 2020', '2020-01-02 03:04:05 PM', '1234', '2020-03-29 02:30:00']) AS x);
+SELECT toDateTime(materialize('2020-02-30'));
+SELECT toDateTime(materialize('12345'));
+SELECT CAST(materialize('2020-01-02\n') AS DateTime);
+SELECT toDate(materialize('2020-01-02\n'));
+SELECT x, toDateTimeOrNull(x), toDateTimeOrZero(x), toDateTime64OrNull(x, 2), toDateTime64OrNull(x, 9), toDateOrNull(x), toDate32OrZero(x) FROM (SELECT arrayJoin(['20200101', '2020-1-2', ' 2020-01-02', '2020-01-02 03:04:05.5', '2020-01-02\n', '2020-01-02.75', '-', '-0.5', '-1.5', '18446744073709551616', '2020-01-02 05:06+07', '2020-01012', '2020-1-2 junk 12345', '2020-02-30', '2020-13-01 00:00:01']) AS x);

@@ -30,6 +30,11 @@ EVENT_SEQUENCE = "penstock_event_sequence"
 """Whether, or how often, a pattern of sequenceMatch is found, by a Java class of ours."""
 LOWER_BYTES, UPPER_BYTES = "penstock_lower", "penstock_upper"
 """Bytes with their ASCII letters in one case, by a Java class of ours."""
+TIME_OF_TEXT, TIME64_OF_TEXT, FINE_TIME_OF_TEXT = "penstock_time", "penstock_time64", "penstock_fine_time"
+"""The DateTime or DateTime64 in a text of unknown format, by a Java class of ours. Arguments: the text, the time zone
+of its clock, and `us` where 2/1 is in February."""
+LACKS_YEAR = "penstock_lacks_year"
+"""Whether a text is a time but for its year, by the same class. Arguments: the text, and `us`."""
 DYNAMIC_TYPE = "STRUCT<kind: STRING, text: STRING, json: STRING>"
 """How Spark has a value of the type Dynamic; NULL where there is none."""
 

@@ -21,3 +21,5 @@ class Conversion:
     """Evaluated only where `valid` is true."""
     valid: str | None = None
     """The condition under which a value converts; None: every value does."""
+    null_if_invalid: bool = False
+    """`sql` is NULL for a value that does not convert; `valid` is None."""

@@ -11,7 +11,11 @@ from __future__ import annotations
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
-from penstock.sql.conversions.parse_best_effort import parse_best_effort
+from penstock.sql.conversions.parse_best_effort import (
+    parse_best_effort,
+    refuse_without_year,
+    truncate_fraction,
+)
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     FIRST_DAY,
@@ -44,22 +48,27 @@ from penstock.sql.expr.typed import (
     typed_sql,
     unless_null,
 )
+from penstock.sql.spark_text import string_literal
 
-_TEXTS = (t.String, t.FixedString)
+TEXTS = (t.String, t.FixedString)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
-_SEPARATOR = "[ -/:-~]"
-"""What may stand between numbers: any character but a digit."""
-_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
-_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_SEPARATOR}[0-9]{{2}}{_SEPARATOR}[0-9]{{2}}"
-_LOOSE_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}"
-_DATE_TEXT = f"^({_LOOSE_DAY_PATTERN}|[0-9]{{8}}|{_DAY_PATTERN}{_CLOCK_PATTERN}([.][0-9]+)?)$"
-_TIME_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN})?$"
-_TIME64_TEXT = f"^{_DAY_PATTERN}({_CLOCK_PATTERN}([.][0-9]{{0,9}})?)?$"
-_PARTS = f"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}}).*$"
-_SECONDS_TEXT = "^[0-9]{5,}$"
-_FINE_SECONDS_TEXT = "^(-[0-9]{1,19}|[0-9]{5,19})([.][0-9]{0,9})?$"
-_SECONDS64_TEXT = "^(-[0-9]{1,16}|[0-9]{5,16})([.][0-9]{0,9})?$"
+_SEPARATOR, _ANY = "[ -/:-~]", "[ -~]"
+"""What may stand between numbers: any character but a digit, or any at all."""
+_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_ANY}[0-9]{{2}}"
+_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_ANY}[0-9]{{2}}{_ANY}[0-9]{{2}}"
+_ONE_DAY = f"([0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}|[0-9]{{8}})"
+_DATE_TEXT = string_literal(rf"^{_ONE_DAY}\z")
+_DATE_BEFORE_MORE = string_literal(f"^{_ONE_DAY}[ T]")
+_FRACTION_AFTER_TIME = string_literal(r"^[ -~]{19}[.][0-9]+\z")
+_TIME_TEXT = string_literal(rf"^{_DAY_PATTERN}({_CLOCK_PATTERN})?\z")
+_TIME64_TEXT = string_literal(rf"^{_DAY_PATTERN}({_CLOCK_PATTERN})?([.][0-9]*)?\z")
+_PARTS = string_literal(rf"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}})(?s:.*)\z")
+_SECONDS_TEXT = string_literal(r"^[0-9]{5,19}\z")
+_SECONDS64_TEXT = string_literal(r"^(-[0-9]{0,19}|[0-9]{5,19}|[+][0-9]{15,19}(?=[.]))([.][0-9]*)?\z")
+_LOST_SIGN = string_literal(r"^-0*(?=[.]|\z)")
+_MOST_SECONDS = {8: "92233720368.54775807BD", 9: "9223372036.854775807BD"}
+"""The greatest number of seconds in 64 bits, by the digits after its point; of fewer digits every year is less."""
 
 
 def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
@@ -92,7 +101,7 @@ def _to_date(value: TypedSql, want: t.Date, seconds: t.Int | None) -> Conversion
             return Conversion(wrap_to_range(f"CAST({wall_clock(whole)} AS DATE)", want))
         case t.Int() | t.Bool():
             return Conversion(_day_of_number(value, want), _in_range(value, seconds))
-        case of if isinstance(of, _TEXTS):
+        case of if isinstance(of, TEXTS):
             return _null_unless_given(value, parse_date(value.sql, want))
         case _:
             return None
@@ -130,44 +139,30 @@ def _to_datetime(value: TypedSql, want: t.DateTime, seconds: t.Int | None) -> Co
             return Conversion(wrap_to_range(midnight_of(value, zone_of(want)), want))
         case t.Int() | t.Bool() | t.Float() | t.Decimal():
             return Conversion(_second_of_number(value), _in_range(value, seconds))
-        case of if isinstance(of, _TEXTS):
-            return (
-                _null_unless_given(value, parse_datetime(value.sql, want))
-                if seconds is None
-                else _convert_best_effort(value, want)
-            )
+        case of if isinstance(of, TEXTS):
+            return _null_unless_given(value, parse_datetime(value.sql, want))
         case _:
             return None
 
 
-def _convert_best_effort(value: TypedSql, want: t.DateTime | t.DateTime64) -> Conversion:
-    """The accurate conversion of a text, which ClickHouse reads as parseDateTimeBestEffort does."""
-    found = parse_time_best_effort(value.sql, want, month_first=False)
-    return Conversion(found, f"{found} IS NOT NULL")
+def read_any_format(value: TypedSql, want: t.DateTime | t.DateTime64) -> Conversion:
+    """The conversion of a text of any format, as parseDateTimeBestEffort reads it."""
+    return Conversion(parse_best_effort(value.sql, want, month_first=False), null_if_invalid=True)
+
+
+def read_with_year(value: TypedSql, want: t.DateTime | t.DateTime64) -> Conversion:
+    """As `read_any_format`, where a text that does not convert is no error: one that only lacks a year is."""
+    found = parse_best_effort(value.sql, want, month_first=False)
+    return Conversion(refuse_without_year(value.sql, found, month_first=False), null_if_invalid=True)
 
 
 def time_of_text(value: TypedSql, unit: str) -> TypedSql:
     """A text to which ClickHouse adds units of time: a DateTime64 with the digits that the unit needs, in any format of
     parseDateTimeBestEffort. A text that is no time is an error."""
     of = t.DateTime64(6 if unit == "MICROSECOND" else 3)
-    found = parse_time_best_effort(value.sql, of, month_first=False)
+    found = parse_best_effort(value.sql, of, month_first=False)
     error = unless_null(f"raise_error(concat('cannot read a time from ', {value.sql}))", value)
     return typed_sql(f"coalesce({found}, {error})", nullable_if_any(of, [value]))
-
-
-def parse_time_best_effort(text: str, want: t.DateTime | t.DateTime64, *, month_first: bool) -> str:
-    """A text of many formats as a time, NULL if it is none. `month_first`: 2/1/2026 is in February."""
-    if isinstance(want, t.DateTime64):
-        moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=True)
-        if is_fine_time(want):
-            digits = f"regexp_extract({text}, '(:[0-9]{{2}}|^[0-9]{{9,10}})([.][0-9]+)', 2)"
-            fraction = f"coalesce(try_cast(concat('0', {digits}) AS DECIMAL(10,9)), 0)"
-            second = fine_from_timestamp(f"date_trunc('SECOND', {moment})")
-            return cut_fine_time(f"{second} + {fraction}", want.precision)
-        return truncate_fraction(moment, want.precision)
-    moment = parse_best_effort(text, zone_of(want), month_first=month_first, fractions=False)
-    second = f"date_trunc('SECOND', {moment})"
-    return clamp(second, FIRST_SECOND, LAST_SECOND, nullable=True)
 
 
 def _second_of_number(value: TypedSql) -> str:
@@ -202,11 +197,8 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
         case t.Float() | t.Decimal():
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
             return Conversion(cut_toward_1970(micros, want.precision))
-        case of if isinstance(of, _TEXTS) and overflow == "refused":
-            return _convert_best_effort(value, want)
-        case of if isinstance(of, _TEXTS):
-            found = _null_unless_given(value, parse_datetime64(value.sql, want))
-            return Conversion(truncate_fraction(found.sql, want.precision), found.valid)
+        case of if isinstance(of, TEXTS):
+            return _null_unless_given(value, parse_datetime64(value.sql, want))
         case _:
             return None
 
@@ -240,7 +232,7 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
         case t.Float():
             ticks = f"CAST({as_spark(value, 'DOUBLE')} * {float(10**want.precision)!r}D AS BIGINT)"
             return Conversion(from_nanoseconds(f"{ticks} * {10 ** (9 - want.precision)}L"))
-        case of if isinstance(of, _TEXTS) and overflow != "refused":
+        case of if isinstance(of, TEXTS):
             return _null_unless_given(value, _parse_fine_time(value.sql, want))
         case _:
             return None
@@ -248,26 +240,21 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
 
 def _parse_fine_time(text: str, want: t.DateTime64) -> Conversion:
     """A text as a fine time: the second as Spark reads it, and the digits of the fraction beside it."""
-    second = parse_datetime64(f"substring_index({text}, '.', 1)", t.DateTime64(0, want.zone)).sql
-    fraction = f"coalesce(try_cast(concat('0', regexp_extract({text}, '[.][0-9]+', 0)) AS DECIMAL(10,9)), 0)"
+    after_day = f"substring({text}, 11, 1) = '.'"
+    second = from_written_clock(_parse_wall_clock(f"left({text}, if({after_day}, 10, 19))"), zone_of(want))
+    fraction = f"if({after_day}, {_fraction(text, 11)}, {_fraction(text, 20)})"
     moment = f"{fine_from_timestamp(second)} + {fraction}"
-    number = f"try_cast({text} AS DECIMAL(28,9))"
+    number = f"try_cast({_decimal_of_text(text)} AS DECIMAL(29,9))"
     units = f"{number} / {10**want.precision}"
     seconds = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number})"
-    whole = f"if({text} RLIKE '{_FINE_SECONDS_TEXT}', CAST({seconds} AS {FINE_TIME}), {moment})"
-    valid = f"{text} RLIKE '{_FINE_SECONDS_TEXT}' OR {text} RLIKE '{_TIME64_TEXT}'"
-    return Conversion(cut_fine_time(whole, want.precision), valid)
-
-
-def truncate_fraction(sql: str, precision: int) -> str:
-    """A time without the digits of its fraction after the first `precision`."""
-    if precision >= 6:
-        return sql
-    unit = {0: "SECOND", 3: "MILLISECOND"}.get(precision)
-    if unit:
-        return f"date_trunc('{unit}', {sql})"
-    step = 10 ** (6 - precision)
-    return f"timestamp_micros(floor(unix_micros({sql}) / {step}) * {step})"
+    is_number = f"{text} RLIKE {_SECONDS64_TEXT}"
+    whole = f"if({is_number}, CAST({seconds} AS {FINE_TIME}), {moment})"
+    last = _MOST_SECONDS.get(want.precision)
+    known = f"{text} RLIKE {_TIME64_TEXT}"
+    if last:
+        known = f"{known} AND abs(unix_seconds({second})) < {last.partition('.')[0]}"
+        is_number = f"{is_number} AND coalesce(abs({seconds}) <= {last}, false)"
+    return Conversion(cut_fine_time(whole, want.precision), f"{is_number} OR ({known})")
 
 
 def cut_toward_1970(sql: str, precision: int) -> str:
@@ -280,27 +267,51 @@ def cut_toward_1970(sql: str, precision: int) -> str:
 
 
 def parse_date(text: str, want: t.Date) -> Conversion:
-    """YYYY-MM-DD, also with one digit for month or day, and YYYYMMDD. A time after the day is ignored."""
+    """YYYY-MM-DD, also with one digit for month or day, and YYYYMMDD. What follows after a blank or T is ignored if the
+    text is as long as YYYY-MM-DD hh:mm:ss, or a fraction follows there."""
     found = _parse_day(text)
     day = found if want.wide else f"least(greatest({found}, {FIRST_DAY}), {LAST_DAY})"
-    return Conversion(day, f"{text} RLIKE '{_DATE_TEXT}'")
+    longer = f"{text} RLIKE {_DATE_BEFORE_MORE} AND (octet_length({text}) = 19 OR {text} RLIKE {_FRACTION_AFTER_TIME})"
+    return Conversion(day, f"({text} RLIKE {_DATE_TEXT} OR ({longer}))")
 
 
 def _parse_day(text: str) -> str:
-    first = f"try_cast(regexp_replace({text}, '{_PARTS}', '$1-$2-1') AS DATE)"
-    place = f"try_cast(regexp_replace({text}, '{_PARTS}', '$3') AS INT)"
+    first = f"try_cast(regexp_replace({text}, {_PARTS}, '$1-$2-1') AS DATE)"
+    place = f"try_cast(regexp_replace({text}, {_PARTS}, '$3') AS INT)"
     overflowing = f"if({place} BETWEEN 1 AND 31, date_add({first}, {place} - 1), NULL)"
     return f"coalesce(try_cast(left({text}, 10) AS DATE), {overflowing}, DATE'1900-01-01')"
 
 
 def _parse_wall_clock(text: str) -> str:
-    """The time on the clock; hours, minutes and seconds beyond their range count into the next unit."""
+    """The time on the clock; hours, minutes and seconds beyond their range count into the next unit. Spark reads a
+    text by its separators, which may be any: then, and of what it does not read, the places count."""
     hours, minutes, seconds = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (12, 15, 18))
     passed = f"coalesce({hours} * 3600000000 + {minutes} * 60000000 + {seconds} * 1000000, 0)"
-    fraction = f"coalesce(CAST(try_cast(concat('0', substring({text}, 20)) AS DECIMAL(10,9)) * 1000000 AS BIGINT), 0)"
-    overflowing = f"timestampadd(MICROSECOND, {passed} + {fraction}, CAST({_parse_day(text)} AS TIMESTAMP))"
+    overflowing = f"timestampadd(MICROSECOND, {passed} + {_microseconds(text, 20)}, {_midnight_by_places(text)})"
     never = f"if({text} LIKE '0000-00-00%', {FIRST_SECOND}, NULL)"
-    return f"coalesce(try_cast({text} AS TIMESTAMP), {never}, {overflowing})"
+    colons = f"concat(substring({text}, 14, 1), substring({text}, 17, 1)) IN ('', '::')"
+    return f"coalesce(if({colons}, try_cast({text} AS TIMESTAMP), NULL), {never}, {overflowing})"
+
+
+def _parse_fine_clock(text: str) -> str:
+    """As `_parse_wall_clock`, also of a day with a fraction and no clock."""
+    day = f"timestampadd(MICROSECOND, {_microseconds(text, 11)}, {_midnight_by_places(text)})"
+    return f"if(substring({text}, 11, 1) = '.', {day}, {_parse_wall_clock(text)})"
+
+
+def _fraction(text: str, place: int) -> str:
+    """The seconds of a point and digits from a place on; 0 where there are none."""
+    return f"coalesce(try_cast(concat('0', left(substring({text}, {place}), 10)) AS DECIMAL(10,9)), 0)"
+
+
+def _microseconds(text: str, place: int) -> str:
+    return f"CAST({_fraction(text, place)} * 1000000 AS BIGINT)"
+
+
+def _midnight_by_places(text: str) -> str:
+    """The beginning of a day YYYY-MM-DD with any separators."""
+    parts = ", '-', ".join(f"substring({text}, {place}, {length})" for place, length in ((1, 4), (6, 2), (9, 2)))
+    return f"CAST({_parse_day(f'concat({parts})')} AS TIMESTAMP)"
 
 
 def parse_datetime(text: str, want: t.DateTime) -> Conversion:
@@ -308,18 +319,26 @@ def parse_datetime(text: str, want: t.DateTime) -> Conversion:
     moment = (
         f"least(greatest({from_written_clock(_parse_wall_clock(text), zone_of(want))}, {FIRST_SECOND}), {LAST_SECOND})"
     )
-    seconds = f"timestamp_seconds(coalesce(least(try_cast({text} AS DECIMAL(20,0)), 4294967295), 4294967295))"
-    sql = f"if({text} RLIKE '{_SECONDS_TEXT}', {seconds}, {moment})"
-    return Conversion(sql, f"{text} RLIKE '{_SECONDS_TEXT}' OR {text} RLIKE '{_TIME_TEXT}'")
+    seconds = f"timestamp_seconds(least(try_cast({text} AS BIGINT), 4294967295))"
+    is_number = f"{text} RLIKE {_SECONDS_TEXT}"
+    valid = f"if({is_number}, try_cast({text} AS BIGINT) IS NOT NULL, {text} RLIKE {_TIME_TEXT})"
+    return Conversion(f"if({is_number}, {seconds}, {moment})", valid)
+
+
+def _decimal_of_text(text: str) -> str:
+    """A number of seconds; ClickHouse does not see the sign before a zero."""
+    return f"floor(try_cast(regexp_replace({text}, {_LOST_SIGN}, '0') AS DECIMAL(38,18)), 9)"
 
 
 def parse_datetime64(text: str, want: t.DateTime64) -> Conversion:
-    """As a DateTime, with a fraction (not yet cut to the precision). A number too large for seconds counts the units
-    of the precision."""
-    number = f"try_cast({text} AS DECIMAL(26,9))"
+    """As a DateTime, with a fraction. A number too large for seconds counts the units of the precision; one that is no
+    time of the years 0 to 9999 is an error, which ClickHouse brings to their borders."""
+    number = f"try_cast({_decimal_of_text(text)} AS DECIMAL(28,9))"
     units = f"{number} * {10 ** (6 - want.precision)}"
     scaled = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number} * 1000000)"
-    seconds = f"timestamp_micros(CAST({scaled} AS BIGINT))"
-    moment = from_written_clock(_parse_wall_clock(text), zone_of(want))
-    sql = f"if({text} RLIKE '{_SECONDS64_TEXT}', {seconds}, {moment})"
-    return Conversion(sql, f"{text} RLIKE '{_SECONDS64_TEXT}' OR {text} RLIKE '{_TIME64_TEXT}'")
+    error = f"raise_error(concat('beyond the years of a DateTime64: ', {text}))"
+    inside = f"{scaled} BETWEEN -62167219200000000 AND 253402300799999999"
+    seconds = cut_toward_1970(f"timestamp_micros(CAST(if({inside}, {scaled}, {error}) AS BIGINT))", want.precision)
+    moment = truncate_fraction(from_written_clock(_parse_fine_clock(text), zone_of(want)), want.precision)
+    sql = f"if({text} RLIKE {_SECONDS64_TEXT}, {seconds}, {moment})"
+    return Conversion(sql, f"{text} RLIKE {_SECONDS64_TEXT} OR {text} RLIKE {_TIME64_TEXT}")

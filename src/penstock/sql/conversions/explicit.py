@@ -19,11 +19,10 @@ from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.implicit import are_matched_by_name, cast_column, is_same_state, moves_fields
 from penstock.sql.conversions.literals import parse_literal
-from penstock.sql.conversions.parse_best_effort import UNREAD_TIME
 from penstock.sql.expr.bind_once import SUBQUERY, bind_if_long, fresh_name, try_bind_once
 from penstock.sql.expr.json_documents import ARRAYS, is_kind, scalar_of, scalar_types
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
-from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import NOTHING, TypedSql, is_null, nullable_if_any, typed_sql, unless_null
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
@@ -59,7 +58,7 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = STRICT_MODE) -> 
     if is_null(value):
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
     if mode.failure == "by type" and _gives_null_for_text(value, want):
-        return _convert_text_to_nullable(value, want)
+        return convert(value, want, ConversionMode("null", "refused"))
     known = _known_time(value, unwrap_type(want))
     if known is not None:
         return replace(known, type=t.Nullable(unwrap_type(want)) if mode.failure == "null" else want, literal=None)
@@ -77,12 +76,11 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = STRICT_MODE) -> 
 
 
 def _known_time(value: TypedSql, want: Type) -> TypedSql | None:
-    """A text literal as a date or time; None where the conversion of a column's texts has to decide. A Date has no
-    spaces around it."""
+    """A text literal as a date or time; None where the conversion of a column's texts has to decide. One with
+    spaces around it is always left to that."""
     if not isinstance(value.constant, str) or not isinstance(want, (t.Date, t.DateTime, t.DateTime64)):
         return None
-    spaced = isinstance(want, t.Date) and value.constant != value.constant.strip()
-    return None if spaced else parse_literal(value.constant, want)
+    return parse_literal(value.constant, want) if value.constant == value.constant.strip() else None
 
 
 def _gives_null_for_text(value: TypedSql, want: Type) -> bool:
@@ -92,23 +90,6 @@ def _gives_null_for_text(value: TypedSql, want: Type) -> bool:
     if SUBQUERY in value.sql:
         return False
     return is_nullable(want) and isinstance(value.bare, t.String) and not isinstance(unwrap_type(want), fails)
-
-
-def _convert_text_to_nullable(value: TypedSql, want: Type) -> TypedSql | None:
-    """A text as a Nullable type: NULL if it is no value. Times are read as parseDateTimeBestEffort does, but a text
-    that ClickHouse completes with the year of the query is an error, as it is no lasting value."""
-    of = unwrap_type(want)
-    result = convert(value, want, ConversionMode("null", "refused"))
-    if result is None or not isinstance(of, (t.DateTime, t.DateTime64)) or _known_time(value, of) is not None:
-        return result
-    message = string_literal(f"this text is not read as {of}: ")
-
-    def read(text: str) -> str:
-        odd = f"if({text} RLIKE {UNREAD_TIME}, raise_error(concat({message}, {text})), NULL)"
-        found = convert(replace(value, sql=text), want, ConversionMode("null", "refused"))
-        return f"coalesce({found.sql}, {odd})" if found is not None else odd
-
-    return replace(result, sql=bind_if_long(value.sql, read))
 
 
 def _convert_dynamic(value: TypedSql, want: Type) -> TypedSql | None:
@@ -158,15 +139,19 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
 
 def _raise_if_invalid(value: TypedSql, want: Type, conversion: Conversion) -> str:
     """An invalid value raises an error; NULL is not invalid."""
+    error = f"raise_error(concat('cannot convert ', CAST({value.sql} AS STRING), {string_literal(f' to {want}')}))"
+    if conversion.null_if_invalid:
+        return f"coalesce({conversion.sql}, {unless_null(error, value)})"
     if conversion.valid is None:
         return conversion.sql
     given = f"{value.sql} IS NOT NULL AND " if value.nullable else ""
-    message = f"concat('cannot convert ', CAST({value.sql} AS STRING), {string_literal(f' to {want}')})"
-    return f"if({given}NOT ({conversion.valid}), raise_error({message}), {conversion.sql})"
+    return f"if({given}NOT ({conversion.valid}), {error}, {conversion.sql})"
 
 
 def _null_if_invalid(conversion: Conversion) -> str:
     """An invalid value gives NULL."""
+    if conversion.null_if_invalid:
+        return conversion.sql
     if conversion.valid is not None:
         return f"if({conversion.valid}, {conversion.sql}, NULL)"
     return suppress_errors(conversion.sql) if may_raise(conversion.sql) else conversion.sql
@@ -174,6 +159,8 @@ def _null_if_invalid(conversion: Conversion) -> str:
 
 def _default_if_invalid(value: TypedSql, conversion: Conversion, other: str) -> str:
     """An invalid value gives `other`; NULL stays NULL."""
+    if conversion.null_if_invalid:
+        return f"coalesce({conversion.sql}, {unless_null(other, value)})"
     if conversion.valid is not None:
         return f"CASE WHEN {value.sql} IS NULL THEN NULL WHEN {conversion.valid} THEN {conversion.sql} ELSE {other} END"
     if not may_raise(conversion.sql):
@@ -194,6 +181,11 @@ def _find_conversion(value: TypedSql, want: Type, mode: ConversionMode) -> Conve
         return None
     if value.bare == want and value.spark == value_type(want):
         return Conversion(value.sql)
+    if isinstance(value.bare, dates.TEXTS) and isinstance(want, (t.DateTime, t.DateTime64)):
+        if mode.failure in STRICT_FAILURES:
+            return dates.read_any_format(value, want)
+        if mode.overflow == "refused":
+            return dates.read_with_year(value, want)
     for kinds, family in _FAMILIES:
         if isinstance(want, kinds):
             return family(value, want, mode.overflow)

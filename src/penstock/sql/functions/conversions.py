@@ -127,7 +127,7 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], Typed
         of = _time64_argument(values)
         found = _convert(values[0], of, mode)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
-            return replace(found, sql=f"if({values[0].sql} = '', {value_default(found.bare)}, {found.sql})")
+            return replace(found, sql=f"if({values[0].sql} IN ('', '-'), {value_default(found.bare)}, {found.sql})")
         return found
 
     return build

@@ -23,6 +23,7 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.compiler.translator import NodeHandler, Translator
 from penstock.sql.conversions.explicit import STRICT_MODE, ConversionMode, convert
 from penstock.sql.conversions.implicit import cast_column, implicit_cast
+from penstock.sql.conversions.parse_best_effort import lacks_year
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_condition, is_null, typed_sql
@@ -275,7 +276,7 @@ class _ConversionWatcher:
             return _conversion_faults(value, converted[0].type, converted[1])
         quiet = exp.Anonymous(this=f"{name.removesuffix('OrNull').removesuffix('OrZero')}OrNull")
         parsed = call_strictly(*_call_of_values(tr, quiet, [value], call_parts(node)[1][1:]))
-        return _parsing_faults(value, parsed, converted[1])
+        return _parsing_faults(value, parsed, converted[1], month_first="BestEffortUS" in name)
 
     def _settle_choice(self, result: TypedSql, parts: list[TypedSql]) -> TypedSql:
         """A choice between values that do not raise. The cast to their common type does not raise either, so it is
@@ -404,19 +405,32 @@ def _conversion_faults(value: TypedSql, to: Type, mode: ConversionMode) -> _Faul
         return ()
     if isinstance(value.bare, t.Array) and isinstance(want, t.Array) and value.spark == value_type(value.bare):
         return _element_faults(value, value.bare.of, want.of, mode)
-    checked = convert(value, want, replace(mode, failure="null", default=None))
+    any_format = _is_read_in_any_format(value, want, mode)
+    quiet = ConversionMode("null", "refused") if any_format else replace(mode, failure="null", default=None)
+    checked = convert(value, want, quiet)
     if checked is None:
         return None
+    if any_format:
+        return _parsing_faults(value, checked, mode, month_first=False)
     bad = f"{value.sql} IS NOT NULL AND {suppress_errors(checked.sql)} IS NULL"
     if isinstance(value.bare, t.Float) and isinstance(want, t.Int) and mode.overflow == "wraps" and want.high > 2**63:
         bad = f"{bad} AND abs({value.sql}) < double('Infinity')"
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
-def _parsing_faults(value: TypedSql, parsed: TypedSql, mode: ConversionMode) -> _Faults:
-    """The faults of parseDateTimeBestEffort and its kin; `parsed` is the result of its variant -OrNull."""
+def _parsing_faults(value: TypedSql, parsed: TypedSql, mode: ConversionMode, *, month_first: bool) -> _Faults:
+    """The faults of a text that is read as a time of any format; `parsed` is the result of the variant -OrNull. A time
+    without a year fails in every variant."""
     bad = f"{value.sql} IS NOT NULL AND {suppress_errors(parsed.sql)} IS NULL"
-    return (("fails" if mode.failure == "error" else "default", bad),)
+    if mode.failure == "error":
+        return (("fails", bad),)
+    yearless = lacks_year(value.sql, month_first=month_first)
+    return ("fails", yearless), ("default", f"{bad} AND NOT {yearless}")
+
+
+def _is_read_in_any_format(value: TypedSql, want: Type, mode: ConversionMode) -> bool:
+    reads = isinstance(value.bare, t.String) and isinstance(want, (t.DateTime, t.DateTime64))
+    return reads and (mode.failure == "error" or mode.overflow == "refused")
 
 
 def _element_faults(array: TypedSql, old: Type, new: Type, mode: ConversionMode) -> _Faults | None:

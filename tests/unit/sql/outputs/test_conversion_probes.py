@@ -57,7 +57,6 @@ LENIENT = {
     "toInt32OrDefault(s)": "Int32",
     "accurateCastOrDefault(s, 'UInt32')": "UInt32",
     "accurateCastOrNull(f, 'UInt8')": "Nullable(UInt8)",
-    "parseDateTimeBestEffortOrNull(s)": "Nullable(DateTime)",
 }
 
 
@@ -72,6 +71,11 @@ def test_strict_conversions_fail(sql: str, of: str) -> None:
 def test_lenient_conversions_take_a_default(sql: str, of: str) -> None:
     ((kind, conversion, _),) = found(sql, of)
     assert (kind, conversion) == ("default", sql)
+
+
+@pytest.mark.parametrize("sql", ["parseDateTimeBestEffortOrZero(s)", "toDateTimeOrDefault(s)"])
+def test_a_time_without_its_year_fails_where_others_take_a_default(sql: str) -> None:
+    assert [(kind, conversion) for kind, conversion, _ in found(sql, "DateTime")] == [("fails", sql), ("default", sql)]
 
 
 def test_a_cast_by_colons_is_shown_as_a_cast() -> None:

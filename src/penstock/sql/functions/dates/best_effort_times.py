@@ -1,7 +1,7 @@
 """Parsing times without a format: parseDateTimeBestEffort, parseDateTime64BestEffort, parseDateTimeBestEffortUS
 
-A string of no known form is an error, zero or NULL, as the function's name says. ClickHouse knows a few more forms
-(docs/sql-functions.md), so the rows are not `exact`.
+A string of no known form is an error, zero or NULL, as the function's name says; one without a year, which ClickHouse
+completes with the year of the query, is an error for all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import parse_time_best_effort
+from penstock.sql.conversions.parse_best_effort import parse_best_effort, refuse_without_year
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql, typed_sql, unless_null
 from penstock.sql.functions.arguments import precision_argument, zone_argument
@@ -23,12 +23,15 @@ def handle_unparsable(value: TypedSql, found: str, of: t.DateTime | t.DateTime64
     of the function's name."""
     if end == "OrNull":
         return typed_sql(found, t.Nullable(of))
-    if end == "OrZero":
-        other = value_default(of)
-    else:
-        other = f"raise_error(concat('cannot read a time from ', {value.sql}))"
-    other = unless_null(other, value)
-    return typed_sql(f"coalesce({found}, {other})", t.Nullable(of) if value.nullable else of)
+    other = value_default(of) if end else f"raise_error(concat('cannot read a time from ', {value.sql}))"
+    return typed_sql(f"coalesce({found}, {unless_null(other, value)})", t.Nullable(of) if value.nullable else of)
+
+
+def _read(value: TypedSql, of: t.DateTime | t.DateTime64, us: str, end: str) -> TypedSql:
+    found = parse_best_effort(_require_string(value), of, month_first=us == "US")
+    if end:
+        found = refuse_without_year(value.sql, found, month_first=us == "US")
+    return handle_unparsable(value, found, of, end)
 
 
 def _require_string(value: TypedSql) -> str:
@@ -39,21 +42,17 @@ def _require_string(value: TypedSql) -> str:
 
 def _datetime_function(name: str, us: str, end: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = t.DateTime(zone_argument(values, 1))
-        found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")
-        return handle_unparsable(values[0], found, of, end)
+        return _read(values[0], t.DateTime(zone_argument(values, 1)), us, end)
 
-    return Function(name, (1, 2), ("string", "constant"), build, exact=False)
+    return Function(name, (1, 2), ("string", "constant"), build)
 
 
 def _datetime64_function(name: str, us: str, end: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         precision = precision_argument(values, 1)
-        of = t.DateTime64(precision, zone_argument(values, 2))
-        found = parse_time_best_effort(_require_string(values[0]), of, month_first=us == "US")
-        return handle_unparsable(values[0], found, of, end)
+        return _read(values[0], t.DateTime64(precision, zone_argument(values, 2)), us, end)
 
-    return Function(name, (1, 3), ("string", "constant"), build, exact=False)
+    return Function(name, (1, 3), ("string", "constant"), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import truncate_fraction
+from penstock.sql.conversions.parse_best_effort import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     FIRST_DAY,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import truncate_fraction
 from penstock.sql.conversions.explicit import STRICT_MODE, convert
+from penstock.sql.conversions.parse_best_effort import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
 from penstock.sql.expr.spark_types import FINE_TIME

@@ -7,7 +7,8 @@ that is nothing but a day; a time from any text that parseDateTimeBestEffort rea
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import parse_date, parse_time_best_effort
+from penstock.sql.conversions.dates import parse_date
+from penstock.sql.conversions.parse_best_effort import parse_best_effort, refuse_without_year
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.functions.json.numbers import Reader, is_number
 from penstock.sql.functions.json.paths import variant_kind
@@ -33,7 +34,9 @@ def read_time(of: t.DateTime) -> Reader:
 
     def formula(v: str) -> str:
         shown = f"CAST({v} AS STRING)"
-        text = bind_if_long(shown, lambda s: parse_time_best_effort(s, of, month_first=False))
+        text = bind_if_long(
+            shown, lambda s: refuse_without_year(s, parse_best_effort(s, of, month_first=False), month_first=False)
+        )
         seconds = f"CAST(least(greatest(try_cast({shown} AS DOUBLE), 0D), {_LAST_SECOND}D) AS BIGINT)"
         number = f"timestamp_seconds({seconds})"
         return f"CASE WHEN {variant_kind(v)} = 'STRING' THEN {text} WHEN {is_number(v)} THEN {number} END"
