@@ -237,7 +237,7 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     ruling = _merge_rule_of(environment, node, source)
     if ruling.rule is None:
         raise refusal(environment.text, node, "unsupported-clause", ruling.why, ruling.hint)
-    _check_prewhere(environment, node)
+    _check_prewhere(environment, node, source)
     if environment.triggers:
         message = "a materialized node cannot read the rows that trigger it with FINAL"
         raise refusal(environment.text, node, "unsupported-view", message, "leave FINAL out: it sees what is inserted")
@@ -246,12 +246,20 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     return _stored_table(source, of.alias or of.name, placeholder)
 
 
-def _check_prewhere(environment: Environment, node: exp.Final) -> None:
-    """Raises Refused for PREWHERE: ClickHouse filters by it before it merges, and by WHERE after."""
+def _check_prewhere(environment: Environment, node: exp.Final, source: DataSource) -> None:
+    """Raises Refused for PREWHERE of more than sorting keys: ClickHouse filters by it before it merges, and by WHERE
+    after. Rows that are merged have the same keys, so a filter of these keeps or drops them together."""
     around = node.find_ancestor(exp.Select)
-    if around is not None and around.args.get("prewhere"):
-        message = "PREWHERE with FINAL filters rows before they are merged: it is not supported"
-        raise refusal(environment.text, node, "unsupported-clause", message, "WHERE filters merged rows")
+    test = around.args.get("prewhere") if around is not None else None
+    if around is None or test is None:
+        return
+    aliases = {each.alias for each in around.find_all(exp.Alias)}
+    keys = {each.strip("`") for each in source.engine.sorting_key} - aliases
+    named = (each for each in test.walk(prune=lambda each: isinstance(each, exp.Query)) if isinstance(each, exp.Column))
+    other = next((each for each in named if each.name not in keys or each.args.get("db") is not None), None)
+    if other is not None:
+        message = "PREWHERE with FINAL filters rows before they are merged: it is supported for sorting keys only"
+        raise refusal(environment.text, other, "unsupported-clause", message, "WHERE filters merged rows")
 
 
 def _merge_rule_of(environment: Environment, node: exp.Final, source: DataSource) -> MergeRuleResult:

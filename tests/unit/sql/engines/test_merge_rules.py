@@ -147,11 +147,21 @@ def test_a_view_may_join_what_is_merged() -> None:
     assert problems("SELECT k FROM z WHERE k IN (SELECT k FROM x FINAL)") == []
 
 
-def test_prewhere_would_filter_what_is_merged() -> None:
+def problems_of_prewhere(test: str, columns: str = "k") -> list[str]:
     loaded = load_files({"x.datasource": text("ReplacingMergeTree", "ENGINE_SORTING_KEY k")})
-    with pytest.raises(InvalidQuery) as raised:
-        compile_sql(loaded.project, Text("SELECT k FROM x FINAL PREWHERE n > 1", Location("q.sql")), "clickhouse")
-    assert [str(problem) for problem in raised.value.problems] == [
-        "q.sql:1:15: PREWHERE with FINAL filters rows before they are merged: it is not supported"
-        " (WHERE filters merged rows)"
-    ]
+    sql = f"SELECT {columns} FROM x FINAL PREWHERE {test}"
+    try:
+        compile_sql(loaded.project, Text(sql, Location("q.sql")), "clickhouse")
+    except InvalidQuery as error:
+        return [problem.message for problem in error.problems]
+    return []
+
+
+def test_prewhere_of_sorting_keys_keeps_or_drops_what_is_merged() -> None:
+    assert problems_of_prewhere("k > 1 AND k IN (SELECT n FROM x)") == []
+
+
+@pytest.mark.parametrize(("test", "columns"), [("n > 1", "k"), ("k > 1 AND x.n = 2", "k"), ("k > 1", "n AS k")])
+def test_prewhere_would_filter_what_is_merged(test: str, columns: str) -> None:
+    (problem,) = problems_of_prewhere(test, columns)
+    assert problem == "PREWHERE with FINAL filters rows before they are merged: it is supported for sorting keys only"
