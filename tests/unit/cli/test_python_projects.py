@@ -132,3 +132,13 @@ def test_check_warns_of_dead_ends_in_python_only(penstock: Run, python_project: 
     assert (code, "no problem" in out, f"app/main.py:{FIRST + 10}:1: nothing reads `v`" in err) == (0, True, True), err
     (python_project / "w.pipe").write_text("NODE n\nSQL >\n    SELECT a FROM v\n")
     assert penstock("check") == (0, "1 data source, 3 pipes: no problem\n", "")
+
+
+def test_pull_writes_python(penstock: Run, project: Path, pipeline: MemoryPipeline, tmp_path: Path) -> None:
+    assert penstock("deploy")[0] == 0
+    code, out, err = penstock("pull", str(tmp_path / "python"), "--as", "python")
+    assert (code, "new: app/main.py" in out) == (0, True), err
+    assert not list((tmp_path / "python").rglob("*.pipe"))
+    assert "nothing changes" in penstock("plan", str(project), str(tmp_path / "python"))[1]
+    code, _, err = penstock("pull", str(tmp_path / "python"), "--as", "python")
+    assert (code, "--as python only writes a new project" in err) == (2, True)

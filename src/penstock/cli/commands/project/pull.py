@@ -15,9 +15,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.api.project.source_project import find_module, load_source_folder
+from penstock.api.project.converted_project import convert_to_python
+from penstock.api.project.source_project import contains_project, find_module, load_source_folder
 from penstock.cli.client import Json
-from penstock.cli.errors import FAILED
+from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Failed, Location, Problem
@@ -28,6 +29,7 @@ class ProjectForm(str, Enum):
     """The form in which a project is written."""
 
     datafiles = "datafiles"
+    python = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,13 @@ def pull(
 ) -> None:
     """Get the files of a version as they were deployed."""
     place = folder or session.project
+    if form is ProjectForm.python and (check or contains_project(place)):
+        hint = "name a folder without datafiles and without objects in Python: `penstock pull DIR --as python`"
+        raise WrongUsage("--as python only writes a new project", hint=hint)
     found = session.client().get(f"/v1/deployments/{deployment}/files")
     files = {path: text.encode() for path, text in found["files"].items() if _is_inside(place, path)}
+    if form is ProjectForm.python:
+        files = {path: text.encode() for path, text in convert_to_python(found["files"]).items()}
     module = find_module(place)
     made = load_source_folder(place).loaded.files if module is not None else {}
     difference = compare_folder(place, files, found["withheld"], made)
