@@ -199,3 +199,7 @@ SELECT a.id, x.a.id AS y, length(`a.s`) AS n FROM (SELECT a.id, a.s, b.u8 AS z F
 SELECT E.n, length(E.n) AS c, E.n.size0 AS k, arrayMap(v -> v + 1, x.E.n) AS m, `E.k` FROM (SELECT id, arr AS `E.n`, sarr AS `E.k` FROM t) AS x WHERE notEmpty(E.k) ORDER BY id;
 SELECT id, e FROM (SELECT id, arr AS `E.n` FROM t) ARRAY JOIN E.n AS e ORDER BY id, e;
 SELECT E.g, count() AS c FROM (SELECT lc AS `E.g`, id FROM t) GROUP BY E.g HAVING c > 1 ORDER BY E.g;
+-- 0 pipes: DISTINCT and columns of a table in count
+SELECT count(DISTINCT *) FROM (SELECT u8, ni FROM t);
+SELECT b, count(DISTINCT a.*) AS n, count(a.*) AS k FROM (SELECT ni FROM t) AS a CROSS JOIN (SELECT DISTINCT b FROM t) AS c GROUP BY b ORDER BY b;
+SELECT count(* EXCEPT (id)), count(DISTINCT * EXCEPT (id)) FROM (SELECT id, ni FROM t);

@@ -7,6 +7,7 @@ import pytest
 from penstock.errors import Problem
 from penstock.parse.classic.conversion import convert_files
 from penstock.parse.classic.includes import IncludeFiles, expand_includes
+from penstock.parse.project_loader import load_files
 
 WORDS = ("INCLUDE", "NODE", "SQL", "TYPE")
 
@@ -103,3 +104,10 @@ def test_a_pipe_between_two_versions_is_left_to_a_person() -> None:
     assert [(each.level, str(each.location), each.hint) for each in converted.problems] == [
         ("error", "x.pipe:3:1", "remove the file")
     ]
+
+
+def test_what_belongs_to_the_engine_join_is_one_error() -> None:
+    text = 'SCHEMA >\n    `id` UInt32\nENGINE "Join"\nENGINE_JOIN_STRICTNESS "ANY"\nENGINE_KEY_COLUMNS "id"\n'
+    problems = load_files({"rates.datasource": text}).problems
+    assert [problem.message for problem in problems if problem.level == "error"] == ["unknown engine `Join`"]
+    assert sum("no engine Join" in problem.message for problem in problems) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.sql.flights import problems
+from tests.unit.sql.flights import problems, query
 
 from penstock.parse.column_types import parse_type
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
@@ -119,3 +119,10 @@ def test_a_condition_alone_is_counted() -> None:
     assert (
         problems("SELECT countOrNullIf(day > 1), countIfOrNull(day > 1), countIfOrDefault(day > 1) FROM flights") == []
     )
+
+
+def test_count_of_all_columns() -> None:
+    shown = query("SELECT count(DISTINCT *), count(*), count(x.*) FROM (SELECT carrier FROM flights) AS x").columns
+    assert [name for name, _ in shown] == ["countDistinct(carrier)", "count()", "count(carrier)"]
+    (problem,) = problems("SELECT count(x.*) FROM flights AS x")
+    assert "`count` takes 0 to 1 arguments" in problem

@@ -36,6 +36,10 @@ _WITHOUT_MEANING: Mapping[str, str] = {
     "SHARDS": "tables have no shards",
     "SHARD_KEY": "tables have no shards",
     "ENGINE_SHARD_KEY": "tables have no shards",
+    **dict.fromkeys(
+        ("ENGINE_JOIN_STRICTNESS", "ENGINE_JOIN_TYPE", "ENGINE_KEY_COLUMNS"),
+        "there is no engine Join, and each JOIN names its kind and its key",
+    ),
     "DEPLOYMENT_METHOD": "the plan of a deployment chooses how a view changes",
     "ON_DEMAND_COMPUTE": "copies run on this server",
     "FILTER": "the format's own servers ignore it as well",

@@ -124,7 +124,7 @@ def translate_call(tr: Translator, node: exp.Expr) -> TypedSql:
     body = expand_named_lambda(tr, node)
     if body is not None:
         return tr.translate(body)
-    if name.lower() != "count":
+    if not names.counts_rows(node):
         node = names.expand_star_arguments(tr, node)
     node = with_named_lambda(tr, node)
     special = find_special_form(name)

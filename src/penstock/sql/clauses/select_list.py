@@ -18,11 +18,11 @@ from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
 from penstock.sql.expr.json_documents import is_json
 from penstock.sql.operators.json_paths import names_of_path
-from penstock.sql.operators.names import READING_KEY, expand_star_arguments, subcolumn
+from penstock.sql.operators.names import READING_KEY, counts_rows, expand_star_arguments, subcolumn
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
-from penstock.sql.syntax.tree import call_name, is_aggregate
+from penstock.sql.syntax.tree import is_aggregate
 
 # RE2 as in ClickHouse; also, no pattern of a user can keep it busy, as it can Python's module.
 _QUIET = re2.Options()
@@ -92,13 +92,13 @@ def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
 
 
 def _with_columns_of_stars(block: SelectBlock, node: exp.Expr) -> exp.Expr:
-    """The node with the columns of `*` in calls such as uniq(*), as ClickHouse names it; count(*) stays."""
+    """The node with the columns of `*` in calls such as uniq(*) and count(DISTINCT *), as ClickHouse names it; count(*)
+    stays."""
     if node.find(exp.Star) is None:
         return node
 
     def expand(each: exp.Expr) -> exp.Expr:
-        is_count = isinstance(each, exp.Anonymous) and (call_name(each) or "").lower() == "count"
-        if not isinstance(each, exp.Anonymous) or is_count:
+        if not isinstance(each, exp.Anonymous) or counts_rows(each):
             return each
         call = expand_star_arguments(block.translator, each)
         for column in call.find_all(exp.Column):

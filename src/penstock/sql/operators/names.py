@@ -23,6 +23,7 @@ from penstock.sql.operators.literals import float_literal
 from penstock.sql.operators.names_with_dots import joined_names
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.tokens import CALL_MARK
+from penstock.sql.syntax.tree import call_name
 
 
 def translate_column(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -128,15 +129,25 @@ def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str,
     return relation.reading(name, how)
 
 
+def counts_rows(node: exp.Anonymous) -> bool:
+    """Whether this is count() or count(*), which EXCEPT does not change: not of a column, `table.*` or DISTINCT."""
+    first = next(iter(node.expressions), None)
+    return (first is None or isinstance(first, exp.Star)) and (call_name(node) or "").lower() == "count"
+
+
 def expand_star_arguments(tr: Translator, node: exp.Anonymous) -> exp.Anonymous:
-    """A call with `*` and `table.*` among its arguments replaced by their columns: `uniq(*)`. Raises Refused for an
-    unknown table."""
-    if not any(_star_of(each) for each in node.expressions):
+    """A call with `*` and `table.*` among its arguments replaced by their columns: `uniq(*)`, `count(DISTINCT *)`.
+    Raises Refused for an unknown table."""
+    distinct = node.expressions[0] if len(node.expressions) == 1 else None
+    arguments = distinct.expressions if isinstance(distinct, exp.Distinct) else node.expressions
+    if not any(_star_of(each) for each in arguments):
         return node
     given: list[exp.Expr] = []
-    for each in node.expressions:
+    for each in arguments:
         given += [each] if _star_of(each) is None else _columns_of_star(tr, each)
-    call = exp.Anonymous(this=node.this, expressions=[each.copy() for each in given])
+    given = [each.copy() for each in given]
+    within = [exp.Distinct(expressions=given)] if isinstance(distinct, exp.Distinct) else given
+    call = exp.Anonymous(this=node.this, expressions=within)
     call.meta.update(node.meta)
     call.parent = node.parent
     return call
