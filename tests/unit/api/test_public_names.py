@@ -21,7 +21,8 @@ from pydantic import BaseModel, Field
 from penstock import (
     AggregateFunction, Api, ClickHouseDefault, ClickHousePrecision, FixedString, Key, MaterializedView,
     MaterializedViewOptions, OlapConfig, OlapTable, ReplacingMergeTreeEngine, SimpleAggregateFunction, Token, UInt8,
-    View,
+    View, CopyOptions, CopyPipe, DeadLetterQueue, IngestApi, IngestConfig, IngestPipeline, IngestPipelineConfig, Stream,
+    StreamConfig,
 )
 
 
@@ -43,11 +44,16 @@ v = View("v", f"SELECT id FROM {t}", base_tables=[t])
 options = MaterializedViewOptions(select_statement="", select_tables=[t, v], materialized_view_name="m")
 MaterializedView[Row](options, target_table=t)
 Api[None, Row]("e", sql="SELECT 1", tokens=[Token("a", "READ")])
+s = Stream[Row]("s", StreamConfig(destination=t))
+IngestApi[Row]("s", IngestConfig(destination=s, dead_letter_queue=DeadLetterQueue[Row]("q")))
+whole = IngestPipeline[Row]("whole", IngestPipelineConfig(table=OlapConfig(ttl="at"), version="0.1"))
+CopyPipe("c", "SELECT 1", whole.get_table(), CopyOptions(schedule="0 * * * *", select_tables=[s]))
 """
 MISTAKES = """
 OlapTable[Row]("t", OlapConfig(versio="0.1"))
 OlapTable[int]("t")
 t.nam
+CopyOptions(mode="replaced")
 """
 
 
@@ -61,5 +67,5 @@ def test_a_project_is_strict_for_mypy(tmp_path: Path, monkeypatch: pytest.Monkey
     found = [line for line in out.splitlines() if ": error: " in line]
     first = OBJECTS.count("\n")
     assert [line.partition(": error: ")[0] for line in found] == [
-        f"wrong.py:{first + number}" for number in (2, 3, 4)
+        f"wrong.py:{first + number}" for number in (2, 3, 4, 5)
     ], out + err
