@@ -27,3 +27,10 @@ SELECT CAST(ni AS Int32) FROM t;
 SELECT ni::Int64 AS x, toTypeName(x) FROM t WHERE ni IS NOT NULL;
 SELECT CAST(NULL AS Int32);
 SELECT accurateCast(ni, 'Int32') FROM t;
+-- A FixedString that may be NULL and is no value of the type.
+SELECT x, toInt32(x), toUInt8(x), toFloat64(x), toDate(x), toUUID(x), toIPv4(x) FROM (SELECT toNullable(toFixedString(arrayJoin(['123', 'x', '', '300', '1.5', '2020-01-02', '1.2.3.4']), 12)) AS x);
+SELECT toDateTime(toNullable(toFixedString(materialize('x'), 1)));
+SELECT toBool(toNullable(toFixedString(materialize('x'), 1)));
+SELECT toDateTime64(toNullable(toFixedString(materialize('x'), 1)), 3);
+-- The number of an Enum that is out of the range wraps around.
+SELECT toUInt64OrDefault(e), toUInt8OrDefault(e), toInt8OrDefault(e) FROM (SELECT CAST(arrayJoin(['a', 'b', 'c']) AS Enum16('a' = -1, 'b' = 300, 'c' = 7)) AS e);

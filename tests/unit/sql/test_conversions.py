@@ -117,6 +117,8 @@ REFUSED = {
     "parseDateTime64BestEffort(s, i)": (
         "1:8: argument 2 of `parseDateTime64BestEffort` must be a constant, this is Int64"
     ),
+    "toDecimal32(toNullable(toFixedString('1', 2)), 1)": "1:8: Nullable(FixedString(2)) is no number with its zeros "
+    "(trimRight(…) it, or make it a String)",
     "parseDateTime64BestEffort(s, 10)": "1:8: the precision must be a literal from 0 to 9",
 }
 

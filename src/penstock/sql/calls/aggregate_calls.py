@@ -323,6 +323,9 @@ def _nullable_type(of: Type) -> Type:
 
 def _result_of_values(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, given: AggregateInput) -> TypedSql:
     types = tuple(map(_nullable_type, given.types)) if call.or_null else given.types
+    if call.or_null and isinstance(unwrap_type(call.row.result(types)), t.Tuple):
+        message = f"`{call_name(node)}` of a Tuple is not supported: a Tuple is never NULL here"
+        raise tr.refusal(node, "wrong-argument-type", message, "use it without -OrNull, with count() beside it")
     given = replace(given, types=types)
     if call.row.plain is not None:
         sql = call.row.plain(given)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.sql.conversions.explicit import convert
+from penstock.sql.conversions.explicit import CAST_MODE, ConversionMode, convert
 from penstock.sql.conversions.implicit import implicit_cast, is_same_state
 from penstock.sql.expr.typed import TypedSql, is_null
 from penstock.sql.stored_types import UnknownState, column_default, spark_type
 
 
-def convert_for_insert(value: TypedSql, want: Type, default: str | None = None) -> str | None:
-    """The SQL; None if there is no conversion. `default` is the column's own default expression."""
+def convert_for_insert(
+    value: TypedSql, want: Type, default: str | None = None, mode: ConversionMode = CAST_MODE
+) -> str | None:
+    """The SQL; None if there is no conversion. `default` is the column's own default expression. In the mode of CAST a
+    text that is no value of a Nullable column's type is NULL."""
     if isinstance(want, t.AggregateFunction) or isinstance(unwrap_type(value.type), t.AggregateFunction):
         return _insert_state(value, want)
     otherwise = default or column_default(want)
@@ -24,7 +27,7 @@ def convert_for_insert(value: TypedSql, want: Type, default: str | None = None) 
         return column_default(want) if is_nullable(want) else otherwise
     lossless = implicit_cast(value, want)
     if lossless is None:
-        result = convert(value, want)
+        result = convert(value, want, mode)
         if result is None:
             return None
         lossless = result.sql

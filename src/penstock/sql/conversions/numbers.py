@@ -68,9 +68,10 @@ def _time_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conver
 
 
 def _text_to_integer(value: TypedSql, want: t.Int) -> Conversion | None:
-    """Digits with a sign; for an enum, the number of its name."""
+    """Digits with a sign; for an enum the number of its name, which wraps around where it is out of range."""
     if isinstance(value.bare, t.Enum):
-        pairs = ", ".join(f"{string_literal(name)}, {number}" for name, number in value.bare.values)
+        wrapped = ((name, (number - want.low) % 2**want.bits + want.low) for name, number in value.bare.values)
+        pairs = ", ".join(f"{string_literal(name)}, {number}" for name, number in wrapped)
         return Conversion(f"CAST(map({pairs})[{value.sql}] AS {value_type(want)})")
     if not isinstance(value.bare, _TEXTS):
         return None

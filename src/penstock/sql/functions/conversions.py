@@ -33,17 +33,31 @@ _DECIMALS = ((32, 9), (64, 18), (128, 38))
 """The sizes in bits, and the digits that they hold."""
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
 _MODE_OF_SUFFIX = {"OrZero": _OR_ZERO, "OrNull": _OR_NULL}
+_STRICT_OF_FIXED = (t.DateTime64, t.Bool, t.String, t.FixedString)
+"""To these a FixedString that is no value of theirs fails, whether or not it may be NULL."""
 _Convert: TypeAlias = Callable[[TypedSql, Type], TypedSql]
 
 
 def _convert_leniently(value: TypedSql, of: Type) -> TypedSql:
     """toT(x): where x may be NULL, a text that is no value of the type is NULL (but not for a DateTime64)."""
+    if value.nullable and isinstance(value.bare, t.FixedString) and not isinstance(of, _STRICT_OF_FIXED):
+        return _convert_fixed_string(value, of)
     if value.nullable and isinstance(value.bare, t.String):
         if isinstance(of, t.IPv4):
             return _convert(value, of, _OR_NULL)
         if not isinstance(of, (t.DateTime64, t.FixedString)):
             return _convert(value, t.Nullable(of), CAST_MODE)
     return _convert_strictly(value, of)
+
+
+def _convert_fixed_string(value: TypedSql, of: Type) -> TypedSql:
+    """A FixedString that may be NULL: NULL if it is no value of the type. Of nothing but zeros an integer is 0."""
+    if isinstance(of, t.Decimal):
+        raise BadArguments(f"{value.type} is no number with its zeros", "trimRight(…) it, or make it a String")
+    found = _convert(value, of, ConversionMode("null", "refused"))
+    if not isinstance(of, t.Int):
+        return found
+    return replace(found, sql=f"if(rtrim(chr(0), {value.sql}) = '', {value_default(of)}, {found.sql})")
 
 
 def _convert_strictly(value: TypedSql, of: Type) -> TypedSql:

@@ -13,7 +13,7 @@ from functools import reduce
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.spark_types import value_type
@@ -167,6 +167,7 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
+    _refuse_variants(tr, node, values, of)
     spark = value_type(of)
     shown = [
         f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
@@ -177,6 +178,14 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
         return TypedSql(f"if({as_condition(tests[0])}, {shown[0]}, {shown[1]})", of, spark)
     branches = " ".join(f"WHEN {as_condition(test)} THEN {sql}" for test, sql in zip(tests, shown, strict=False))
     return TypedSql(f"CASE {branches} ELSE {shown[-1]} END", of, spark)
+
+
+def _refuse_variants(tr: Translator, node: exp.Expr, values: list[TypedSql], of: Type) -> None:
+    """Raises Refused for NULL beside arrays or maps, which have none: ClickHouse makes a Variant of them."""
+    if isinstance(unwrap_type(of), (t.Array, t.Map)) and any(map(is_null, values)):
+        other = "map()" if isinstance(unwrap_type(of), t.Map) else "[]"
+        message = f"NULL or {of} is a Variant in ClickHouse, which is not supported"
+        raise tr.refusal(node, "no-common-type", message, f"give {other} in the place of NULL, also by ELSE")
 
 
 def _check_tests(tr: Translator, node: exp.Expr, tests: list[TypedSql]) -> None:

@@ -15,6 +15,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.model.types import unwrap_type
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.conversions.explicit import STRICT_MODE
 from penstock.sql.conversions.implicit import implicit_cast
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import OWN_TABLE, row_translator, stored_column_value
@@ -157,7 +158,7 @@ def _compile_column(found: ForwardSelectList, column: Column) -> ForwardColumn:
     used = set(tr.uses.columns[OWN_TABLE])
     tr.uses.columns[OWN_TABLE].update(before)
     _check_accurate_cast(tr, node, value, column)
-    sql = convert_for_insert(value, column.type)
+    sql = convert_for_insert(value, column.type, mode=STRICT_MODE)
     if sql is None:
         message, hint = insert_refusal(value.type, column.type)
         raise tr.refusal(node, "incompatible-type", f"column `{column.name}`: {message}", hint)

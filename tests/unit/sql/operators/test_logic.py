@@ -42,3 +42,10 @@ def test_a_choice_whose_time_zone_is_known_is_taken(choice: str) -> None:
 def test_a_case_between_types_that_are_not_converted_is_refused(case: str) -> None:
     (problem,) = problems(f"SELECT {case} FROM flights")
     assert CONVERTED[case] in problem
+
+
+@pytest.mark.parametrize("choice", ["CASE WHEN day > 1 THEN [day] END", "if(day > 1, [day], NULL)"])
+def test_null_beside_an_array_is_refused(choice: str) -> None:
+    (problem,) = problems(f"SELECT {choice} AS c FROM flights")
+    assert "NULL or Array(UInt8) is a Variant in ClickHouse" in problem
+    assert "give [] in the place of NULL" in problem

@@ -50,6 +50,13 @@ def test_null_for_a_column_that_holds_none_is_its_zero_value() -> None:
     assert "coalesce(q.`tailnum`, '') AS `tailnum`" in found.query.sql
 
 
+def test_a_text_that_is_no_value_of_a_nullable_column_is_null() -> None:
+    nullable = compiled("SELECT tailnum AS n FROM flights", n="Nullable(Int32)").query.sql
+    assert "raise_error" not in nullable
+    plain = compiled("SELECT tailnum AS n FROM flights", n="Int32").query.sql
+    assert "raise_error(concat('cannot convert '" in plain
+
+
 def test_counts_fit_into_every_integer() -> None:
     assert "CAST(q.`n` AS DECIMAL(20,0)) AS `n`" in compiled("SELECT count() AS n FROM flights", n="UInt64").query.sql
 
