@@ -9,6 +9,10 @@ REFUSED = {
     "sipHash64(1.5)": "`sipHash64` of a Float64 is not supported",
     "sipHash128([1])": "`sipHash128` of a Array(UInt8) is not supported",
     "cityHash64(1.5)": "`cityHash64` of a Float64 is not supported",
+    "cityHash64((1, 1.5))": "`cityHash64` of a Float64 is not supported",
+    "cityHash64((1, toNullable(2)))": "`cityHash64` of a tuple with a Nullable(UInt8) is not supported",
+    "cityHash64(toDecimal128(1, 2))": "`cityHash64` of a Decimal(38, 2) is not supported",
+    "sipHash64(map('a', 1))": "`sipHash64` of a Map(String, UInt8) is not supported",
 }
 
 

@@ -1,7 +1,7 @@
 """Hashes: cityHash64, sipHash64, xxHash64, intHash64, MD5, SHA256, CRC32, javaHash
 
-The results have the same bits as ClickHouse's (src/Functions/FunctionsHashing.h). A type whose bytes Spark does not
-show (floats, decimals, UUIDs) is refused.
+The results have the same bits as ClickHouse's (src/Functions/FunctionsHashing.h). What Spark does not show the bytes of
+(floats), and arrays and maps, are refused.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from penstock.sql.expr.overflow import WrappingArithmetic, as_unsigned, bits_lit
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.function import UINT32, UINT64, BadArguments, Function
 from penstock.sql.functions.hashes.cityhash import city_hashes, combine_hashes
+from penstock.sql.functions.hashes.hash_values import hashed_values
 from penstock.sql.functions.hashes.siphash import hash_pair_words, number_words, sip_hash, string_words
 
 _INT_HASH_SEED = 0x4CF2D2BAAE6DA887
@@ -41,7 +42,8 @@ def _bits_as_bigint(value: TypedSql, name: str) -> str:
             return f"unix_seconds({value.sql})"
         case _:
             raise BadArguments(
-                f"`{name}` of a {value.type} is not supported", "strings, integers and dates are supported"
+                f"`{name}` of a {value.type} is not supported",
+                "toString(…) of it, if the hash need not be the same in ClickHouse",
             )
 
 
@@ -71,6 +73,7 @@ def _is_string(value: TypedSql) -> bool:
 def _city_hash(values: Sequence[TypedSql]) -> TypedSql:
     """Each argument's hash is combined with that of the arguments before it."""
     of = nullable_if_any(UINT64, list(values))
+    values = [part for value in values for part in hashed_values(value, "cityHash64")]
     texts = [value for value in values if _is_string(value)]
     numbers = [value for value in values if not _is_string(value)]
     hashes = city_hashes([value.sql for value in texts]) if texts else ""
@@ -90,14 +93,15 @@ def _sip_hash_function(name: str, halves: int) -> Function:
     hash of those before it."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        words = ", ".join(_sip_words(value, name) for value in values)
+        parts = [part for value in values for part in hashed_values(value, name)]
+        words = ", ".join(_sip_words(part, name) for part in parts)
         one = f"if(` x` IS NULL, NULL, {sip_hash('` x`', halves)})"
         hashes = f"transform(array({words}), ` x` -> {one})"
-        if len(values) == 1:
+        if len(parts) == 1:
             return _sip_result(f"{hashes}[0]", values, halves)
         both = f"if(` h` IS NULL OR ` e` IS NULL, NULL, {hash_pair_words('` h`', '` e`', halves)})"
         step = bind_once(both, "` x`", one)
-        fold = f"aggregate(slice(` p`, 2, {len(values) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
+        fold = f"aggregate(slice(` p`, 2, {len(parts) - 1}), ` p`[0], (` h`, ` e`) -> {step})"
         return _sip_result(f"transform(array({hashes}), ` p` -> {fold})[0]", values, halves)
 
     return Function(name, (1, 64), ("any",), build)
