@@ -40,6 +40,8 @@ REFUSED = {
     "sumArgMin(day, 1.5)": "`sumArgMin` needs a last argument that is neither Nullable nor a float nor a Map",
     "simpleLinearRegression(toNullable(day), day)": "`simpleLinearRegression` needs values that are not Nullable",
     "sumCountOrNull(day)": "`sumCountOrNull` needs a result that is no Tuple: a Tuple is never NULL here",
+    "quantileExact(toDate32('2024-01-01'))": "`quantileExact` needs a Date, not a Date32: toDate(x)",
+    "quantilesDeterministic(0.5)(day, 1.5)": "`quantilesDeterministic` needs an unsigned integer as its second",
     "minOrNull((day, 1))": "`minOrNull` of a Tuple is not supported: a Tuple is never NULL here",
     "sumArray([NULL])": "`sumArray` needs arrays of values with a type",
     "varPopStableState(day)": "states of `varPopStable` are not supported",

@@ -119,6 +119,7 @@ REFUSED = {
     ),
     "toDecimal32(toNullable(toFixedString('1', 2)), 1)": "1:8: Nullable(FixedString(2)) is no number with its zeros "
     "(trimRight(…) it, or make it a String)",
+    "toNullable(arr)": "1:8: Array(String) is never Nullable (the value itself)",
     "parseDateTime64BestEffort(s, 10)": "1:8: the precision must be a literal from 0 to 9",
 }
 

@@ -243,6 +243,12 @@ def _needs_kind(kinds: tuple[type, ...], needed: str) -> Needs:
     return needs
 
 
+def _ordered_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+    if unwrap_type(types[0]) == t.Date(wide=True):
+        return "a Date, not a Date32: toDate(x)"
+    return _KINDS_IN_ORDER(types, parameters)
+
+
 def _weight_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
     weight = unwrap_type(types[1])
     if not isinstance(weight, t.Int) or weight.signed:
@@ -262,7 +268,7 @@ def _accuracy_needs(types: Types, parameters: tuple[AggregateParameter, ...]) ->
 
 
 _number_needs = _needs_kind(_NUMBERS, "an integer or a float: toFloat64(x)")
-_ordered_needs = _needs_kind((t.Int, t.Float, t.Decimal, t.Date, t.DateTime, t.DateTime64), "a number or a time")
+_KINDS_IN_ORDER = _needs_kind((t.Int, t.Float, t.Decimal, t.Date, t.DateTime, t.DateTime64), "a number or a time")
 _plain_number_needs = _needs_kind((t.Int, t.Float), "an integer or a float")
 
 _EXACT = "ClickHouse's own is approximate; this one is exact"
@@ -350,14 +356,21 @@ _PLAIN = _family_row(_LINEAR, "", _one_level)
 
 
 def _deterministic_row(row: Aggregate, name: str) -> Aggregate:
-    """Over all values: the argument by which ClickHouse takes its sample is not needed."""
+    """Over all values: the argument by which ClickHouse takes its sample is not needed, but its type is checked."""
+
+    def needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
+        sampled = unwrap_type(types[1])
+        if not isinstance(sampled, t.Bool) and (not isinstance(sampled, t.Int) or sampled.signed):
+            return "an unsigned integer as its second argument"
+        return _number_needs(types, parameters) or row.needs(types, parameters)
+
     return replace(
         row,
         name=name,
         arity=(2, 2),
         inputs=lambda types: ("DOUBLE", value_type(unwrap_type(types[1]))),
         state=lambda call: f"collect_list(if({call.all_given}, {call.args[0]}, NULL)){call.over}",
-        needs=lambda types, parameters: _number_needs(types, parameters) or row.needs(types, parameters),
+        needs=needs,
         gather=lambda rows: f"transform({rows.sql}, ` x` -> ` x`.col1)",
     )
 

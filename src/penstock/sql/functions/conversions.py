@@ -199,6 +199,12 @@ def _to_fixed_string(values: Sequence[TypedSql]) -> TypedSql:
     return _convert(values[0], t.FixedString(length), STRICT_MODE)
 
 
+def _to_nullable(value: TypedSql) -> TypedSql:
+    if isinstance(value.bare, (t.Array, t.Map)):
+        raise BadArguments(f"{value.type} is never Nullable", "the value itself")
+    return replace(value, type=t.Nullable(value.bare))
+
+
 def _default_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
     """The SQL of the default argument at `place`, which must be of the result's own type; without one the type's
     zero."""
@@ -288,7 +294,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed_string),
     template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
-    Function("toNullable", (1, 1), ("any",), lambda v: replace(v[0], type=t.Nullable(v[0].bare))),
+    Function("toNullable", (1, 1), ("any",), lambda v: _to_nullable(v[0])),
     template_function("materialize", "any", "{0}", lambda values: values[0].type),
     template_function("identity", "any", "{0}", lambda values: values[0].type),
 )
