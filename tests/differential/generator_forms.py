@@ -87,7 +87,9 @@ def array_of_subquery(random: Random) -> str:
 
 
 def with_star(random: Random) -> str:
-    call = random.choice(("uniqExact(*)", "uniqExact(a.*)", "count(*)", "uniqExact(* EXCEPT (id))"))
+    call = random.choice(
+        ("uniqExact(*)", "uniqExact(a.*)", "count(*)", "uniqExact(* EXCEPT (id))", "count(DISTINCT *)")
+    )
     group = random.choice(("", " GROUP BY b"))
     return f"SELECT {call} AS c0 FROM (SELECT id, b, {random.choice(('u8', 's', 'lc', 'd'))} AS k FROM t) AS a{group}"
 
@@ -224,6 +226,20 @@ def given_twice(random: Random) -> str:
     return f"SELECT {shown} FROM {rows}{random.choice(('', ' WHERE k > 1', ' WHERE x.id > 2'))}"
 
 
+def with_dots(random: Random) -> str:
+    """Columns with a dot in their name, with and without back-quotes."""
+    key, values = random.choice(("lc", "u8", "ns", "d")), random.choice(("arr", "sarr", "[u8, id]"))
+    table = random.choice(("", " AS x"))
+    names = ["E.k", "`E.k`", "E.v", "length(E.v)", "E.v[1]", *(["x.E.k", "x.`E.v`"] if table else [])]
+    rows = f"(SELECT id, {key} AS `E.k`, {values} AS `E.v` FROM t){table}"
+    if random.random() < 0.4:
+        return f"SELECT E.k AS c0, count() AS c1, max(length(E.v)) AS c2 FROM {rows} GROUP BY E.k"
+    if random.random() < 0.3:
+        return f"SELECT id, e AS c0, E.k AS c1 FROM {rows} ARRAY JOIN E.v AS e"
+    where = random.choice(("", " WHERE notEmpty(E.v)", " WHERE E.k IS NOT NULL"))
+    return f"SELECT id, {random.choice(names)} AS c0, {random.choice(names)} AS c1 FROM {rows}{where}"
+
+
 FORMS: tuple[Callable[[Random], str], ...] = (
     shifted,
     shifted,
@@ -244,4 +260,5 @@ FORMS: tuple[Callable[[Random], str], ...] = (
     divided,
     of_groups,
     given_twice,
+    with_dots,
 )

@@ -66,6 +66,8 @@ def _has_part(value: TypedSql, kinds: tuple[type[Type], ...]) -> bool:
 def _hint_for(value: TypedSql) -> str:
     if isinstance(value.bare, t.Dynamic):
         return DYNAMIC_HINT
+    if isinstance(value.bare, t.AggregateFunction):
+        return f"use {value.bare.function}Merge(…) or finalizeAggregation(…): a state has no order"
     return "use toString(…) of it" if is_json(value.type) else "use mapKeys(…), mapValues(…) or toString(…) of it"
 
 

@@ -44,6 +44,7 @@ REFUSED = {
     ),
     "SELECT DISTINCT carrier FROM flights ORDER BY day": "a SELECT DISTINCT can be ordered by what it selects only",
     "SELECT day FROM flights ORDER BY carrier COLLATE 'en'": "COLLATE is not supported",
+    "SELECT sumState(month) OVER (ORDER BY day) AS s FROM flights ORDER BY s": "finalizeAggregation(…)",
     "SELECT day FROM flights ORDER BY map('a', day)": "Map(String, UInt8) cannot be ordered or partitioned by",
     "SELECT DISTINCT map('a', day) FROM flights": "rows cannot be compared by Map(String, UInt8)",
     "SELECT count() FROM flights GROUP BY [map('a', day)]": "rows cannot be compared by Array(Map(String, UInt8))",
