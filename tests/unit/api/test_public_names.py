@@ -60,7 +60,7 @@ CopyOptions(mode="replaced")
 
 
 def test_a_project_is_strict_for_mypy(tmp_path: Path) -> None:
-    """In a process of its own: mypy raises Python's limit of recursion for good, and deep texts then end the process."""
+    """In a process of its own: mypy raises the limit of recursion for good, and deep texts then end the process."""
     shutil.copytree(EXAMPLE, tmp_path / "app")
     (tmp_path / "sound.py").write_text(OBJECTS)
     (tmp_path / "wrong.py").write_text(OBJECTS + MISTAKES)
