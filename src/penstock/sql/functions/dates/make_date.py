@@ -7,10 +7,9 @@ Date, the first one, as in ClickHouse. A day that the month does not have counts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.sql.conversions.explicit import STRICT_MODE, convert
+from penstock.sql.conversions.explicit import ConversionMode, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, LAST_DAY, LAST_SECOND, clamp, from_written_clock, zone_of
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
@@ -81,10 +80,15 @@ def _make_datetime(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _timestamp(values: Sequence[TypedSql]) -> TypedSql:
-    found = convert(values[0], t.DateTime64(6), STRICT_MODE)
+    """A text in the fixed forms of toDateTime64OrNull: not in any format, as a conversion reads it."""
+    value = values[0]
+    found = convert(value, t.DateTime64(6), ConversionMode("null"))
     if found is None:
-        raise BadArguments(f"{values[0].type} cannot be read as a time")
-    return replace(found, sql=f"if({values[0].sql} = '', {FIRST_SECOND}, {found.sql})")
+        raise BadArguments(f"{value.type} cannot be read as a time")
+    error = f"raise_error(concat('cannot convert ', {value.sql}, ' to DateTime64(6)'))"
+    read = f"if({value.sql} = '', {FIRST_SECOND}, coalesce({found.sql}, {error}))"
+    sql = f"if({value.sql} IS NULL, NULL, {read})" if value.nullable else read
+    return typed_sql(sql, nullable_if_any(t.DateTime64(6), [value]))
 
 
 def _wall_clock_from_parts(numbers: Sequence[str]) -> tuple[str, str]:
