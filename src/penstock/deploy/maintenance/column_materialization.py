@@ -78,7 +78,8 @@ class ColumnMaterializer:
 
 
 def materialize_next(core: Core, most: SliceLimits, may: Callable[[str], bool] = lambda table: True) -> bool:
-    """Materialize one slice of one table of live on which work may begin. Returns whether it did."""
+    """Materialize one slice of one table of live on which work may begin. Returns whether there was one, also if other
+    maintenance came first: somebody who compacts all the while would else come first each time."""
     live = core.board.live()
     if live is None:
         return False
@@ -93,7 +94,7 @@ def materialize_next(core: Core, most: SliceLimits, may: Callable[[str], bool] =
     with core.warehouse.registry.pinned(found.table, current.id):
         upto = _materialize_slice(core, live.manifest, found, current.id, most)
     if upto is None:
-        return False
+        return True
     crash_point("settle.committed")
     core.warehouse.registry.refresh(found.table)
     _record_materialized(core.store, core.board, found, upto)
