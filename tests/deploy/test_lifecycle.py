@@ -12,6 +12,7 @@ from penstock.deploy.lifecycle.undo import is_undone
 from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
 from penstock.lake.tables import physical_tables
 from penstock.parse.project_loader import load_files
+from penstock.plan.project_graph import draw_project
 from penstock.plan.table_versions import checksum_query, find_versions, shared_columns
 from python_projects import problems_of, read_project
 from waiting import wait_until
@@ -488,7 +489,7 @@ def test_versions_of_a_table_have_the_same_rows_at_the_seam(running: Running, tm
     for name in ("moved_0_0", "moved_0_1"):
         assert running.ask(f"SELECT id FROM {name} ORDER BY id") == ids, name
     live = load_files(running.files)
-    pair = [each.source for each in find_versions(live, "moved")]
+    pair = [each.source for each in find_versions(live.project, draw_project(live), "moved")]
     left, right = running.ask(f"SELECT * FROM ({checksum_query(pair, shared_columns(*pair))}) ORDER BY place")
     assert (left[1:], len(left)) == (right[1:], 4)
     kept = python_files(tmp_path, VERSIONS + MOVED)

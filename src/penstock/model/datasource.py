@@ -99,3 +99,9 @@ class DataSource:
     @cached_property
     def _has_paths(self) -> bool:
         return any(column.json_path is not None for column in self.columns)
+
+
+def versioned_name(table: str, version: str) -> str:
+    """The name of the data source that a version of a table is: `events_0_1` for the version `0.1` of `events`. Without
+    a version it is the table's own (decision 0048)."""
+    return f"{table}_{version.replace('.', '_')}" if version else table

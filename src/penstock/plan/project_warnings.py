@@ -45,7 +45,7 @@ def project_warnings(loaded: LoadedProject, names: Collection[str]) -> tuple[Pro
     """The warnings of these resources; none if the project has errors."""
     if loaded.errors:
         return ()
-    found = list(_dead_ends(loaded, draw_project(loaded), names))
+    found = list(_dead_ends(loaded.project, draw_project(loaded), names))
     project = with_quarantines(loaded.project)
     for pipe in loaded.project.pipes:
         if pipe.materialized is not None and pipe.name in names:
@@ -53,8 +53,7 @@ def project_warnings(loaded: LoadedProject, names: Collection[str]) -> tuple[Pro
     return tuple(found)
 
 
-def _dead_ends(loaded: LoadedProject, graph: ProjectGraph, names: Collection[str]) -> Iterator[Problem]:
-    project = loaded.project
+def _dead_ends(project: Project, graph: ProjectGraph, names: Collection[str]) -> Iterator[Problem]:
     for pipe in project.pipes:
         if pipe.name in names and pipe_kind(pipe) == "pipe" and not graph.after(pipe.name):
             message = f"nothing reads `{pipe.name}`"
@@ -68,7 +67,7 @@ def _dead_ends(loaded: LoadedProject, graph: ProjectGraph, names: Collection[str
     for table in sorted(
         {table_of_version(source.name) for source in project.datasources if source.name in names} - {""}
     ):
-        for each in find_versions(loaded, table)[:-1]:  # the newest may be used by calls only
+        for each in find_versions(project, graph, table)[:-1]:  # the newest may be used by calls only
             if not each.fed_by and not each.read_by:
                 message = f"nothing of the project feeds or reads the version {each.version} of `{table}`"
                 hint = f"remove it, then `penstock table retire {table} {each.version}`, once nobody posts or queries"

@@ -1,7 +1,7 @@
 """Versions of a table side by side: data sources whose names are the table's and a version's, as `events_0_1`.
 
-In: a loaded project and the name of a table. Out: its versions in their order, with the pipes that feed and read each,
-and SQL by which rows of two are compared. Invariant: what a pipe reads is what `project_graph` draws.
+In: a project, its graph and the name of a table. Out: its versions in their order, with the pipes that feed and read
+each, and SQL by which rows of two are compared. Invariant: what a pipe reads is what `project_graph` draws.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
+from penstock.model.project import Project
 from penstock.model.quarantine_sources import SUFFIX
 from penstock.model.types import AggregateFunction, Array, Json, Map, SimpleAggregateFunction, Tuple, Type, unwrap_type
-from penstock.parse.project_loader import LoadedProject
-from penstock.plan.project_graph import ProjectGraph, draw_project
+from penstock.plan.project_graph import ProjectGraph
 
 _NUMBERS = re.compile(r"_([0-9]+(?:_[0-9]+)*)")
 
@@ -36,17 +36,11 @@ class TableVersion:
         return self.source.name
 
 
-def versioned_name(table: str, version: str) -> str:
-    """The name of the data source that a version of a table is."""
-    return f"{table}_{version.replace('.', '_')}" if version else table
-
-
-def find_versions(loaded: LoadedProject, table: str) -> tuple[TableVersion, ...]:
-    """The versions of a table, the lowest first; none if there is no such table."""
-    graph = draw_project(loaded)
+def find_versions(project: Project, graph: ProjectGraph, table: str) -> tuple[TableVersion, ...]:
+    """The versions of a table, the lowest first; none if there is no such table. `graph` is that of the project."""
     found = [
         TableVersion(version, source, graph.before(source.name), tuple(_readers(graph, source.name)))
-        for source in loaded.project.datasources
+        for source in project.datasources
         if (version := _version_in(source.name, table)) is not None
     ]
     return tuple(sorted(found, key=lambda each: [int(part) for part in each.version.split(".") if part]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.model.datasource import versioned_name
 from penstock.parse.project_loader import LoadedProject, load_files
-from penstock.plan.table_versions import checksum_query, find_versions, shared_columns, versioned_name
+from penstock.plan.project_graph import draw_project
+from penstock.plan.table_versions import TableVersion, checksum_query, find_versions, shared_columns
 
 FILES = {
     "events.datasource": "SCHEMA >\n    id String\n",
@@ -25,8 +27,12 @@ def loaded() -> LoadedProject:
     return found
 
 
+def versions(table: str) -> tuple[TableVersion, ...]:
+    return find_versions(loaded().project, draw_project(loaded()), table)
+
+
 def test_versions_are_in_their_order_with_their_pipes() -> None:
-    found = find_versions(loaded(), "events")
+    found = versions("events")
     assert [(each.version, each.name) for each in found] == [
         ("", "events"),
         ("0.9", "events_0_9"),
@@ -34,7 +40,7 @@ def test_versions_are_in_their_order_with_their_pipes() -> None:
     ]
     assert [each.fed_by for each in found] == [(), (), ("move",)]
     assert [each.read_by for each in found] == [(), ("bad", "move"), ("top",)]
-    assert find_versions(loaded(), "event") == ()
+    assert versions("event") == ()
 
 
 def test_the_name_of_a_version() -> None:
@@ -42,7 +48,7 @@ def test_the_name_of_a_version() -> None:
 
 
 def test_columns_that_both_have_are_compared() -> None:
-    _, left, right = (each.source for each in find_versions(loaded(), "events"))
+    _, left, right = (each.source for each in versions("events"))
     assert shared_columns(left, right) == ("id", "n")
     assert checksum_query([left, right], ["id"]) == (
         "SELECT 0 AS place, count() AS found, concat(toString(count(`id`)), ' ', "

@@ -12,6 +12,7 @@ from enum import Enum
 
 from penstock.api.objects.declarations import Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
+from penstock.model.datasource import versioned_name
 
 
 class LifeCycle(str, Enum):
@@ -80,5 +81,4 @@ class OlapTable(Modelled[RowModel]):
     @property
     def ref(self) -> str:
         """The name under which SQL reads it: `events_0_1` for the version "0.1" of `events`."""
-        version = self.config.version
-        return self.name if version is None else f"{self.name}_{version.replace('.', '_')}"
+        return versioned_name(self.name, self.config.version or "")

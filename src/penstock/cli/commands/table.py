@@ -22,13 +22,14 @@ from penstock.cli.output import console, print_json, print_table
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Forbidden, NotFound, Problem, did_you_mean
+from penstock.model.datasource import versioned_name
 from penstock.parse.project_loader import LoadedProject, load_files
+from penstock.plan.project_graph import draw_project
 from penstock.plan.table_versions import (
     TableVersion,
     checksum_query,
     find_versions,
     shared_columns,
-    versioned_name,
 )
 
 group = typer.Typer()
@@ -75,7 +76,7 @@ class PairComparison:
     outcome: str
     """`same`, `differs`, or why they were not compared."""
     columns: tuple[str, ...] = ()
-    """Those that differ; `rows` is their number."""
+    """Those that differ; `rows` is among them if the numbers of rows do."""
 
 
 @group.command("versions")
@@ -182,7 +183,7 @@ def _live_versions(client: ServerClient, name: str) -> tuple[TableVersion, ...]:
     if found["withheld"]:
         raise Forbidden(f"the token may not see {found['withheld'][0]}", hint="use a token of the scope admin")
     loaded: LoadedProject = load_files(found["files"])
-    versions = find_versions(loaded, name)
+    versions = find_versions(loaded.project, draw_project(loaded), name)
     if not versions:
         names = [each.name for each in loaded.project.datasources]
         raise NotFound(f"live has no table `{name}`", hint=did_you_mean(name, names))

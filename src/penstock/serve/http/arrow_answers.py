@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, TypeAlias
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.model import types as t
-from penstock.serve.http.json_values import json_converter, text_for_non_finite
+from penstock.serve.http.json_values import entries_of, items_of, json_converter, text_for_non_finite
 
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 """How many microseconds the units of times have."""
@@ -131,33 +131,25 @@ def _nested_column(of: t.Array | t.Tuple | t.Map) -> ArrowColumn:
     match of:
         case t.Array(inner):
             item = arrow_column(inner)
-            return ArrowColumn(pa.list_(item.type), lambda value: [_convert(item, each) for each in _items(value)])
+            return ArrowColumn(pa.list_(item.type), lambda value: [_convert(item, each) for each in items_of(value)])
         case t.Map(key, inner):
             keys, values = arrow_column(key), arrow_column(inner)
             return ArrowColumn(
                 pa.map_(keys.type, values.type),
-                lambda value: [(_convert(keys, k), _convert(values, v)) for k, v in _entries(value)],
+                lambda value: [(_convert(keys, k), _convert(values, v)) for k, v in entries_of(value)],
             )
         case t.Tuple(fields):
             named = [(name or str(at), arrow_column(inner)) for at, (name, inner) in enumerate(fields, 1)]
             return ArrowColumn(
                 pa.struct([(name, column.type) for name, column in named]),
                 lambda value: {
-                    name: _convert(column, each) for (name, column), each in zip(named, _items(value), strict=True)
+                    name: _convert(column, each) for (name, column), each in zip(named, items_of(value), strict=True)
                 },
             )
 
 
 def _convert(column: ArrowColumn, value: object) -> object:
     return None if value is None else column.convert(value)
-
-
-def _items(value: object) -> Sequence[object]:
-    return value if isinstance(value, Sequence) else [value]
-
-
-def _entries(value: object) -> Sequence[tuple[object, object]]:
-    return list(value.items()) if isinstance(value, Mapping) else []
 
 
 def _same(value: object) -> object:

@@ -84,25 +84,27 @@ def _nested_converter(of: t.Array | t.Tuple | t.Map, non_finite: NonFinite) -> C
     match of:
         case t.Array(inner):
             show = json_converter(inner, non_finite)
-            return lambda value: [show(each) for each in _items(value)]
+            return lambda value: [show(each) for each in items_of(value)]
         case t.Map(key, inner):
             show_key, show_value = json_converter(key, text_for_non_finite), json_converter(inner, non_finite)
-            return lambda value: {key_text(show_key(k)): show_value(v) for k, v in _entries(value)}
+            return lambda value: {key_text(show_key(k)): show_value(v) for k, v in entries_of(value)}
         case t.Tuple(fields):
             shows = [json_converter(inner, non_finite) for _, inner in fields]
             names = [name for name, _ in fields]
             if any(name is None for name in names):
-                return lambda value: [show(each) for show, each in zip(shows, _items(value), strict=True)]
+                return lambda value: [show(each) for show, each in zip(shows, items_of(value), strict=True)]
             return lambda value: {
-                str(name): show(each) for name, show, each in zip(names, shows, _items(value), strict=True)
+                str(name): show(each) for name, show, each in zip(names, shows, items_of(value), strict=True)
             }
 
 
-def _items(value: object) -> Sequence[object]:
+def items_of(value: object) -> Sequence[object]:
+    """The elements of an array or a tuple."""
     return value if isinstance(value, Sequence) else [value]
 
 
-def _entries(value: object) -> Sequence[tuple[object, object]]:
+def entries_of(value: object) -> Sequence[tuple[object, object]]:
+    """The keys and values of a map."""
     return list(value.items()) if isinstance(value, Mapping) else []
 
 
@@ -184,7 +186,7 @@ def _document(value: object) -> object:
 def _dynamic(non_finite: NonFinite, value: object) -> object:
     """A value of a type of its own, which Spark has as a struct of the name of this type, the value's text and its
     JSON. An expression that made the value gives no JSON."""
-    kind, text, written = map(str, _items(value))
+    kind, text, written = map(str, items_of(value))
     if written != "None":
         return orjson.Fragment(written)
     if kind.startswith("Float"):
