@@ -26,7 +26,7 @@ IRREGULAR = (
 PARTICIPLE = re.compile(rf"[a-z]*[aeiouy][a-z]*(?<!e)ed|[a-z]*[aeiouy][a-z]*(?<!th)ing|{'|'.join(IRREGULAR.split())}")
 """One word. Words such as `seed`, `string` and `anything` are none."""
 DOUBLE_CLASSES: dict[str, str] = dict.fromkeys(
-    ("AggregateFunction", "FixedString", "SimpleAggregateFunction", "Token", "View"),
+    ("AggregateFunction", "FixedString", "Node", "SimpleAggregateFunction", "Token", "View"),
     "the field's name for what users write in Python",
 )
 """Classes that two modules define."""

@@ -12,7 +12,7 @@ import pytest
 import penstock
 
 pytest.importorskip("mypy", reason="only `make check` needs mypy")
-EXAMPLE = Path(penstock.__file__).parent / "examples/flights-python/app"
+EXAMPLES = Path(penstock.__file__).parent / "examples"
 OBJECTS = """
 from datetime import datetime
 from decimal import Decimal
@@ -24,7 +24,7 @@ from penstock import (
     AggregateFunction, Api, ClickHouseDefault, ClickHousePrecision, FixedString, Key, MaterializedView,
     MaterializedViewOptions, OlapConfig, OlapTable, ReplacingMergeTreeEngine, SimpleAggregateFunction, Token, UInt8,
     View, CopyOptions, CopyPipe, DeadLetterQueue, IngestApi, IngestConfig, IngestPipeline, IngestPipelineConfig, Stream,
-    StreamConfig,
+    StreamConfig, Node,
 )
 
 
@@ -42,7 +42,7 @@ class Row(BaseModel):
 
 t = OlapTable[Row]("t", OlapConfig(version="0.1", engine=ReplacingMergeTreeEngine(ver="n")))
 name: str = t.ref
-v = View("v", f"SELECT id FROM {t}", base_tables=[t])
+v = View("v", "SELECT id FROM n", base_tables=[t], nodes={"n": Node(f"SELECT id FROM {t}", "of t"), "m": "SELECT 1"})
 options = MaterializedViewOptions(select_statement="", select_tables=[t, v], materialized_view_name="m")
 MaterializedView[Row](options, target_table=t)
 Api[None, Row]("e", sql="SELECT 1", tokens=[Token("a", "READ")])
@@ -61,14 +61,22 @@ CopyOptions(mode="replaced")
 
 def test_a_project_is_strict_for_mypy(tmp_path: Path) -> None:
     """In a process of its own: mypy raises the limit of recursion for good, and deep texts then end the process."""
-    shutil.copytree(EXAMPLE, tmp_path / "app")
+    shutil.copytree(EXAMPLES / "flights-python/app", tmp_path / "app")
     (tmp_path / "sound.py").write_text(OBJECTS)
     (tmp_path / "wrong.py").write_text(OBJECTS + MISTAKES)
-    options = ("--strict", "--config-file=", "--explicit-package-bases", "--cache-dir=cache")
-    command = [sys.executable, "-m", "mypy", *options, "app", "sound.py", "wrong.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    found = _mypy(tmp_path, "app", "sound.py", "wrong.py")
     first = OBJECTS.count("\n")
     assert [line.partition(": error: ")[0] for line in found] == [
         f"wrong.py:{first + number}" for number in (2, 3, 4, 5)
-    ], done.stdout + done.stderr
+    ], found
+    # Another project, whose modules have the same names.
+    shutil.copytree(EXAMPLES / "web-analytics-python/app", tmp_path / "other/app")
+    assert _mypy(tmp_path / "other", "app") == []
+
+
+def _mypy(folder: Path, *files: str) -> list[str]:
+    options = ("--strict", "--config-file=", "--explicit-package-bases", "--cache-dir=../cache")
+    command = [sys.executable, "-m", "mypy", *options, *files]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if ": error: " in line]

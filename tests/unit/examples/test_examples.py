@@ -40,8 +40,9 @@ def test_version_2_differs_where_it_says() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["to Python", "to datafiles"])
-def test_flights_in_python_are_flights(turned: bool) -> None:
-    folders = (EXAMPLES / "flights", EXAMPLES / "flights-python")
+@pytest.mark.parametrize("name", ["flights", "web-analytics"])
+def test_an_example_in_python_is_that_of_datafiles(name: str, turned: bool) -> None:
+    folders = (EXAMPLES / name, EXAMPLES / f"{name}-python")
     before, after = (load_source_folder(each).loaded for each in (reversed(folders) if turned else folders))
     plan = plan_loaded(before, after)
     assert (plan.changes, plan.problems) == ((), ())

@@ -6,7 +6,9 @@ import pytest
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.plan.diff.query_equality import is_same_text, normalize_sql
+from penstock.model.project import Project
+from penstock.parse.project_loader import load_files
+from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,26 @@ def test_none_is_equal_to_none_only() -> None:
     assert is_same_text(text, Text("1 ", Location("b", 3)))
     assert not is_same_text(text, None)
     assert not is_same_text(None, text)
+
+
+TABLE = {"t.datasource": "SCHEMA >\n    a String\n"}
+FIRST = "NODE first\nSQL >\n    SELECT a FROM t\n\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "same"),
+    [
+        ("SELECT a FROM first WHERE a = {{String(b)}}", True),
+        ("SELECT a FROM {{table(String(b, 't'))}}", False),
+        ("SELECT a, 'other' AS c FROM first WHERE a = {{String(b)}}", False),
+    ],
+    ids=["nobody reads it", "a call may name it", "its new name is in the SQL"],
+)
+def test_the_name_of_the_last_node_of_a_template_counts_if_it_can_be_read(last: str, same: bool) -> None:
+    def project(name: str) -> Project:
+        pipe = f"{FIRST}NODE {name}\nSQL >\n    %\n    {last}\nTYPE endpoint\n"
+        return load_files({**TABLE, "p.pipe": pipe}).project
+
+    assert is_same_pipe(project("one"), project("other"), "p") == same
+    renamed = load_files({**TABLE, "p.pipe": FIRST.replace("first", "one") + f"NODE x\nSQL >\n    %\n    {last}\n"})
+    assert not is_same_pipe(project("x"), renamed.project, "p")

@@ -55,6 +55,7 @@ from penstock.api.objects.ingestion import (
     Stream,
     StreamConfig,
 )
+from penstock.api.objects.nodes import Node
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
 from penstock.api.objects.views import CopyOptions, CopyPipe, MaterializedView, MaterializedViewOptions, View
 
@@ -91,6 +92,7 @@ __all__ = [
     "MaterializedView",
     "MaterializedViewOptions",
     "MergeTreeEngine",
+    "Node",
     "NullEngine",
     "OlapConfig",
     "OlapTable",

@@ -6,13 +6,14 @@ values of parameters are bound as typed values and never become SQL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from penstock.api.objects.declarations import Declared
+from penstock.api.objects.nodes import Nodes, nodes_of
 from penstock.api.objects.tables import Token
 
 Parameters = TypeVar("Parameters")
@@ -38,7 +39,7 @@ class Api(Declared, Generic[Parameters, Row]):
         query_function: object = None,
         *,
         sql: str | None = None,
-        nodes: Mapping[str, str] | None = None,
+        nodes: Nodes | None = None,
         tokens: Sequence[Token] = (),
         description: str | None = None,
     ):
@@ -48,7 +49,7 @@ class Api(Declared, Generic[Parameters, Row]):
             raise TypeError(f"Api {name!r} needs its query: sql=…")
         super().__init__(name)
         self.sql = sql
-        self.nodes = nodes or {}
+        self.nodes = nodes_of(f"Api {name!r}", nodes)
         """Queries by name, each of which those after it and `sql` may read."""
         self.tokens = tokens
         self.description = description

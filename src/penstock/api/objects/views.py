@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
+from penstock.api.objects.nodes import Nodes, nodes_of
 from penstock.api.objects.tables import OlapConfig, OlapTable, Token
 
 
@@ -70,9 +71,12 @@ class View(Declared):
         select_statement: str,
         base_tables: Sequence[Declared] = (),
         metadata: Mapping[str, object] | None = None,
+        nodes: Nodes | None = None,
     ):
         super().__init__(name)
         self.select_statement = select_statement
+        self.nodes = nodes_of(f"View {name!r}", nodes)
+        """Queries by name, each of which those after it and `select_statement` may read."""
         self.base_tables = base_tables
         self.metadata = metadata or {}
 

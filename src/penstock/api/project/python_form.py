@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from penstock.model.datasource import Column, DataSource
-from penstock.model.pipe import Copied, Endpoint, Materialized, Pipe, Standard
+from penstock.model.pipe import Copied, Endpoint, Materialized, Node, Pipe, Standard
 from penstock.model.project import Project
 from penstock.model.types import Nullable, Type
 
@@ -169,8 +169,9 @@ def _pipe(pipe: Pipe, tables: Collection[str]) -> Iterator[str]:
             yield from _copy(pipe, target, last.kind)
         case Endpoint():
             yield from _endpoint(pipe)
-        case Standard() if not earlier:
-            yield from _call("View", [("name", repr(pipe.name)), ("select_statement", _sql(last.sql.text)), *described])
+        case Standard():
+            named = [("name", repr(pipe.name)), ("select_statement", _sql(last.sql.text))]
+            yield from _call("View", [*named, *_nodes(earlier), *described])
 
 
 Arguments: TypeAlias = Sequence[tuple[str, str]]
@@ -199,10 +200,20 @@ def _copy(pipe: Pipe, target: str, kind: Copied) -> Iterator[str]:
 
 def _endpoint(pipe: Pipe) -> Iterator[str]:
     *earlier, last = pipe.nodes
-    nodes = ", ".join(f"{each.name!r}: {_sql(each.sql.text)}" for each in earlier)
-    before = [("nodes", f"{{{nodes}}}")] if earlier else []
-    arguments = [("name", repr(pipe.name)), *before, ("sql", _sql(last.sql.text)), *_tokens(pipe), *_description(pipe)]
+    query = [*_nodes(earlier), ("sql", _sql(last.sql.text))]
+    arguments = [("name", repr(pipe.name)), *query, *_tokens(pipe), *_description(pipe)]
     yield from _call("Api[None, BaseModel]", arguments)
+
+
+def _nodes(earlier: Sequence[Node]) -> Iterator[tuple[str, str]]:
+    """The queries before the last one, by name."""
+    if earlier:
+        yield "nodes", f"{{{', '.join(f'{each.name!r}: {_node(each)}' for each in earlier)}}}"
+
+
+def _node(node: Node) -> str:
+    sql = _sql(node.sql.text)
+    return f"Node({sql}, description={node.description!r})" if node.description else sql
 
 
 def _description(pipe: Pipe) -> Iterator[tuple[str, str]]:

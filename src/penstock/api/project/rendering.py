@@ -19,6 +19,7 @@ from penstock.api.objects.columns import FieldFault, columns_of
 from penstock.api.objects.declarations import Declared
 from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
+from penstock.api.objects.nodes import Node
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
 from penstock.api.objects.views import CopyPipe, MaterializedView, View
 from penstock.api.project.api_template import name_faults, template_of
@@ -238,17 +239,29 @@ def _write_tokens(each: Declared, tokens: Sequence[Token], file: WrittenFile, in
 
 
 def _write_node(each: Declared, text: str, read: Sequence[Declared], file: WrittenFile, into: Rendering) -> None:
-    """The only node of a pipe. A node has a name of its own, since a pipe's name is the pipe."""
-    named = name_versions(text, read, into.names)
-    if named.fault:
-        place = into.sources.argument_location(each, "select_statement")
-        into.add_problem(
-            "invalid-declaration", named.fault, place, "write {table}, which is the name of the one you mean"
-        )
-    before, lines = sql_lines(text), sql_lines(named.text)
+    """The last node of a pipe. A node has a name of its own, since a pipe's name is the pipe."""
+    before = sql_lines(text)
     places = into.sources.text_places(each, "select_statement", before)
     file.line(f"NODE {LAST_NODE}")
-    file.sql("SQL", lines, moved_places(places, before, lines))
+    _write_sql(each, LinedSql(before, places), read, file, into)
+
+
+@dataclass(frozen=True, slots=True)
+class LinedSql:
+    """The lines of SQL with their places in Python."""
+
+    lines: list[str]
+    places: list[LinePlace]
+
+
+def _write_sql(each: Declared, sql: LinedSql, read: Sequence[Declared], file: WrittenFile, into: Rendering) -> None:
+    """The SQL of a node, in which the tables that are read have the names under which they are stored."""
+    named = name_versions("\n".join(sql.lines), read, into.names)
+    if named.fault:
+        hint = "write {table}, which is the name of the one you mean"
+        into.add_problem("invalid-declaration", named.fault, sql.places[0].location, hint)
+    lines = sql_lines(named.text)
+    file.sql("SQL", lines, moved_places(sql.places, sql.lines, lines))
     file.line("")
 
 
@@ -288,7 +301,17 @@ def _check_models(view: MaterializedView[Any], into: Rendering) -> None:
 def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
     place = into.sources.argument_location(view, "metadata")
     file.prose("DESCRIPTION", str(view.metadata.get("description") or ""), place)
+    for name, node in view.nodes.items():
+        lines = sql_lines(node.sql)
+        places = into.sources.text_places(view, "nodes", lines, name)
+        _start_node(name, node, places, file)
+        _write_sql(view, LinedSql(lines, places), view.base_tables, file, into)
     _write_node(view, view.select_statement, view.base_tables, file, into)
+
+
+def _start_node(name: str, node: Node, places: Sequence[LinePlace], file: WrittenFile) -> None:
+    file.line(f"NODE {name}", places[0].location)
+    file.prose("DESCRIPTION", node.description, places[0].location)
 
 
 def _render_copy(copy: CopyPipe, file: WrittenFile, into: Rendering) -> None:
@@ -308,10 +331,10 @@ def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> 
     _write_tokens(api, api.tokens, file, into)
     faults: dict[tuple[str, FieldFault], None] = {}
     used: set[str] = set()
-    for name, text in (*api.nodes.items(), (LAST_NODE, api.sql)):
-        before = sql_lines(text)
+    for name, node in (*api.nodes.items(), (LAST_NODE, Node(api.sql))):
+        before = sql_lines(node.sql)
         places = into.sources.text_places(api, *(("sql", before) if name == LAST_NODE else ("nodes", before, name)))
-        file.line(f"NODE {name}")
+        _start_node(name, node, places, file)
         made = template_of("\n".join(before), api.parameters) if api.parameters is not None else None
         if made is None or not made.used:
             file.sql("SQL", before, places)

@@ -8,6 +8,8 @@ pipe is compared by its compiled SQL; SQL that does not parse or compile is comp
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Collection
 from dataclasses import replace
 
 import sqlglot
@@ -23,6 +25,10 @@ from penstock.sql.compile import compile_copy, compile_pipe, compile_view
 from penstock.sql.query import Query
 from penstock.template.declared_parameters import is_templated
 from penstock.template.parser import is_template
+
+_MADE_NAME = re.compile(r"\b(?:table|TABLE|[Ss]ymbol|Column|sql_unescape)\s*\(")
+"""A call of a template that makes a name of a value."""
+_WORD = re.compile(r"\w+")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -58,7 +64,7 @@ def is_same_pipe(before: Project, after: Project, name: str) -> bool:
     old, new = before.pipe(name), after.pipe(name)
     if old is None or new is None:
         return False
-    if old.dialect == new.dialect and _comparable_nodes(old) == _comparable_nodes(new):
+    if old.dialect == new.dialect and _is_same_text_of_nodes(old, new):
         return True
     if _special_kinds(old) != _special_kinds(new) or _differs_by_call(old) or _differs_by_call(new):
         return False
@@ -73,8 +79,23 @@ def _differs_by_call(pipe: Pipe) -> bool:
     return pipe.materialized is None and is_templated(pipe)
 
 
-def _comparable_nodes(pipe: Pipe) -> tuple[object, ...]:
-    return tuple((node.name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node)) for node in pipe.nodes)
+def _is_same_text_of_nodes(old: Pipe, new: Pipe) -> bool:
+    """Whether the nodes say the same. The name of the last one does not count if no SQL can read it."""
+    ends = {old.nodes[-1].name, new.nodes[-1].name}
+    is_free = not any(_may_name(each, node.sql.text) for each in ends for node in (*old.nodes, *new.nodes))
+    unread = ends if is_free else set()
+    return _comparable_nodes(old, unread) == _comparable_nodes(new, unread)
+
+
+def _may_name(name: str, sql: str) -> bool:
+    """Whether SQL may read a node, which a template may name by a value that it is called with."""
+    return _MADE_NAME.search(sql) is not None or name in _WORD.findall(sql)
+
+
+def _comparable_nodes(pipe: Pipe, unread: Collection[str]) -> tuple[object, ...]:
+    *earlier, last = pipe.nodes
+    named = [(node.name, node) for node in earlier] + [("" if last.name in unread else last.name, last)]
+    return tuple((name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node)) for name, node in named)
 
 
 def _special_kinds(pipe: Pipe) -> tuple[object, ...]:

@@ -93,14 +93,14 @@ OF_OBJECTS = {
         "b = OlapTable[Row]('a', OlapConfig(version='2', order_by_fields=['id']))\n"
         "View('v', select_statement='SELECT id FROM a', base_tables=[a, b])\n",
         9,
-        28,
+        29,
         "`a` may be any of a_1, a_2",
     ),
     "a name of a version and of a table": (
         "a = OlapTable[Row]('t', OlapConfig(version='1', order_by_fields=['id']))\n"
         "View('v', select_statement='SELECT id FROM t', base_tables=[a])\n",
         8,
-        28,
+        29,
         "`t` may be any of t, t_1",
     ),
     "a life cycle": (
