@@ -264,6 +264,10 @@ def test_a_ttl_hides_rows_of_its_version_and_a_shorter_one_needs_permission(runn
     with pytest.raises(InvalidProject) as raised:
         running.deploy(shorter)
     assert "hides 1 row" in str(raised.value.problems)
+    protected = {path: text + "LIFE_CYCLE deletion_protected\n" for path, text in shorter.items()}
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy(protected, promote=False, destructive=True)
+    assert [each.code for each in raised.value.problems] == ["deletion-protected"]
     staged = running.deploy(shorter, promote=False, destructive=True)
     assert running.strategies(staged)[name] == "in_place"
     assert running.ask(f"SELECT id FROM {name}", "staging") == [(2,)]

@@ -76,6 +76,8 @@ class DataSource:
     keeps_history: bool = True
     """False for `BACKFILL skip`: a new target of a materialized view then starts empty."""
     renamed_from: str | None = None
+    is_protected: bool = False
+    """Whether no deployment may take rows or values from it: `LIFE_CYCLE deletion_protected`."""
     location: Location = field(default=Location(""), compare=False)
 
     def column(self, name: str) -> Column | None:

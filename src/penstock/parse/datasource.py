@@ -35,8 +35,11 @@ _OWN = (
     "FORWARD_QUERY",
     "BACKFILL",
     "RENAMED_FROM",
+    "LIFE_CYCLE",
 )
 _SCOPES = ("READ", "APPEND")
+_LIFE_CYCLES = ("fully_managed", "deletion_protected")
+EXTERNALLY_MANAGED = "no table that others change is a data source; a copy reads one, with iceberg() or a connection"
 
 DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *CONNECTOR_KEYWORDS)
 OTHER_DATASOURCE_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)
@@ -69,6 +72,7 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
         forward_query=_parse_forward_query(directives.get("FORWARD_QUERY"), problems),
         keeps_history=_parse_backfill(directives.get("BACKFILL"), problems),
         renamed_from=_parse_renamed_from(directives.get("RENAMED_FROM"), problems),
+        is_protected=_parse_life_cycle(directives.get("LIFE_CYCLE"), problems) == "deletion_protected",
         location=Location(file),
     )
 
@@ -138,3 +142,15 @@ def _parse_backfill(entry: Entry | None, problems: list[Problem]) -> bool:
 
 def _parse_renamed_from(entry: Entry | None, problems: list[Problem]) -> str | None:
     return parse_name(entry.value, "a data source", problems) if entry else None
+
+
+def _parse_life_cycle(entry: Entry | None, problems: list[Problem]) -> str:
+    """Who may take rows from a data source; a word that is none is a problem."""
+    if entry is None:
+        return "fully_managed"
+    found = entry.value.text.strip().lower()
+    if found not in _LIFE_CYCLES:
+        message = f"expected LIFE_CYCLE {' or '.join(_LIFE_CYCLES)}, found `{entry.value.text[:60]}`"
+        hint = EXTERNALLY_MANAGED if found == "externally_managed" else did_you_mean(found, _LIFE_CYCLES)
+        problems.append(Problem("invalid-value", message, entry.value.location, hint))
+    return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from penstock.errors import Location, Problem
+from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
 from penstock.plan.diff.changes import Change, ResourceKind
@@ -114,7 +115,9 @@ class ResourcePlan:
 class HiddenRows:
     """Live rows that the next version of a data source does not show, because its TTL is shorter or its engine Null."""
 
-    name: str
+    source: DataSource
+    before: DataSource
+    """It in the live version."""
     live: Binding
     expired: str
     """Spark SQL over the columns of the live table; true for the hidden rows."""

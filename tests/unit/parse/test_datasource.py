@@ -92,7 +92,8 @@ def test_everything_else() -> None:
     source = read(
         'DESCRIPTION >\n    Two\n    lines\nTAGS a, b\nTOKEN "my app" append\nTOKEN r READ\n'
         "SHARED_WITH >\n    one,\n    two\nINDEXES >\n    INDEX i a TYPE minmax,\n    INDEX j b TYPE set(1)\n"
-        "SCHEMA >\n    a Int8\nFORWARD_QUERY SELECT *\nBACKFILL skip\nRENAMED_FROM `old`"
+        "SCHEMA >\n    a Int8\nFORWARD_QUERY SELECT *\nBACKFILL skip\nRENAMED_FROM `old`\n"
+        "LIFE_CYCLE Deletion_Protected"
     )
     assert source.engine.name == "MergeTree"
     assert (source.description, source.tags) == ("Two\nlines", ("a", "b"))
@@ -101,6 +102,7 @@ def test_everything_else() -> None:
     assert source.indexes == ("INDEX i a TYPE minmax", "INDEX j b TYPE set(1)")
     assert source.forward_query is not None
     assert (source.forward_query.text, source.keeps_history, source.renamed_from) == ("SELECT *", False, "old")
+    assert source.is_protected
 
 
 @pytest.mark.parametrize("word", ["from", "select", "sample", "null", "true", "case"])
@@ -159,6 +161,8 @@ def test_sampling_keys(written: str, said: str | None) -> None:
         ("IMPORT_SERVICE s3_iamrole\nIMPORT_SCHEDULE @auto", "unsupported-directive", "warning"),
         ("PG_CONNECTION_NAME shop\nPG_TABLE orders", "unsupported-directive", "warning"),
         ('ENGINE "MergeTree"\nENGINE MergeTree', "duplicate-directive", "warning"),
+        ("LIFE_CYCLE deletion_protect", "invalid-value", "error"),
+        ("LIFE_CYCLE externally_managed", "invalid-value", "error"),
     ],
 )
 def test_what_the_format_has_and_means_nothing_here(line: str, code: str, level: str) -> None:

@@ -59,7 +59,6 @@ class Stream(Modelled[RowModel]):
         if not isinstance(config, StreamConfig):
             raise TypeError(f"the config of Stream {name!r} must be a StreamConfig, not {type(config).__name__}")
         _refuse(f"Stream {name!r}", parallelism=config.parallelism, retention_period=config.retention_period)
-        _refuse_life_cycle(f"Stream {name!r}", config.life_cycle)
         super().__init__(name)
         self.config = config
         self.table = self._find_table()
@@ -74,8 +73,11 @@ class Stream(Modelled[RowModel]):
     def _find_table(self) -> OlapTable[Any]:
         """The destination, if it has the stream's name; else a data source of its own, with a view into it."""
         config, target = self.config, self.config.destination
-        own = OlapConfig(engine=NullEngine(), version=config.version, metadata=config.metadata)
+        life_cycle = config.life_cycle
+        own = OlapConfig(engine=NullEngine(), version=config.version, metadata=config.metadata, life_cycle=life_cycle)
         if target is not None and target.name == self.name and target.config.version == config.version:
+            if life_cycle not in (None, target.config.life_cycle):
+                raise TypeError(f"Stream {self.name!r} is the table {target.ref!r}: give the life_cycle to the table")
             return target
         made = OlapTable[self.row_model](self.name, own)  # type: ignore[name-defined]
         if target is not None:
@@ -168,15 +170,14 @@ class IngestPipeline(Modelled[RowModel]):
             if not isinstance(getattr(config, option), bool):
                 raise TypeError(f"IngestPipeline {name!r}: {option}= is True or False; make it an object of its own")
         _refuse(f"IngestPipeline {name!r}", path=config.path)
-        _refuse_life_cycle(f"IngestPipeline {name!r}", config.life_cycle)
         super().__init__(name)
         model, self.config = self.row_model, config
         given = config.table if isinstance(config.table, OlapConfig) else OlapConfig(metadata=config.metadata)
-        version = given.version or config.version
+        version, life_cycle = given.version or config.version, given.life_cycle or config.life_cycle
         self.table: OlapTable[Any] | None = None
         if config.table:
-            self.table = OlapTable[model](name, replace(given, version=version))  # type: ignore[valid-type]
-        options = StreamConfig(destination=self.table, version=version, metadata=config.metadata)
+            self.table = OlapTable[model](name, replace(given, version=version, life_cycle=life_cycle))  # type: ignore[valid-type]
+        options = StreamConfig(destination=self.table, version=version, metadata=config.metadata, life_cycle=life_cycle)
         self.stream: Stream[Any] = Stream[model](name, options)  # type: ignore[valid-type]
         """Rows are sent by its name, also where the config says that there is none."""
         self.dead_letter_queue: DeadLetterQueue[Any] = DeadLetterQueue[model](f"{name}{QUARANTINE}")  # type: ignore[valid-type]
@@ -206,8 +207,3 @@ def _refuse(of: str, **given: object) -> None:
     for name, value in given.items():
         if value is not None:
             raise TypeError(f"{of}: {name}= is not in this version; remove it")
-
-
-def _refuse_life_cycle(of: str, given: LifeCycle | None) -> None:
-    if given not in (None, LifeCycle.FULLY_MANAGED):
-        raise TypeError(f"{of}: only LifeCycle.FULLY_MANAGED is in this version")

@@ -147,6 +147,8 @@ def _options(source: DataSource) -> Iterator[tuple[str, str]]:
     yield from _tokens(source)
     if not source.keeps_history:
         yield "backfill", "False"
+    if source.is_protected:
+        yield "life_cycle", "LifeCycle.DELETION_PROTECTED"
 
 
 def _key(parts: Sequence[str]) -> str:

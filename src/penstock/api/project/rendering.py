@@ -28,6 +28,7 @@ from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.api.project.versioned_names import name_versions
 from penstock.errors import Level, Location, Problem
+from penstock.parse.datasource import EXTERNALLY_MANAGED
 from penstock.parse.directive_values import NAME
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
@@ -114,6 +115,8 @@ def _render_table(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
     _write_keys(table, keys, file, into)
     if not config.backfill:
         file.line("BACKFILL skip", place(table, "backfill"))
+    if config.life_cycle is LifeCycle.DELETION_PROTECTED:
+        file.line("LIFE_CYCLE deletion_protected", place(table, "life_cycle"))
     if config.indexes:
         file.line("INDEXES >", place(table, "indexes"))
         for index in config.indexes:
@@ -134,9 +137,9 @@ def _refuse_options(table: OlapTable[Any], into: Rendering) -> None:
             'such as version="0.1"',
         ),
         "life_cycle": (
-            config.life_cycle not in (None, LifeCycle.FULLY_MANAGED),
-            "only LifeCycle.FULLY_MANAGED is in this version",
-            "a deployment that would drop rows is refused without --allow-destructive-operations, whatever this says",
+            config.life_cycle is LifeCycle.EXTERNALLY_MANAGED,
+            "LifeCycle.EXTERNALLY_MANAGED is not in this version",
+            EXTERNALLY_MANAGED,
         ),
         "metadata": (bool(set(config.metadata) - {"description"}), "metadata has a description only", None),
         "order_by_expression": (

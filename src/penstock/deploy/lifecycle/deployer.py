@@ -40,6 +40,7 @@ from penstock.plan.plan import Candidate
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.project_check import check_loaded
 from penstock.plan.steps import Activate, CatchUp
+from penstock.plan.strategies.deletion_protection import is_loss_refused
 
 STORE_PAUSE = 2.0
 log = logging.getLogger("penstock.deploy")
@@ -252,7 +253,8 @@ class Deployer:
         """Problems that the plan causes for existing rows. Raises InvalidProject if it hides rows and
         `options.allow_destructive` is not set or, with `options.check` or `options.check_rows`, if a forward query
         fails for rows."""
-        hidden = () if options.allow_destructive else plan.hides
+        allowed = options.allow_destructive
+        hidden = [each for each in plan.hides if is_loss_refused(each.source, each.before, allowed=allowed)]
         found = [problem for each in hidden if (problem := count_hidden(self._core.warehouse, each)) is not None]
         for step in plan.checks if options.check or options.check_rows else ():
             place = plan.forward_queries.get(step.name)

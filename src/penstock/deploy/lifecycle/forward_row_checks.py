@@ -30,7 +30,7 @@ from penstock.model.manifest import SEQ, Binding, Manifest, last_seq
 from penstock.plan.diff.changes import rows_text
 from penstock.plan.plan import HiddenRows
 from penstock.plan.steps import Check, CheckRows
-from penstock.plan.strategies.datasource_plan import destructive_problem
+from penstock.plan.strategies.deletion_protection import loss_problem
 
 WORST = 5
 """How many of the values that do not convert are shown, the most frequent first."""
@@ -88,8 +88,8 @@ def count_hidden(warehouse: Warehouse, hidden: HiddenRows) -> Problem | None:
     rows = int(warehouse.lake.bulk.sql(count).collect()[0][0])
     if not rows:
         return None
-    message = f"the TTL or the engine of `{hidden.name}` hides {rows_text(rows)} that live has"
-    return destructive_problem(message, hidden.location)
+    message = f"the TTL or the engine of `{hidden.source.name}` hides {rows_text(rows)} that live has"
+    return loss_problem(message, hidden.location, hidden.source, hidden.before)
 
 
 def _rows_to_check(live: Binding, part: TablePart, where: str) -> str:

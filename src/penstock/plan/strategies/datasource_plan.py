@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from typing_extensions import assert_never
 
-from penstock.errors import Location, Problem
+from penstock.errors import Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import String, is_nullable, unwrap_type
@@ -29,6 +29,13 @@ from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.costs import ViewsFromBeginning
+from penstock.plan.strategies.deletion_protection import (
+    UNPROTECT,
+    is_loss_refused,
+    is_protected,
+    leave_hint,
+    loss_problem,
+)
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
@@ -219,7 +226,8 @@ def _blocked_text(blocked: BlockedColumn, source: DataSource) -> str:
 
 def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
     """Problems for data that is lost for good once the previous deployment is retired."""
-    if context.options.allow_destructive:
+    versions = (inputs.transition.running.source, inputs.transition.new)
+    if not is_loss_refused(*versions, allowed=context.options.allow_destructive):
         return
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
     if inputs.rebuilt:
@@ -228,12 +236,12 @@ def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: Strat
         yield from _lost_history(context, inputs)
     for column in inputs.placement.match.dropped:
         message = f"column `{column.name}` of `{name}` is dropped: {rows} would lose its value"
-        problem = destructive_problem(message, inputs.transition.new.location)
+        problem = loss_problem(message, inputs.transition.new.location, *versions)
         yield replace(problem, hint=f"{_rename_hint(inputs, column)}{problem.hint}")
     # Rows of a removed view stay in the table, unless the table is recomputed.
     for view in inputs.feeding.removed if choice.strategy == "recompute" else ():
         message = f"`{view.pipe}` no longer feeds `{name}`: its part of {rows} would be deleted"
-        problem = destructive_problem(message, inputs.transition.new.location)
+        problem = loss_problem(message, inputs.transition.new.location, *versions)
         hint = '`FORWARD_QUERY > SELECT *` there keeps them, in Python forward_query="SELECT *"; or'
         yield replace(problem, hint=f"{hint} {problem.hint}")
 
@@ -250,33 +258,35 @@ def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:
 def _lost_history(context: PlanningContext, inputs: StrategyInputs) -> Iterator[Problem]:
     """Problems for rows that cannot be recomputed, because one of their sources does not keep its rows."""
     name, rows = inputs.transition.new.name, rows_text(inputs.size.rows if inputs.size else None)
+    versions = (inputs.transition.running.source, inputs.transition.new)
     for source in context.sources_without_rows(name):
         message = f"`{name}` would be recomputed from `{source}`, which does not keep its rows: {rows} would be lost"
-        hint = "`FORWARD_QUERY > SELECT *` keeps them; with `--allow-destructive-operations` it starts empty"
+        leave = leave_hint("with `--allow-destructive-operations` it starts empty", *versions)
+        hint = f"`FORWARD_QUERY > SELECT *` keeps them; {leave}"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
     for source in context.shortened_sources(name):
         message = f"`{name}` would be recomputed from `{source}`, which no longer has all its rows"
-        hint = "`FORWARD_QUERY > SELECT *` keeps it; `--allow-destructive-operations` uses the remaining rows"
+        leave = leave_hint("`--allow-destructive-operations` uses the remaining rows", *versions)
+        hint = f"`FORWARD_QUERY > SELECT *` keeps it; {leave}"
         yield Problem("history-lost", message, inputs.transition.new.location, hint)
 
 
 def _shorter_sources(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
-    """Warnings where history is computed again from a source whose TTL may have removed a part of it."""
-    if choice.strategy != "recompute" or inputs.size == NOTHING or context.options.allow_destructive:
+    """Where history is computed again from a source whose TTL may have removed a part of it: warnings, or errors if the
+    data source is protected."""
+    versions = (inputs.transition.running.source, inputs.transition.new)
+    if choice.strategy != "recompute" or inputs.size == NOTHING or inputs.rebuilt:
+        return  # where it is rebuilt it is an error
+    if not is_loss_refused(*versions, allowed=context.options.allow_destructive):
         return
-    if inputs.rebuilt:
-        return  # there it is an error
-    name = inputs.transition.new.name
+    name, place = inputs.transition.new.name, inputs.transition.new.location
     for source in context.sources_with_ttl(name):
         message = f"`{name}` would be recomputed from `{source}`: what the TTL of that has removed would be missing"
         hint = "`FORWARD_QUERY > SELECT *` keeps the rows there are; a TTL at least as long for the source avoids it"
-        yield Problem("history-shorter", message, inputs.transition.new.location, hint, "warning")
-
-
-def destructive_problem(message: str, location: Location) -> Problem:
-    """The problem of a change that loses data without permission."""
-    hint = "allow it with `--allow-destructive-operations`; it can be rolled back until the previous version is retired"
-    return Problem("destructive-change", message, location, hint)
+        if is_protected(*versions):
+            yield replace(loss_problem(message, place, *versions), hint=f"{hint}; or {UNPROTECT}")
+        else:
+            yield Problem("history-shorter", message, place, hint, "warning")
 
 
 def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: PlannedDataSource) -> PlannedDataSource:
@@ -294,7 +304,7 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     if running.binding.keeps is not None and _shown_rows(running.binding.keeps, live) == shown:
         return replace(outcome, binding=bound, problems=problems)
     place = source.engine.location("ENGINE_TTL") or source.location
-    hidden = HiddenRows(source.name, running.binding, f"NOT ({shown})", place)
+    hidden = HiddenRows(source, running.source, running.binding, f"NOT ({shown})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)
 
 

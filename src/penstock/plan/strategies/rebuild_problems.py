@@ -14,6 +14,7 @@ from penstock.model.manifest import View
 from penstock.plan.diff.changes import join_words
 from penstock.plan.plan import NOTHING
 from penstock.plan.strategies.choice import StrategyInputs
+from penstock.plan.strategies.deletion_protection import leave_hint
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.running_datasource import RunningDataSource
 
@@ -22,9 +23,11 @@ def rebuild_problems(context: PlanningContext, inputs: StrategyInputs) -> Iterat
     """An error for each reason why the rebuilt table would not be what it is now, without what was deleted above it."""
     if inputs.size == NOTHING:
         return
-    name, views = inputs.transition.new.name, inputs.transition.running.views
+    name, running, views = inputs.transition.new.name, inputs.transition.running, inputs.transition.running.views
     for why in (*_lost_rows(context, name), *_other_rows(context, inputs), *_joins(name, views)):
-        hint = "`--allow-destructive-operations` rebuilds it all the same; without --rebuild it stays as it is"
+        with_leave = "`--allow-destructive-operations` rebuilds it all the same"
+        leave = leave_hint(with_leave, running.source, inputs.transition.new)
+        hint = f"{leave}; without --rebuild it stays as it is"
         yield Problem("rebuild-differs", why, inputs.transition.new.location, hint)
 
 

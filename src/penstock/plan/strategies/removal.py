@@ -18,7 +18,7 @@ from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.project_diff import pipe_kind
 from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
 from penstock.plan.plan import ResourcePlan
-from penstock.plan.strategies.datasource_plan import destructive_problem
+from penstock.plan.strategies.deletion_protection import is_loss_refused, loss_problem
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.running_datasource import find_running
 
@@ -38,12 +38,12 @@ def removal_problems(context: PlanningContext) -> Iterator[Problem]:
     """Data that would be deleted, and dropped columns that a pipe still reads."""
     yield from _dropped_columns_in_use(context)
     yield from _unknown_renames(context)
-    if context.options.allow_destructive:
-        return
     for source in _removed_datasources(context):
+        if not is_loss_refused(source, allowed=context.options.allow_destructive):
+            continue
         running = find_running(context.live, source.name)
         rows = rows_text(running.size.rows if running and running.size else None)
-        problem = destructive_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location)
+        problem = loss_problem(f"`{source.name}` is removed: {rows} would be dropped", source.location, source)
         yield replace(problem, hint=f"{_rename_hint(context, source)}{problem.hint}")
 
 

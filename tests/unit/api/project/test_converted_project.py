@@ -22,7 +22,8 @@ ODD = {
     "    `at` DateTime64(3) `json:$.at` DEFAULT now64(3) CODEC(ZSTD(1)),\n    `n` Nullable(Int32) `json:$.n`,\n"
     "    `e` Enum8('it\\'s' = 1) `json:$.e`\nENGINE ReplacingMergeTree\nENGINE_VER at\n"
     "ENGINE_SORTING_KEY id, toDate(at)\n"
-    "ENGINE_PARTITION_KEY toYYYYMM(at)\nENGINE_TTL toDate(at) + INTERVAL 1 DAY\nBACKFILL skip\n",
+    "ENGINE_PARTITION_KEY toYYYYMM(at)\nENGINE_TTL toDate(at) + INTERVAL 1 DAY\nBACKFILL skip\n"
+    "LIFE_CYCLE deletion_protected\n",
     "shadow.datasource": "SCHEMA >\n    `_id` String,\n    `model_config` String\n",
     "into.pipe": "NODE n\nSQL >\n    SELECT _id, model_config FROM shadow\nTYPE materialized\nDATASOURCE shadow_copy\n",
     "shadow_copy.datasource": "SCHEMA >\n    `_id` String,\n    `model_config` String\n",

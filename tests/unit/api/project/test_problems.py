@@ -107,7 +107,7 @@ OF_OBJECTS = {
         "OlapTable[Row]('a', OlapConfig(life_cycle=LifeCycle.EXTERNALLY_MANAGED))\n",
         7,
         43,
-        "only LifeCycle.FULLY_MANAGED",
+        "LifeCycle.EXTERNALLY_MANAGED is not in this version",
     ),
     "a key of no column": (
         "OlapTable[Row]('a', OlapConfig(\n    order_by_fields=['idd']))\n",

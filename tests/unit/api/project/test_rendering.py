@@ -93,7 +93,7 @@ table = OlapTable[Row]("t", OlapConfig(
     engine=ReplacingMergeTreeEngine(ver="ts", is_deleted="deleted"), ttl="ts + INTERVAL 90 DAY",
     settings={"index_granularity": 8192}, metadata={"description": "About it.\\nMore."}, tags=["a", "b"],
     tokens=[Token("page", "APPEND"), Token("all", "READ")], renamed_from="old", forward_query="SELECT *, 1 AS n",
-    backfill=False,
+    backfill=False, life_cycle=LifeCycle.DELETION_PROTECTED,
 ))
 View("v", f"SELECT id FROM {table}", base_tables=[table], metadata={"description": "Ids."})
 MaterializedView[Row](MaterializedViewOptions(
@@ -145,6 +145,7 @@ ENGINE_PARTITION_KEY toYYYYMM(ts)
 ENGINE_TTL ts + INTERVAL 90 DAY
 ENGINE_SETTINGS index_granularity = 8192
 BACKFILL skip
+LIFE_CYCLE deletion_protected
 FORWARD_QUERY >
     SELECT *, 1 AS n
 """,
@@ -268,8 +269,9 @@ class Row(BaseModel):
     id: Key[str]
     n: UInt16
 
-whole = IngestPipeline[Row]("whole", IngestPipelineConfig(table=OlapConfig(order_by_fields=["n"]), version="1"))
-passing = IngestPipeline[Row]("passing", IngestPipelineConfig(table=False))
+whole = IngestPipeline[Row]("whole", IngestPipelineConfig(table=OlapConfig(order_by_fields=["n"]), version="1",
+    life_cycle=LifeCycle.DELETION_PROTECTED))
+passing = IngestPipeline[Row]("passing", IngestPipelineConfig(table=False, life_cycle=LifeCycle.DELETION_PROTECTED))
 table = OlapTable[Row]("kept")
 queue = DeadLetterQueue[Row]("queue")
 stream = Stream[Row]("raw", StreamConfig(destination=table))
@@ -280,8 +282,8 @@ View("rejected", f"SELECT count() AS n FROM {queue} UNION ALL SELECT count() AS 
 """
 _ROW = "SCHEMA >\n    id String, n UInt16\n"
 SAME_INGESTION = {
-    "whole_1.datasource": _ROW + "ENGINE MergeTree\nENGINE_SORTING_KEY n\n",
-    "passing.datasource": _ROW + "ENGINE Null\n",
+    "whole_1.datasource": _ROW + "ENGINE MergeTree\nENGINE_SORTING_KEY n\nLIFE_CYCLE deletion_protected\n",
+    "passing.datasource": _ROW + "ENGINE Null\nLIFE_CYCLE deletion_protected\n",
     "kept.datasource": _ROW + "ENGINE MergeTree\nENGINE_SORTING_KEY id\n",
     "raw.datasource": _ROW + "ENGINE Null\n",
     "raw_to_kept.pipe": "NODE query\nSQL >\n    SELECT `id`, `n` FROM raw\nTYPE materialized\nDATASOURCE kept\n",

@@ -1,0 +1,66 @@
+"""Data sources with `LIFE_CYCLE deletion_protected` lose neither rows nor values, whatever a deployment allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from golden_cases import FOLDER, case_folders, read_case
+from penstock.parse.project_loader import load_files
+from penstock.plan.offline import plan_projects
+from penstock.plan.plan import Plan, PlanOptions, Size
+
+LOSSES = {"destructive-change", "history-lost", "history-shorter"}
+REFUSALS = {"deletion-protected", "history-lost"}
+CASES = [each for each in case_folders() if "57_" not in each.name]
+
+
+def protected(files: Mapping[str, str]) -> dict[str, str]:
+    line = "\nLIFE_CYCLE deletion_protected\n"
+    return {path: text + line if path.endswith(".datasource") else text for path, text in files.items()}
+
+
+def planned(before: Mapping[str, str], after: Mapping[str, str], sizes: Mapping[str, Size], allowed: bool) -> Plan:
+    return plan_projects(load_files(before).project, load_files(after).project, sizes, PlanOptions("d2", allowed))
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_no_leave_allows_what_a_protected_one_would_lose(folder: Path) -> None:
+    case = read_case(folder)
+    refused = [
+        (each.location.file, each.message)
+        for each in planned(case.before, case.after, case.sizes, False).problems
+        if each.code in LOSSES
+    ]
+    for before, after in ((protected(case.before), case.after), (case.before, protected(case.after))):
+        removed = [each for each in refused if each[1].split("`")[2].startswith(" is removed")]
+        expected = refused if before is not case.before else [each for each in refused if each not in removed]
+        found = planned(before, after, case.sizes, True).errors
+        assert [(each.location.file, each.message) for each in found if each.code in REFUSALS] == expected
+        assert all("LIFE_CYCLE fully_managed" in (each.hint or "") for each in found if each.code in REFUSALS)
+
+
+def test_there_are_losses_of_each_kind_among_the_cases() -> None:
+    cases = map(read_case, CASES)
+    errors = [each for case in cases for each in planned(case.before, case.after, case.sizes, False).problems]
+    assert {each.code for each in errors} >= LOSSES
+    assert {each.message.partition("` ")[2].partition(" ")[0] for each in errors} >= {"is", "of", "no", "would"}
+
+
+def test_what_is_no_longer_protected_may_go_in_the_next_deployment() -> None:
+    case = read_case(FOLDER / "04_drop_without_leave")
+    first = planned(protected(case.before), case.before, case.sizes, False)
+    assert (first.errors, {each.strategy for each in first.resources}) == ((), {"none"})
+    assert planned(case.before, case.after, case.sizes, True).errors == ()
+
+
+def test_history_that_a_ttl_has_shortened_is_an_error_instead_of_a_warning() -> None:
+    case = read_case(FOLDER / "14_view_query")
+    landing = next(path for path, text in case.before.items() if path.endswith(".datasource") and "json:" in text)
+    ttl = "\nENGINE_TTL timestamp + INTERVAL 1 DAY\n"
+    before, after = ({**files, landing: files[landing] + ttl} for files in (case.before, case.after))
+    (warning,) = [each for each in planned(before, after, case.sizes, False).problems if each.code == "history-shorter"]
+    (error,) = planned(protected(before), after, case.sizes, True).errors
+    assert (error.code, error.message) == ("deletion-protected", warning.message)
