@@ -68,8 +68,23 @@ V3 = V1 | {
     "materializations/to_user.pipe": V1["materializations/to_user.pipe"].replace(
         "AS ids FROM", "AS ids, maxState(id) AS last FROM"
     ),
+    "datasources/events_0_1.datasource": """SCHEMA >
+    `id` UInt64,
+    `user` String,
+    `size` UInt32
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY user, id
+""",
+    "materializations/move_events.pipe": """NODE moved
+SQL >
+    SELECT id, user, size FROM events
+TYPE materialized
+DATASOURCE events_0_1
+""",
 }
-"""Version 3 bridges the column, makes the first view's target anew, and goes on from a clone below it."""
+"""Version 3 bridges the column, makes the first view's target anew, goes on from a clone below it, and puts a
+version of the landing table with another key beside it, which a view fills and keeps up to date."""
 
 QUERIES = {
     "events": "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM events",

@@ -197,6 +197,8 @@ def _check_version(walk: Walk, id: int, kind: Kind) -> None:
     assert ask("SELECT countMerge(events) FROM total") == total(kept, kind), (id, "total")
     raw = [json.loads(str(row[0])) for row in ask("SELECT raw FROM events_quarantine")]
     assert sorted(str(row["id"]) for row in raw) == rejected(kept, kind), (id, "quarantine")
+    if kind == "bridged":
+        assert ask("SELECT id, user, size FROM events_0_1 ORDER BY id") == events(kept, kind), (id, "events_0_1")
     if kind == "keyed":
         _check_places(kept, ask("SELECT id, place FROM events ORDER BY id"))
 
