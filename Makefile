@@ -65,6 +65,7 @@ golden: ## Write the golden files anew; read the diff before you commit it
 	@$(VENV)/python scripts/deployment_docs.py
 	@$(VENV)/python scripts/sql_docs.py
 	@$(VENV)/python scripts/commands_docs.py
+	@$(VENV)/python scripts/python_docs.py
 	@$(VENV)/python scripts/settings_schema.py
 
 bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md

@@ -21,7 +21,19 @@ Row = TypeVar("Row")
 
 
 class Api(Declared, Generic[Parameters, Row]):
-    """A query that is called over HTTP. `Api[None, Row]` has no parameters."""
+    """A query that is called over HTTP by its name. `{field}` in its SQL is a parameter: a field of the first model,
+    whose value is bound and never becomes SQL; `Api[None, Row]` has none. The second model documents the rows.
+
+    Raises TypeError without `sql`. A `{name}` of no field, or a field of a type that no parameter can have, is a
+    problem where the project is loaded.
+
+    >>> class Search(BaseModel):
+    ...     page: str
+    ...     most: int = 10
+    >>> search = Api[Search, Event](
+    ...     "search", sql=f"SELECT id, at, page FROM {events} WHERE page = {{page}} ORDER BY at LIMIT {{most}}"
+    ... )
+    """
 
     parameters: ClassVar[type[BaseModel] | None] = None
 

@@ -20,14 +20,23 @@ class TableEngine:
 
 @dataclass(frozen=True, slots=True)
 class MergeTreeEngine(TableEngine):
-    """Keeps all rows."""
+    """Keeps all rows.
+
+    >>> mergetree = OlapTable[Event]("mergetree", OlapConfig(engine=MergeTreeEngine(), order_by_fields=["id"]))
+    """
 
     kind: ClassVar[str] = "MergeTree"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacingMergeTreeEngine(TableEngine):
-    """Keeps the last row of a sorting key, by `ver` if it is given."""
+    """Keeps the last row of a sorting key, by `ver` if it is given. Queries see all rows without FINAL
+    ([engines](engines.md)).
+
+    >>> replacingmergetree = OlapTable[Event](
+    ...     "replacingmergetree", OlapConfig(engine=ReplacingMergeTreeEngine(ver="at"), order_by_fields=["id"])
+    ... )
+    """
 
     kind: ClassVar[str] = "ReplacingMergeTree"
     ver: str | None = None
@@ -36,7 +45,15 @@ class ReplacingMergeTreeEngine(TableEngine):
 
 @dataclass(frozen=True, slots=True)
 class SummingMergeTreeEngine(TableEngine):
-    """Sums the numbers of a sorting key, or those of `columns`."""
+    """Sums the numbers of a sorting key, or those of `columns`.
+
+    >>> class DailyHits(BaseModel):
+    ...     page: str
+    ...     hits: UInt64
+    >>> summingmergetree = OlapTable[DailyHits](
+    ...     "summingmergetree", OlapConfig(engine=SummingMergeTreeEngine(["hits"]), order_by_fields=["page"])
+    ... )
+    """
 
     kind: ClassVar[str] = "SummingMergeTree"
     columns: Sequence[str] | None = None
@@ -44,14 +61,29 @@ class SummingMergeTreeEngine(TableEngine):
 
 @dataclass(frozen=True, slots=True)
 class AggregatingMergeTreeEngine(TableEngine):
-    """Merges the states of a sorting key."""
+    """Merges the states of a sorting key.
+
+    >>> class DailyVisitors(BaseModel):
+    ...     page: str
+    ...     visitors: Annotated[int, AggregateFunction("uniq", [str])]
+    >>> aggregatingmergetree = OlapTable[DailyVisitors](
+    ...     "aggregatingmergetree", OlapConfig(engine=AggregatingMergeTreeEngine(), order_by_fields=["page"])
+    ... )
+    """
 
     kind: ClassVar[str] = "AggregatingMergeTree"
 
 
 @dataclass(frozen=True, slots=True)
 class CollapsingMergeTreeEngine(TableEngine):
-    """Cancels rows by `sign`."""
+    """Cancels rows by `sign`.
+
+    >>> class SignedEvent(Event):
+    ...     sign: Int8
+    >>> collapsingmergetree = OlapTable[SignedEvent](
+    ...     "collapsingmergetree", OlapConfig(engine=CollapsingMergeTreeEngine(sign="sign"), order_by_fields=["id"])
+    ... )
+    """
 
     kind: ClassVar[str] = "CollapsingMergeTree"
     sign: str = ""
@@ -59,7 +91,13 @@ class CollapsingMergeTreeEngine(TableEngine):
 
 @dataclass(frozen=True, slots=True)
 class VersionedCollapsingMergeTreeEngine(TableEngine):
-    """Cancels rows by `sign` and `ver`, in whatever order they arrive."""
+    """Cancels rows by `sign` and `ver`, in whatever order they arrive.
+
+    >>> class VersionedEvent(Event):
+    ...     sign: Int8
+    >>> engine = VersionedCollapsingMergeTreeEngine(sign="sign", ver="at")
+    >>> versioned = OlapTable[VersionedEvent]("versioned", OlapConfig(engine=engine, order_by_fields=["id"]))
+    """
 
     kind: ClassVar[str] = "VersionedCollapsingMergeTree"
     sign: str = ""
@@ -68,6 +106,9 @@ class VersionedCollapsingMergeTreeEngine(TableEngine):
 
 @dataclass(frozen=True, slots=True)
 class NullEngine(TableEngine):
-    """Keeps no row; views read those that arrive."""
+    """Keeps no row; views read those that arrive.
+
+    >>> passing = OlapTable[Event]("passing", OlapConfig(engine=NullEngine()))
+    """
 
     kind: ClassVar[str] = "Null"

@@ -21,7 +21,15 @@ QUARANTINE = "_quarantine"
 
 
 class DeadLetterQueue(Modelled[RowModel]):
-    """The quarantine of the stream that it is given to: rows that do not fit. `f"{queue}"` is its name in SQL."""
+    """The quarantine of the stream that it is given to: rows that do not fit. `f"{queue}"` is its name in SQL, which
+    raises TypeError as long as it belongs to no stream.
+
+    >>> rejected = DeadLetterQueue[Event]("rejected")
+    >>> clicks = Stream[Event]("clicks", StreamConfig(default_dead_letter_queue=rejected))
+    >>> f"SELECT count() FROM {rejected}"
+    'SELECT count() FROM clicks_quarantine'
+    >>> count = View("rejected_clicks", f"SELECT count() AS n FROM {rejected}")
+    """
 
     has_file: ClassVar[bool] = False
     rejected_by: OlapTable[Any] | None = None
@@ -37,7 +45,10 @@ class DeadLetterQueue(Modelled[RowModel]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamConfig:
-    """The options of a stream."""
+    """The options of a stream. `parallelism` and `retention_period` are refused.
+
+    >>> config = StreamConfig(destination=events)
+    """
 
     destination: OlapTable[Any] | None = None
     """The table that keeps the rows; without one, only views read them."""
@@ -50,7 +61,15 @@ class StreamConfig:
 
 
 class Stream(Modelled[RowModel]):
-    """Rows on their way. They are sent by the stream's name, and SQL reads those that arrive."""
+    """Rows on their way. They are sent by the stream's name, and SQL reads those that arrive.
+
+    With a destination of its own name it is that table; else it is a data source that keeps no rows, with a view into
+    the destination if there is one. Raises TypeError for options that would be without effect.
+
+    >>> raw = Stream[Event]("raw_events", StreamConfig(destination=events))
+    >>> raw.ref
+    'raw_events'
+    """
 
     has_file: ClassVar[bool] = False
 
@@ -106,7 +125,11 @@ _IN_SQL = "write a MaterializedView that reads the stream"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestConfig:
-    """The options of an ingest endpoint."""
+    """The options of an ingest endpoint. `path` is refused: rows are posted by the name of the stream.
+
+    >>> orders, bad = Stream[Event]("orders"), DeadLetterQueue[Event]("bad_orders")
+    >>> config = IngestConfig(destination=orders, dead_letter_queue=bad)
+    """
 
     destination: Stream[Any]
     dead_letter_queue: DeadLetterQueue[Any] | None = None
@@ -116,7 +139,13 @@ class IngestConfig:
 
 
 class IngestApi(Modelled[RowModel]):
-    """Where rows are posted: `POST /v0/events?name=NAME`, by the name of the stream."""
+    """Where rows are posted: `POST /v0/events?name=NAME`, by the name and version of the stream, of which it has the
+    model. Raises TypeError for another name or model.
+
+    >>> taps = IngestApi[Event]("taps", IngestConfig(destination=Stream[Event]("taps")))
+    >>> taps.ref
+    'taps'
+    """
 
     has_file: ClassVar[bool] = False
 
@@ -143,7 +172,10 @@ class IngestApi(Modelled[RowModel]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPipelineConfig:
-    """What a pipeline makes."""
+    """What a pipeline makes. Without a table (`table=False`) it keeps no rows, and views read those that arrive.
+
+    >>> config = IngestPipelineConfig(table=OlapConfig(order_by_fields=["page"]), version="1")
+    """
 
     table: bool | OlapConfig = True
     stream: bool | StreamConfig = True
@@ -156,7 +188,13 @@ class IngestPipelineConfig:
 
 
 class IngestPipeline(Modelled[RowModel]):
-    """A table, the stream into it, the place where rows are posted, and the quarantine, all of one name."""
+    """A table, the stream into it, the place where rows are posted, and the quarantine, all of one name. Raises
+    TypeError for options that would be without effect.
+
+    >>> whole = IngestPipeline[Event]("whole", IngestPipelineConfig(version="1"))
+    >>> f"{whole.get_table()} {whole.get_dead_letter_queue()}"
+    'whole_1 whole_1_quarantine'
+    """
 
     has_file: ClassVar[bool] = False
 

@@ -13,7 +13,11 @@ from typing import TypeAlias, Union
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A query that those after it read by its name."""
+    """A query that those after it read by its name. Raises TypeError, where it is given, for what is no SQL.
+
+    >>> steps = {"home": Node(f"SELECT id, at FROM {events} WHERE page = '/'", description="Visits of the first page.")}
+    >>> first_visits = View("first_visits", "SELECT id, min(at) AS at FROM home GROUP BY id", nodes=steps)
+    """
 
     sql: str
     description: str = ""

@@ -16,7 +16,12 @@ from penstock.model.datasource import versioned_name
 
 
 class LifeCycle(str, Enum):
-    """Who may change a table."""
+    """What a deployment may take from a table: all that it is allowed to, or neither rows nor values
+    (DELETION_PROTECTED). EXTERNALLY_MANAGED is a problem where the project is loaded: other tools' word for a table
+    that others change, which no data source is.
+
+    >>> kept = OlapTable[Event]("kept", OlapConfig(life_cycle=LifeCycle.DELETION_PROTECTED))
+    """
 
     FULLY_MANAGED = "FULLY_MANAGED"
     DELETION_PROTECTED = "DELETION_PROTECTED"
@@ -25,7 +30,10 @@ class LifeCycle(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableIndex:
-    """A skip index: kept, without effect, since tables have statistics of their own."""
+    """A skip index: kept, without effect, since tables have statistics of their own.
+
+    >>> indexed = OlapTable[Event]("indexed", OlapConfig(indexes=[TableIndex("by_page", "page", "bloom_filter")]))
+    """
 
     name: str
     expression: str
@@ -35,7 +43,10 @@ class TableIndex:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The token of this name may READ or APPEND."""
+    """The token of this name may READ or APPEND; another scope is a problem where the project is loaded.
+
+    >>> shared = OlapTable[Event]("shared", OlapConfig(tokens=[Token("dashboard", "READ")]))
+    """
 
     name: str
     scope: str
@@ -43,25 +54,43 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlapConfig:
-    """The options of a table."""
+    """The options of a table. Without `order_by_fields` and `order_by_expression` its sorting key is the `Key` columns.
+
+    Columns that the model does not have, a key given twice, and a version that is not numbers with dots are problems
+    where the project is loaded.
+
+    >>> config = OlapConfig(order_by_fields=["page", "at"], partition_by="toYYYYMM(at)", ttl="at + INTERVAL 90 DAY")
+    >>> by_page = OlapTable[Event]("by_page", config)
+    """
 
     order_by_fields: Sequence[str] = ()
+    """The sorting key: names of fields."""
     order_by_expression: str | None = None
+    """The sorting key as SQL, such as `page, toDate(at)`."""
     partition_by: str | None = None
+    """The partition key as SQL."""
     primary_key_expression: str | None = None
+    """Kept, without effect on rows."""
     sample_by_expression: str | None = None
+    """What SAMPLE divides rows by, as SQL."""
     engine: TableEngine | None = None
+    """None: MergeTree."""
     version: str | None = None
     """Of several versions of one table, which are tables side by side."""
     ttl: str | None = None
+    """After which time queries do not see a row, as SQL."""
     settings: Mapping[str, object] = field(default_factory=dict)
+    """Kept, without effect on rows."""
     life_cycle: LifeCycle | None = None
+    """None: fully managed."""
     indexes: Sequence[TableIndex] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
+    """`{"description": "…"}`, as `description`."""
     description: str | None = None
     tags: Sequence[str] = ()
     tokens: Sequence[Token] = ()
     renamed_from: str | None = None
+    """The table's former name."""
     forward_query: str | None = None
     """The select list by which the existing rows become rows of a changed table."""
     backfill: bool = True
@@ -69,7 +98,15 @@ class OlapConfig:
 
 
 class OlapTable(Modelled[RowModel]):
-    """A table whose rows have the model between the square brackets."""
+    """A table whose rows have the model between the square brackets. `f"{table}"` is its name in SQL.
+
+    Raises TypeError without a model, and for a config that is no OlapConfig. Two tables of one name and version are a
+    problem where the project is loaded.
+
+    >>> old = OlapTable[Event]("visits", OlapConfig(version="0.1"))
+    >>> f"SELECT count() FROM {old}"
+    'SELECT count() FROM visits_0_1'
+    """
 
     def __init__(self, name: str, config: OlapConfig | None = None):
         if config is not None and not isinstance(config, OlapConfig):

@@ -18,19 +18,54 @@ from penstock.api.objects.tables import OlapConfig, OlapTable, Token
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaterializedViewOptions:
-    """The query of a materialized view, and its target if that is not given as an object."""
+    """The query of a materialized view, the tables that it reads, and its target if that is not given as an object:
+    a table of the name `table_name`, with this engine and sorting key.
+
+    >>> options = MaterializedViewOptions(
+    ...     materialized_view_name="copy_pages",
+    ...     select_tables=[events],
+    ...     select_statement=f"SELECT id, at, page FROM {events}",
+    ...     table_name="copied_pages",
+    ...     order_by_fields=["page"],
+    ... )
+    >>> MaterializedView[Event](options).target_table.ref
+    'copied_pages'
+    """
 
     select_statement: str
     select_tables: Sequence[Declared]
+    """Those that the query reads; where it says `{table.name}`, they say which version that is."""
     materialized_view_name: str
     table_name: str | None = None
+    """The name of a target that is made for the view; not beside `target_table`."""
     engine: TableEngine | None = None
+    """Of that target; None: MergeTree."""
     order_by_fields: Sequence[str] = ()
+    """The sorting key of that target."""
     metadata: Mapping[str, object] = field(default_factory=dict)
 
 
 class MaterializedView(Modelled[RowModel]):
-    """Stores the rows of a query in its target, as the rows that it reads arrive."""
+    """Stores the rows of a query in its target, as the rows that it reads arrive; existing rows once.
+
+    The model is that of the target. Raises TypeError without a target. A query that leaves out a column of the model,
+    or gives it a value of another kind, is a warning at the object.
+
+    >>> class Hits(BaseModel):
+    ...     page: str
+    ...     hits: UInt64
+    >>> hits = OlapTable[Hits]("hits", OlapConfig(order_by_fields=["page"], engine=SummingMergeTreeEngine()))
+    >>> view = MaterializedView[Hits](
+    ...     MaterializedViewOptions(
+    ...         materialized_view_name="hits_mv",
+    ...         select_tables=[events],
+    ...         select_statement=f"SELECT page, count() AS hits FROM {events} GROUP BY page",
+    ...     ),
+    ...     target_table=hits,
+    ... )
+    >>> view.target_table.ref
+    'hits'
+    """
 
     def __init__(self, options: MaterializedViewOptions, target_table: OlapTable[Any] | None = None):
         if not isinstance(options, MaterializedViewOptions):
@@ -63,7 +98,12 @@ def _find_versions(name: str | None) -> tuple[OlapTable[Any], ...]:
 
 
 class View(Declared):
-    """A name for a query, which other SQL reads like a table."""
+    """A name for a query, which other SQL reads like a table. It stores nothing.
+
+    >>> recent = View("recent", f"SELECT * FROM {events} WHERE at > '2026-01-01 00:00:00'", base_tables=[events])
+    >>> f"SELECT count() FROM {recent}"
+    'SELECT count() FROM recent'
+    """
 
     def __init__(
         self,
@@ -83,7 +123,11 @@ class View(Declared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyOptions:
-    """When a copy runs, and whether its rows are added to the table or replace what is there."""
+    """When a copy runs, and whether its rows are added to the table or replace what is there. A schedule that is no
+    cron is a problem where the project is loaded.
+
+    >>> hourly = CopyOptions(schedule="0 * * * *", mode="replace", select_tables=[events])
+    """
 
     schedule: str | None = None
     """Cron, in UTC; None: only on demand."""
@@ -94,7 +138,13 @@ class CopyOptions:
 
 
 class CopyPipe(Declared):
-    """Writes the rows of a query into a table each time it runs: on demand, or at the times of a schedule."""
+    """Writes the rows of a query into a table each time it runs: on demand, or at the times of a schedule.
+
+    Raises TypeError for a target that is no OlapTable, and for options that are no CopyOptions.
+
+    >>> snapshot = OlapTable[Event]("snapshot")
+    >>> copy = CopyPipe("take_snapshot", f"SELECT id, at, page FROM {events}", snapshot, CopyOptions(mode="replace"))
+    """
 
     def __init__(
         self, name: str, select_statement: str, target_table: OlapTable[Any], options: CopyOptions | None = None

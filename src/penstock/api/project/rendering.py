@@ -246,18 +246,18 @@ def _write_node(each: Declared, text: str, read: Sequence[Declared], file: Writt
     before = sql_lines(text)
     places = into.sources.text_places(each, "select_statement", before)
     file.line(f"NODE {LAST_NODE}")
-    _write_sql(each, LinedSql(before, places), read, file, into)
+    _write_sql(each, SqlLines(before, places), read, file, into)
 
 
 @dataclass(frozen=True, slots=True)
-class LinedSql:
+class SqlLines:
     """The lines of SQL with their places in Python."""
 
     lines: list[str]
     places: list[LinePlace]
 
 
-def _write_sql(each: Declared, sql: LinedSql, read: Sequence[Declared], file: WrittenFile, into: Rendering) -> None:
+def _write_sql(each: Declared, sql: SqlLines, read: Sequence[Declared], file: WrittenFile, into: Rendering) -> None:
     """The SQL of a node, in which the tables that are read have the names under which they are stored."""
     named = name_versions("\n".join(sql.lines), read, into.names)
     if named.fault:
@@ -308,7 +308,7 @@ def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
         lines = sql_lines(node.sql)
         places = into.sources.text_places(view, "nodes", lines, name)
         _start_node(name, node, places, file)
-        _write_sql(view, LinedSql(lines, places), view.base_tables, file, into)
+        _write_sql(view, SqlLines(lines, places), view.base_tables, file, into)
     _write_node(view, view.select_statement, view.base_tables, file, into)
 
 
