@@ -19,9 +19,18 @@ from penstock.model.settings import SparkSettings
 
 SOURCES = {
     DURABLE_FILES_JAR: ("DurableFiles.java",),
-    TEXT_FUNCTIONS_JAR: ("FloatText.java", "AsciiCase.java", "EventSequence.java", "BestEffortTime.java"),
+    TEXT_FUNCTIONS_JAR: (
+        "FloatText.java",
+        "AsciiCase.java",
+        "EventSequence.java",
+        "BestEffortTime.java",
+        "Hashes.java",
+        "CityHash.java",
+        "SipHash.java",
+        "StaticFunctions.java",
+    ),
 }
-"""The sources of each jar, in its folder."""
+"""The sources of each jar, in its folder; a class that another one uses comes first."""
 MADE = (1980, 1, 1, 0, 0, 0)
 """The time of each entry of a jar: the earliest that a ZIP file can hold."""
 
@@ -29,7 +38,7 @@ MADE = (1980, 1, 1, 0, 0, 0)
 def main() -> int:
     conf = SparkConf().set("spark.log.level", "ERROR")
     for key, value in package_configuration(SparkSettings(master="local[1]")).items():
-        conf = conf.set(key, value)
+        conf = conf.set(key, _without_our_jars(value))
     gateway = launch_gateway(conf)
     try:
         for jar in SOURCES:
@@ -40,12 +49,20 @@ def main() -> int:
     return 0
 
 
+def _without_our_jars(path: str) -> str:
+    """A class path without the jars as they were: a source is compiled beside the other sources, not beside those."""
+    return ":".join(part for part in path.split(":") if Path(part) not in SOURCES)
+
+
 def compile_classes(jvm: JavaObject, jar: Path) -> dict[str, bytes]:
     """By path in the jar, each class of its sources."""
     found = {}
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for source in SOURCES[jar]:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(loader)
         compiler.cook(jar.with_name(source).read_text(encoding="utf-8"))
+        loader = compiler.getClassLoader()
         classes = compiler.getBytecodes()
         found |= {f"{str(name).replace('.', '/')}.class": bytes(classes[name]) for name in sorted(classes)}
     return found

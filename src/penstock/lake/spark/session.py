@@ -109,6 +109,7 @@ def register_functions(session: SparkSession) -> None:
     registry.register(TIME64_OF_TEXT, times.microseconds(), types.TimestampType)
     registry.register(FINE_TIME_OF_TEXT, times.nanoseconds(), types.createDecimalType(24, 9))
     registry.register(LACKS_YEAR, times.lacksYear(), types.BooleanType)
+    jvm.penstock.StaticFunctions.register(session._jsparkSession)
 
 
 def _start_spark(settings: Settings, home: Path, java: StartingJava | None) -> SparkSession:

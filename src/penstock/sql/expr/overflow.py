@@ -1,23 +1,15 @@
 """Integer arithmetic of 64 bits that wraps around as in ClickHouse; Spark's own raises an error on overflow.
 
 In: operands as typed SQL, or SQL of type BIGINT. Out: the same. Invariant: nothing raises, NULL gives NULL, and
-arithmetic that cannot leave 64 bits is written plainly. The first half is for expressions (+ - * and sums over rows);
-`WrappingArithmetic` is for hash functions, whose BIGINTs hold the bits of unsigned numbers.
+arithmetic that cannot leave 64 bits is written plainly.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import count
-
-from sqlglot.tokens import Token, TokenType
-
 from penstock.model import types as t
-from penstock.sql.expr.bind_once import bind_if_long, is_generated_name
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import BigintForms, TypedSql, as_spark, nullable_if_any
-from penstock.sql.spark_text import bigint_literal, closing_parenthesis, tokenize_spark
+from penstock.sql.spark_text import bigint_literal
 
 TWO_63, TWO_64 = 2**63, 2**64
 WIDE_TYPE = "DECIMAL(20,0)"
@@ -31,8 +23,6 @@ _DECIMAL_LIMIT = 10**37
 _LONGEST_OPERAND = 600
 """Longer operands, in characters, are bound to names, as each occurs twice in the result. Sums of sums are not:
 their text grows only by what is added."""
-_SIMPLE_SQL = re.compile(r"(` ?\w+`)(\.\w+)?(\[[0-7]\])?|-?\d+L")
-"""SQL that is repeated rather than bound: a name, a field or element of one, or a literal."""
 
 
 def int64_arithmetic(operator: str, left: TypedSql, right: TypedSql) -> TypedSql:
@@ -134,98 +124,3 @@ def _flip_sign_bit(sql: str) -> str:
         return f"{sql} ^ {_SIGN_BIT}"
     number = int(digits)
     return bigint_literal(number - TWO_63 if number > 0 else number + TWO_63)
-
-
-def as_signed(value: int, bits: int = 64) -> int:
-    """The signed number of `bits` bits that has the bits of an unsigned one."""
-    value %= 2**bits
-    return value - 2**bits if value >= 2 ** (bits - 1) else value
-
-
-def split_halves(value: int) -> tuple[int, int]:
-    """The low 32 bits of a number, as a signed number, and the rest above them, signed as well."""
-    low = as_signed(value, 32)
-    return low, as_signed((value - low) >> 32, 32)
-
-
-def bits_literal(value: int) -> str:
-    """A BIGINT literal with the bits of an unsigned number. No hash uses the least BIGINT, which has no literal."""
-    return bigint_literal(as_signed(value))
-
-
-def as_unsigned(sql: str) -> str:
-    """A BIGINT, read as unsigned, in the form in which UInt64 is kept: a decimal."""
-    return f"CAST(pmod(CAST({sql} AS DECIMAL(20,0)), {TWO_64}BD) AS DECIMAL(20,0))"
-
-
-def bind_in_chain(name: str, sql: str, body: str) -> str:
-    """`body`, in which `name` stands for `sql`. SQL that is bound itself is handed on from lambda to lambda: Spark's
-    analyser resolves such a chain in half as many rounds as nested `[0]`."""
-    one = sql.removesuffix("[0]") if _is_bound(sql) else f"array({sql})"
-    return f"transform({one}, {name} -> {body})[0]"
-
-
-def _is_bound(sql: str) -> bool:
-    """Whether this is `transform(…)[0]` with nothing in it that a user wrote: generated names and names of fields."""
-    if not sql.startswith("transform(") or not sql.endswith(")[0]"):
-        return False
-    tokens = tokenize_spark(sql)
-    return closing_parenthesis(tokens, 1) == len(tokens) - len((")", "[", "0", "]")) and all(map(_is_generated, tokens))
-
-
-def _is_generated(token: Token) -> bool:
-    match token.token_type:
-        case TokenType.IDENTIFIER:
-            return is_generated_name(token.text)
-        case TokenType.STRING:
-            return token.text.replace("_", "0").isalnum()
-        case _:
-            return True
-
-
-@dataclass(frozen=True, slots=True)
-class WrappingArithmetic:
-    """Unsigned 64-bit operations. A value that is used more than once is bound to a new name: ` h0`, ` h1` …."""
-
-    numbers: Iterator[int] = field(default_factory=count)
-
-    def bound(self, sql: str, formula: Callable[[str], str]) -> str:
-        """`formula` of a name that stands for `sql`, which is evaluated once."""
-        if _SIMPLE_SQL.fullmatch(sql):
-            return formula(sql)
-        name = f"` h{next(self.numbers)}`"
-        return bind_in_chain(name, sql, formula(name))
-
-    def times(self, sql: str, factor: int) -> str:
-        """The product with a constant."""
-        low, high = split_halves(factor)
-        return self.product(sql, (bigint_literal(low), bigint_literal(high)))
-
-    def product(self, sql: str, factor: tuple[str, str]) -> str:
-        """The product with a number given as `split_halves`. The signed low half keeps every step within 63 bits."""
-        low, high = factor
-
-        def formula(v: str) -> str:
-            below = f"(({v} & {_LOW_32_BITS}) * {low})"
-            above = f"shiftright({v}, 32) * {low} + ((({v} & {_LOW_32_BITS}) * {high}) & {_LOW_32_BITS})"
-            return f"(shiftleft(shiftright({below}, 32) + {above}, 32) | ({below} & {_LOW_32_BITS}))"
-
-        return self.bound(sql, formula)
-
-    def plus(self, *terms: str) -> str:
-        """The sum, computed by halves. Nothing is bound: Spark allows only some forty levels of names."""
-        low = " + ".join(f"({term} & {_LOW_32_BITS})" for term in terms)
-        high = " + ".join(f"shiftright({term}, 32)" for term in terms)
-        return f"(shiftleft({high} + shiftright({low}, 32), 32) | (({low}) & {_LOW_32_BITS}))"
-
-    def minus(self, *terms: str) -> str:
-        """The sum of all terms but the last, minus the last."""
-        return self.plus(*terms[:-1], f"(~ {terms[-1]})", "1L")
-
-    def rotate_right(self, sql: str, bits: int) -> str:
-        """The number rotated to the right by `bits`."""
-        return self.bound(sql, lambda v: f"(shiftrightunsigned({v}, {bits}) | shiftleft({v}, {64 - bits}))")
-
-    def xor_shift(self, sql: str, bits: int) -> str:
-        """The number XOR itself shifted right by `bits` (a "xorshift" step)."""
-        return self.bound(sql, lambda v: f"({v} ^ shiftrightunsigned({v}, {bits}))")

@@ -27,7 +27,7 @@ from penstock.sql.functions.dates import (
 )
 from penstock.sql.functions.function import Function
 from penstock.sql.functions.geo import distances, geohash
-from penstock.sql.functions.hashes import hash_functions
+from penstock.sql.functions.hashes import hash_family, hash_functions
 from penstock.sql.functions.json import documents, extract, simple_json, to_json_string
 from penstock.sql.functions.network import ip_addresses, urls
 from penstock.sql.functions.numbers import bits, integers, math, random, readable, rounding
@@ -132,6 +132,7 @@ _READ_MICROSECONDS = (parts, unit_starts, weeks, day_numbers)
 _FINE_TIME_USES: Mapping[str, FineTimeUse] = {
     **{row.name: "as it is" for family in _TAKE_FINE_TIMES for row in family.FUNCTIONS},
     **{row.name: "in microseconds" for family in _READ_MICROSECONDS for row in family.FUNCTIONS},
+    **{family.name: "as it is" for family in hash_family.FAMILIES},
     **dict.fromkeys(("toUnixTimestamp64Nano", "toJSONString", "toTimeZone"), "as it is"),
     **dict.fromkeys(("toStartOfSecond", "toStartOfMillisecond", "toStartOfMicrosecond"), "as it is"),
     **dict.fromkeys(("toUnixTimestamp", "toUnixTimestamp64Second"), "in microseconds"),

@@ -12,7 +12,7 @@ from penstock.sql.functions.table import FUNCTIONS, fine_time_use
 TICKS = datasource("ticks", {"at": "DateTime64(9)", "n": "UInt8", "t3": "DateTime64(3)"})
 FINE = Project((*PROJECT.datasources, TICKS))
 REFUSED = (
-    "cityHash64(at)",
+    "intHash64(at)",
     "toStartOfInterval(at, INTERVAL 5 MILLISECOND)",
     "formatDateTime(at, '%S.%f')",
     "avg(at)",
@@ -31,6 +31,7 @@ KEPT = {
     "toDateTime64(t3, 8)": "DateTime64(8)",
     "[at]": "Array(DateTime64(9))",
     "toStartOfSecond(at)": "DateTime64(9)",
+    "cityHash64(at)": "UInt64",
 }
 
 
@@ -58,5 +59,5 @@ def test_nothing_goes_through_a_double() -> None:
 def test_only_known_functions_take_them() -> None:
     known = [name for name in FUNCTIONS if fine_time_use(name) is not None]
     assert {"toYear", "coalesce"} <= set(known)
-    assert "cityHash64" not in known
+    assert "intHash64" not in known
     assert not set(known) & set(SPECIAL_FORMS)

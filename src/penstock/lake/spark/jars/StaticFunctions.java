@@ -1,0 +1,78 @@
+package penstock;
+
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Static methods as functions of a session, called by the code that Spark generates: the values are Spark's own, none is
+ * converted. NULL for NULL; a method that returns an object may return null.
+ *
+ * scripts/java_jars.py compiles this file into the jar beside it.
+ */
+public final class StaticFunctions {
+    private final FunctionRegistry registry;
+
+    private StaticFunctions(FunctionRegistry registry) {
+        this.registry = registry;
+    }
+
+    public static void register(SparkSession session) {
+        StaticFunctions functions = new StaticFunctions(session.sessionState().functionRegistry());
+        functions.addHashes();
+    }
+
+    private void addHashes() {
+        DataType number = DataTypes.LongType;
+        DataType text = DataTypes.StringType;
+        add("penstock_city_hash", CityHash.class, "hash", number);
+        add("penstock_city_pair", CityHash.class, "pair", number);
+        add("penstock_sip_hash", SipHash.class, "hash", number);
+        add("penstock_sip_hash_128", SipHash.class, "longHash", text);
+        add("penstock_int_hash", Hashes.class, "ofNumber", number);
+        add("penstock_int_hash_32", Hashes.class, "shortOfNumber", number);
+        add("penstock_murmur2", Hashes.class, "murmur2", number);
+        add("penstock_murmur2_32", Hashes.class, "shortMurmur2", number);
+        add("penstock_murmur3", Hashes.class, "murmur3", number);
+        add("penstock_murmur3_32", Hashes.class, "shortMurmur3", number);
+        add("penstock_murmur3_128", Hashes.class, "longMurmur3", text);
+        add("penstock_xx_hash", Hashes.class, "xx", number);
+        add("penstock_xx_hash_32", Hashes.class, "shortXx", number);
+        add("penstock_half_md5", Hashes.class, "halfMd5", number);
+        add("penstock_java_hash", Hashes.class, "ofJava", DataTypes.IntegerType);
+        add("penstock_bytes", Hashes.class, "bytes", text);
+        add("penstock_pair", Hashes.class, "pair", text);
+        add("penstock_uuid_bytes", Hashes.class, "bytes", text);
+        add("penstock_bits", Hashes.class, "bits", number);
+        add("penstock_unsigned", Hashes.class, "unsigned", DataTypes.createDecimalType(20, 0));
+    }
+
+    private void add(String name, Class owner, String method, DataType returns) {
+        registry.createOrReplaceTempFunction(name, new Call(owner, method, returns), "java_udf");
+    }
+
+    /** Makes the call of arguments. */
+    private static final class Call extends AbstractFunction1 {
+        private static final Seq NO_TYPES = (Seq) scala.collection.immutable.Nil$.MODULE$;
+
+        private final Class owner;
+        private final String method;
+        private final DataType returns;
+
+        Call(Class owner, String method, DataType returns) {
+            this.owner = owner;
+            this.method = method;
+            this.returns = returns;
+        }
+
+        @Override
+        public Object apply(Object arguments) {
+            return new StaticInvoke(owner, returns, method, (Seq) arguments, NO_TYPES, true, false, true, Option.empty());
+        }
+    }
+}

@@ -1,0 +1,20 @@
+-- Hashes of every length of bytes, of bytes that are no text, and of what holds values.
+SELECT number AS n, substring(repeat('The quick brown fox, é! ', 40), 1, n) AS v, cityHash64(v), sipHash64(v), hex(sipHash128(v)), xxHash32(v), xxHash64(v), murmurHash2_32(v), murmurHash2_64(v), murmurHash3_32(v), murmurHash3_64(v), hex(murmurHash3_128(v)), halfMD5(v), javaHash(v) FROM numbers(201) ORDER BY n;
+SELECT n, cityHash64(v), sipHash64(v), hex(sipHash128(v)), xxHash32(v), xxHash64(v), murmurHash2_32(v), murmurHash2_64(v), murmurHash3_32(v), murmurHash3_64(v), hex(murmurHash3_128(v)), halfMD5(v), javaHash(v), hiveHash(v) FROM (SELECT number AS n, repeat(unhex('ff00fe80c3e282'), n) AS v FROM numbers(201)) ORDER BY n;
+SELECT n, cityHash64(v), sipHash64(v), xxHash32(v), xxHash64(v), murmurHash2_64(v), murmurHash3_64(v), halfMD5(v) FROM (SELECT arrayJoin([255, 256, 257, 511, 512, 513, 1000, 4096, 65537]) AS n, repeat('xé', n) AS v) ORDER BY n;
+SELECT id, cityHash64(s, ns), sipHash64(s, ns), hex(sipHash128(s, ns)), xxHash32(s, ns), xxHash64(s, ns), murmurHash2_32(s, ns), murmurHash2_64(s, ns), murmurHash3_32(s, ns), murmurHash3_64(s, ns), hex(murmurHash3_128(s, ns)), halfMD5(s, ns), toTypeName(xxHash32(ns)), toTypeName(murmurHash3_128(s)), toTypeName(halfMD5(ns)) FROM t ORDER BY id;
+SELECT id, xxHash32(u8, i64), xxHash64(u64, i8, d), murmurHash2_32(u16, i32, b), murmurHash2_64(i64, t, u64), murmurHash3_32(i8, u8, dec), murmurHash3_64(t, t3, dec), hex(murmurHash3_128(u64, i8)), halfMD5(i64, b, lc), intHash32(i8), intHash32(u64), intHash32(d), intHash32(t), intHash32(ni), toTypeName(intHash32(ni)) FROM t ORDER BY id;
+SELECT id, cityHash64(f), cityHash64(toFloat32(f)), sipHash64(f, toFloat32(f)), xxHash32(f), murmurHash2_64(f), hex(sipHash128(f)) FROM t WHERE NOT isNaN(f) ORDER BY id;
+SELECT cityHash64(nan), cityHash64(toFloat32(nan)), cityHash64(inf, -inf, 0., -0., 5e-324, 1.7976931348623157e308), sipHash64(nan), xxHash64(toFloat32(-0.));
+SELECT id, cityHash64(sarr), cityHash64(sarr, id), cityHash64(id, sarr), sipHash64(sarr), hex(sipHash128(sarr, s)), xxHash32(sarr), murmurHash2_64(sarr, sarr), murmurHash3_64([sarr, []]), hex(murmurHash3_128(sarr)), halfMD5(sarr) FROM t ORDER BY id;
+SELECT cityHash64([]), cityHash64([[]]), cityHash64([NULL]), cityHash64([1, NULL, 3]), cityHash64([(1, NULL, 'a'), (2, 'x', 'b')]), cityHash64((1, NULL)), cityHash64(tuple(toNullable('a'))), sipHash64([1, NULL], (NULL, 2)), hex(sipHash128([NULL], [])), xxHash32([toNullable(1.5), NULL]), hex(murmurHash3_128((NULL, 1))), murmurHash2_32([], NULL), halfMD5((1, NULL));
+SELECT cityHash64(m), sipHash64(m), xxHash32(m, 1), murmurHash3_64(m), cityHash64(map('a', [1.5, -2])), cityHash64(mapFilter((k, v) -> v > 9, m)), cityHash64([map(1, 'x')]), cityHash64(mapKeys(m), m) FROM (SELECT map('k', 1, 'é', 2) AS m);
+SELECT cityHash64(toDecimal128(v, 10)), sipHash64(toDecimal128(v, 0), toDecimal128(v, 20)), xxHash32(toDecimal128(v, 3)), murmurHash2_64(CAST(v AS Decimal(20, 2))), cityHash64([toDecimal128(v, 2)]) FROM (SELECT arrayJoin(['0', '-1', '12345678901234567', '-12345678901234567.5', '0.01']) AS v);
+SELECT cityHash64(toDateTime64('2020-01-01 00:00:00.123456789', 9)), sipHash64(toDateTime64('1969-12-31 23:59:59.1234567', 7)), cityHash64(toDateTime64('2020-01-01 00:00:00.12345678', 8, 'Europe/Berlin'));
+SELECT murmurHash3_64(toUUID('00112233-4455-6677-8899-aabbccddeeff')), xxHash64(toIPv4('1.2.3.4'), toIPv6('fe80::1')), xxHash32(CAST('a' AS Enum8('a' = -3))), murmurHash2_64(toDate32('1960-01-01')), halfMD5(toFixedString('ab', 3)), intHash32(true), murmurHash3_32(true, NULL), toTypeName(murmurHash3_32(NULL));
+SELECT arrayMap(x -> cityHash64(x, sarr, [s]), sarr), arrayMap(a -> arrayMap(e -> sipHash64(e, a), a), [sarr]) FROM t ORDER BY id;
+SELECT xxHash64(v) % 4 AS k, count() FROM (SELECT arrayJoin(['a', 'b', 'c', 'd', 'e']) AS v) GROUP BY k ORDER BY k;
+SELECT cityHash64(x, [x, x + 1], (x, [x])) AS h, count() FROM (SELECT number % 3 AS x FROM numbers(9)) GROUP BY h ORDER BY h;
+SELECT intHash32('a');
+SELECT intHash32(1.5);
+SELECT javaHash(1);
