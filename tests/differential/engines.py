@@ -111,13 +111,18 @@ def _nested(value: object, of: Type) -> object:
         case t.Array(inner), list():
             return [shown(each, inner) for each in value]
         case t.Map(key, item), dict():
-            return {key_text(shown(k, key)): shown(v, item) for k, v in value.items()}
+            return {_shown_key(k, key): shown(v, item) for k, v in value.items()}
         case t.Tuple(fields), tuple() if fields and all(name for name, _ in fields):
             return {name: shown(each, inner) for each, (name, inner) in zip(value, fields, strict=True)}
         case t.Tuple(fields), tuple():
             return [shown(each, inner) for each, (_, inner) in zip(value, fields, strict=True)]
         case _:
             return value
+
+
+def _shown_key(key: object, of: Type) -> str:
+    bare = unwrap_type(of)
+    return key_text(json_converter(bare)(key) if isinstance(bare, t.Decimal) else shown(key, of))
 
 
 def _float(value: float) -> object:

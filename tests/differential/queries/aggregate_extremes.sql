@@ -78,3 +78,8 @@ SELECT uniqCombined(x), uniqCombined(12)(x), uniqCombined(x, y), uniq(x, y), uni
 SELECT uniqCombined(x), uniqExact(x), uniqCombined64(x) FROM (SELECT toNullable(1) AS x WHERE 0);
 SELECT uniqCombinedMerge(s) FROM (SELECT uniqCombinedState(x) AS s FROM (SELECT arrayJoin([1, NULL, 2]) AS x));
 SELECT toTypeName(uniqCombinedState(x)), toTypeName(uniqExactState(x)), toTypeName(argMaxState(x, x)) FROM (SELECT arrayJoin([1, NULL, 2]) AS x);
+SELECT quantile(x), quantileOrNull(x), quantileIf(x, y > 5), quantileExact(x), quantileExactOrNull(x), quantileExactHighIfOrNull(x, y > 0), quantileTDigestOrNull(0.5)(x), quantileDeterministic(0.5)(x, y), medianExactOrNull(x), quantileExactWeighted(x, y) FROM (SELECT toNullable(nan) AS x, toUInt8(1) AS y);
+SELECT quantileOrNull(x), quantileExactOrNull(x), medianTDigestOrNull(x), quantileIfOrNull(x, y > 1), quantileExactIfOrNull(x, y > 1), quantileExactInclusiveOrNull(x) FROM (SELECT nan AS x, 1 AS y);
+SELECT quantile(x), quantileExact(x), quantileExactIf(x, x > 5) FROM (SELECT arrayJoin([toNullable(nan), NULL]) AS x);
+SELECT isInfinite(i64), isInfinite(u64), isInfinite(f32), isInfinite(nf) FROM t;
+SELECT entropy(x), entropy(toFloat32(x)), entropyIf(x, isNaN(x)), entropyOrNull(toNullable(x)), entropyIf(toNullable(x), isNaN(x)), entropy(x, x) FROM (SELECT arrayJoin([nan, nan, 1, 2.5, inf, inf]) AS x);

@@ -44,3 +44,5 @@ SELECT arrayTranspose([[1], [2, 3]]);
 SELECT arrayRemove([1], 'a');
 SELECT arrayRemove([1, 2, 300], 300), arrayRemove([toUInt8(44)], 300), arrayRemove([toInt8(-1)], 255);
 SELECT arrayFlattenedLength([[NULL, 1], []]), arrayFlattenedLength([map('a', 1)]), arrayShingles(['a', NULL], 2), CARDINALITY('abc') AS x;
+SELECT concat(arr), concat(sarr), concat(arr, arr), toTypeName(concat(arr)) FROM t;
+SELECT x[i], x[toInt32(-2147483648)], x[-2147483648], x[-2147483647], x[toInt64(i) * 3], arrayElementOrNull(x, i), x[toNullable(i)] FROM (SELECT [1, 2, 3] AS x, arrayJoin([toInt32(-2147483648), -2147483647, -3, -1, 1, 3, 2147483647]) AS i);

@@ -28,3 +28,8 @@ SELECT toDate('2020-01-01') - toDate('2019-01-01'), toDate('2020-01-01') - toDat
 SELECT toDateTime64('2020-01-01', 3, 'UTC') - toDateTime64('2019-01-01', 3, 'UTC');
 SELECT toDateTime('2020-01-01') - toDate('2019-01-01'), toDateTime('2020-01-01', 'UTC') - toDateTime('2019-01-01', 'UTC');
 SELECT toDate32('2020-01-01') - toDateTime('2019-01-01', 'UTC');
+SELECT ifNull(x, 0), ifNull(x, 1), ifNull(x, 300), coalesce(x, 1), ifNull(x, y), if(y, y, 1), if(y, y, 0), if(y, 1, y), multiIf(y, y, 1), multiIf(x, true, y, 0, NULL), [y, 1], [1, y], [y, NULL, 0], map('a', y, 'b', 0), CASE WHEN y THEN true ELSE 0 END, if(x, x, 0) FROM (SELECT arrayJoin([(true, true), (false, true), (NULL, false)]) AS p, CAST(p.1 AS Nullable(Bool)) AS x, CAST(p.2 AS Bool) AS y);
+SELECT greatest(y, y), least(y, true), greatest(y), greatest(y, y, y), greatest(x, x), least(x, y), greatest(y, u), greatest(y, toInt8(u)) FROM (SELECT arrayJoin([(true, true), (false, true), (NULL, false)]) AS p, CAST(p.1 AS Nullable(Bool)) AS x, CAST(p.2 AS Bool) AS y, toUInt8(7) AS u);
+SELECT [[1], NULL];
+SELECT clamp(true, 0, 1), clamp(b, 0, 1) FROM t;
+SELECT (i32, s) IN ((1, 'a'), (u8, s)), (i32, s) IN ((1, 'a'), (7, 'b')), (i32, s) IN ((u8, s), (u16, s)), (i32, s) NOT IN ((1, 'a'), (u8, s)), toTypeName((i32, s) IN ((1, 'a'), (u8, s))) FROM t;

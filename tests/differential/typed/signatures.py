@@ -208,9 +208,10 @@ def all_signatures() -> Signatures:
 
 
 def _sources_hash() -> str:
-    folders = (Path(penstock.__file__).parent, Path(__file__).parent)
-    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    package = Path(penstock.__file__).parent
+    files = [file for folder in ("sql", "parse", "model") for file in (package / folder).rglob("*.py")]
+    files += [Path(__file__).with_name(f"{name}.py") for name in ("signatures", "call_forms", "every_type")]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()[:16]
 
 
 def _find_signatures() -> Signatures:

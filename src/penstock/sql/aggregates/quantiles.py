@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -162,6 +162,13 @@ def _default_value(family: QuantileFamily, types: Types) -> str:
     return f"CAST('NaN' AS {spark})" if isinstance(of, t.Float) else value_default(of)
 
 
+def _default_of_none(value: str, rows: str, types: Types, default: str) -> str:
+    """`default` in place of NULL; for Nullable arguments only over `rows` (so many) that are all NaN."""
+    if isinstance(unwrap_type(types[0]), t.Float) and any(map(is_nullable, types)):
+        return f"coalesce({value}, if({rows} > 0, {default}, NULL))"
+    return default_unless_nullable(value, types, default)
+
+
 def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
     rows = rows_of_state(state) if family.inputs is value_inputs else f"coalesce({state.sql}, array())"
     if isinstance(unwrap_type(state.types[0]), t.Float):
@@ -176,9 +183,8 @@ def _sorted_values(family: QuantileFamily, state: AggregateState) -> str:
 def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
     level = _levels(state.parameters, family.skipped)[0]
     body = f"if(size(` v`) = 0, NULL, {_read_level(family, state.types, level, of)})"
-    return default_unless_nullable(
-        bind_lambda(_sorted_values(family, state), lambda _: body), state.types, _default_value(family, state.types)
-    )
+    found = bind_lambda(_sorted_values(family, state), lambda _: body)
+    return _default_of_none(found, f"size({state.sql})", state.types, _default_value(family, state.types))
 
 
 def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> str:
@@ -316,7 +322,7 @@ def _percentile(call: AggregateInput) -> str:
     found = f"percentile({given}, {level}D){call.over}"
     if level < 1:
         found = f"if({_meets_infinity(given, level, call.over)}, {NAN}, {found})"
-    return default_unless_nullable(found, call.types, NAN)
+    return _default_of_none(found, f"count({value}){call.over}", call.types, NAN)
 
 
 def _meets_infinity(value: str, level: float, over: str) -> str:
@@ -338,7 +344,7 @@ def _finish_quantile(state: AggregateState) -> str:
     if isinstance(of, t.Decimal):
         values = f"transform({values}, ` x` -> {_unscaled(of, '` x`')})"
     value = bind_lambda(f"array_sort({values})", lambda v: f"if(size({v}) = 0, NULL, {body})")
-    return default_unless_nullable(value, state.types, _default_value(_LINEAR, state.types))
+    return _default_of_none(value, f"size({state.sql})", state.types, _default_value(_LINEAR, state.types))
 
 
 def _linear_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:

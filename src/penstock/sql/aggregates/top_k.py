@@ -83,7 +83,10 @@ TOP_K_WEIGHTED = list_aggregate(
 def _entropy(state: AggregateState) -> str:
     share = "(CAST(` x`.count AS DOUBLE) / CAST(size(` n`) AS DOUBLE))"
     total = fold_rows(equal_runs("array_sort(` n`)"), "0D", f"` a` - {share} * log2({share})")
-    value = bind_lambda(state.sql, lambda n: f"if(size({n}) = 0, NULL, {total})", "` n`")
+    counted, none = state.sql, "NULL"
+    if len(state.types) == 1 and isinstance(unwrap_type(state.types[0]), t.Float):  # ClickHouse counts no NaN
+        counted, none = f"filter({counted}, ` x` -> NOT isnan(` x`))", f"if(size({counted}) > 0, 0D, NULL)"
+    value = bind_lambda(counted, lambda n: f"if(size({n}) = 0, {none}, {total})", "` n`")
     return default_unless_nullable(value, state.types, "0D")
 
 

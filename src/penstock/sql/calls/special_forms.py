@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.model.types import Type, has_json, is_nullable
+from penstock.model.types import Type, has_json, is_nullable, unwrap_type
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.calls.aggregate_calls import finalize_state
@@ -35,6 +35,7 @@ from penstock.sql.conversions.explicit import (
     require_not_null,
 )
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
@@ -153,6 +154,7 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type
         raise tr.refusal(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):
         mode = replace(mode, default=column_default(want))
+    want = _in_zone_of(value, want)
     result = convert(value, want, mode)
     if result is None:
         lenient = mode.failure not in STRICT_FAILURES and convert(value, want) is not None
@@ -160,6 +162,17 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type
         default = " with a default" if lenient else ""
         raise tr.refusal(node, "no-conversion", f"{value.type} cannot be converted to {want}{default}", hint)
     return require_not_null(result, want) if mode.failure in STRICT_FAILURES and not is_nullable(want) else result
+
+
+def _in_zone_of(value: TypedSql, want: Type) -> Type:
+    """A time type without a time zone takes that of a converted time; one inside of an array does not."""
+    zone = zone_of(value.bare)
+    match unwrap_type(want):
+        case (t.DateTime(None) | t.DateTime64(_, None)) as bare if zone is not None:
+            in_zone = replace(bare, zone=zone)
+            return t.Nullable(in_zone) if is_nullable(want) else in_zone
+        case _:
+            return want
 
 
 def accurate_cast_form(mode: ConversionMode, arity: int = 2) -> SpecialForm:

@@ -236,7 +236,7 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     # ClickHouse compares a single computed element by `=`; for other lists that read columns its type is Nullable.
     is_computed = len(elements) == 1 and not isinstance(elements[0], exp.Column)
     reads_columns = not is_computed and any("`" in right for _, right in pairs)
-    may_be_null = not _is_row(value) and (reads_columns or any(item.nullable for _, item in given))
+    may_be_null = reads_columns or (not _is_row(value) and any(item.nullable for _, item in given))
     return TypedSql(sql, nullable_if_any(_UINT8, [NULL if may_be_null else value]), "BOOLEAN")
 
 

@@ -7,16 +7,17 @@ differential tests compare them with chDB.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.dates import zone_of
-from penstock.sql.expr.typed import NOTHING
+from penstock.sql.expr.typed import NOTHING, TypedSql
 
 INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """Decimal digits that hold every integer of so many bits."""
 
+_BOOL, _UINT8 = t.Bool(), t.Int(8, signed=False)
 _DECIMAL_OF_INT = {32: t.Decimal(9, 0), 64: t.Decimal(18, 0)}
 """The Decimals that are stored as these integers are, by their bits."""
 
@@ -35,6 +36,18 @@ def supertype(types: Iterable[Type]) -> Type | None:
         return None
     wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map, t.Dynamic))
     return t.Nullable(plain) if wraps else plain
+
+
+def value_supertype(values: Sequence[TypedSql]) -> Type | None:
+    """The common type of values. Bool and UInt8 are one type in ClickHouse, and the first one gives it its name: a
+    Bool that then holds a 7 is none here, so only the literals 0 and 1 may follow a Bool."""
+    types = [value.type for value in values]
+    given = [value for value in values if value.bare != NOTHING]
+    if not given or given[0].bare != _BOOL or not all(value.bare in (_BOOL, _UINT8) for value in given):
+        return supertype(types)
+    if any(value.bare == _UINT8 and value.constant not in (0, 1) for value in given):
+        return None
+    return t.Nullable(_BOOL) if any(map(is_nullable, types)) else _BOOL
 
 
 def _dynamic_of_all(types: Iterable[Type]) -> t.Dynamic:

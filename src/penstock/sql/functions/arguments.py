@@ -94,6 +94,15 @@ def as_spark_int(value: TypedSql) -> str:
     return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
 
 
+def array_position(place: TypedSql | int) -> str:
+    """An integer as a position for `try_element_at`: NULL for 0, and for the least INT, at which Spark reads memory
+    far from the array, which ends its process."""
+    if isinstance(place, TypedSql):
+        found = f"nullif({as_spark_int(place)}, 0)"
+        return f"nullif({found}, {-_MAX_INT - 1})" if place.spark == "INT" and place.constant is None else found
+    return str(min(max(place, -_MAX_INT), _MAX_INT)) if place else "CAST(NULL AS INT)"
+
+
 def checked_size(sql: str, size: str, given: Sequence[TypedSql]) -> str:
     """`sql`, but an error where the SQL `size` is above MOST_ELEMENTS, unless all `given` numbers are literals: a row
     must not ask for more than there is memory, which would end the process with every stream in it."""

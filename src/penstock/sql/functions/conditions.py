@@ -11,7 +11,7 @@ from functools import partial, reduce
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
     OddPlace,
@@ -30,7 +30,7 @@ from penstock.sql.spark_text import string_literal
 
 def require_common_type(values: Sequence[TypedSql]) -> Type:
     """The common type of the values. Raises BadArguments if there is none."""
-    of = supertype([value.type for value in values])
+    of = value_supertype(values)
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise BadArguments(f"there is no common type of {types}", "cast one of them")
@@ -69,7 +69,8 @@ def _extreme_function(name: str) -> Function:
     """greatest and least, which skip NULLs."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = require_common_type(values)
+        of = supertype([value.type for value in values]) if len(values) == 2 else None
+        of = of or require_common_type(values)
         if len(values) == 1:
             return values[0]
         if is_stored_as_text(of) or contains_stored_as_text(of):
@@ -82,7 +83,8 @@ def _extreme_function(name: str) -> Function:
             return _float_extreme(name, values, of)
         if needs_nested_key(of, "greatest") or needs_nested_key(of, "least"):
             return typed_sql(reduce(partial(_nested_extreme_sql, name, of), [_cast_to(v, of) for v in values]), of)
-        return typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
+        both = typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
+        return both if len(values) != 2 or of != t.Bool() else TypedSql(both.sql, UINT8, both.spark)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
 

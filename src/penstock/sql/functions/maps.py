@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
@@ -64,7 +64,7 @@ def _make_map(values: Sequence[TypedSql]) -> TypedSql:
     if len(values) < 2:
         raise BadArguments("`map` without a pair has no type", "mapFromArrays of empty arrays with a type")
     keys, items = values[::2], values[1::2]
-    key, item = supertype([value.type for value in keys]), supertype([value.type for value in items])
+    key, item = supertype([value.type for value in keys]), value_supertype(items)
     if len(keys) != len(items) or key is None or item is None:
         raise BadArguments("`map` needs pairs of a key and a value, of one type each")
     _check_keys(key, keys)

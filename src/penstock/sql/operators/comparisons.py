@@ -277,7 +277,7 @@ def _is_known_number(value: TypedSql) -> bool:
 def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: TypedSql) -> tuple[str, str]:
     """The SQL of two values as one Spark type. Raises Refused if there is none."""
     refuse_intervals(tr, node, (left, right))
-    if isinstance(left.bare, t.Map) or isinstance(right.bare, t.Map):
+    if t.has_part(left.type, t.Map) or t.has_part(right.type, t.Map):
         raise tr.refusal(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
     if t.FixedString in (type(left.bare), type(right.bare)) and left.bare != right.bare:
         return _without_end_zeros(left), _without_end_zeros(right)

@@ -17,7 +17,7 @@ from penstock.model.types import Type
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.common_type import value_supertype
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import (
@@ -133,6 +133,9 @@ def make_array(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> TypedS
     if not values:
         return TypedSql("array()", t.Array(NOTHING), "ARRAY<VOID>")
     of = common_type(tr, node, values)
+    if isinstance(t.unwrap_type(of), (t.Array, t.Map)) and any(map(is_null, values)):
+        message = f"NULL beside {of} is a Variant in ClickHouse, which is not supported"
+        raise tr.refusal(node, "no-common-type", message, "give [] or map() in the place of NULL")
     return typed_sql(f"array({', '.join(cast_all(values, of))})", t.Array(of))
 
 
@@ -206,7 +209,7 @@ def _constant_number(constant: Constant) -> TypedSql | None:
 def common_type(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> Type:
     """The common type of the values. Raises Refused if there is none."""
     refuse_intervals(tr, node, values)
-    of = supertype([value.type for value in values])
+    of = value_supertype(values)
     if of is None:
         types = ", ".join(dict.fromkeys(str(value.type) for value in values))
         raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")

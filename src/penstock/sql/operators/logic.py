@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
-from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import (
     NEVER,
@@ -143,7 +143,7 @@ def _branch_type(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
     """The common type of branches, None if there is none. It has the time zone of the first one; but of two branches,
     a condition that ClickHouse computes before it reads rows leaves the chosen one, if that reads a column. Raises
     Refused where it is not known which that is. Columns are in backquotes in Spark SQL."""
-    of = supertype(value.type for value in values)
+    of = value_supertype(values)
     first, second = values[0], values[1]
     replaced = len(tests) == 1 and "`" in second.sql and first.nullable == second.nullable
     if not replaced or "`" in tests[0].sql or is_null(tests[0]) or of == supertype((second.type, first.type)):

@@ -12,7 +12,7 @@ REFUSED = {
     "formatReadableQuantity(1.5)": "`formatReadableQuantity` of Float64 is not supported",
     "formatReadableTimeDelta(1.5)": "`formatReadableTimeDelta` of Float64 is not supported",
     "formatReadableTimeDelta(toUInt64(1))": "`formatReadableTimeDelta` of UInt64 is not supported",
-    "clamp(true, 0, 1)": "`clamp` of a Bool and a number is not supported",
+    "clamp(true, 0, 2)": "there is no common type of Bool, UInt8",
     "clamp(1.5, toFloat64(carrier), 3)": "the limits of `clamp` must be literals beside floats",
     "widthBucket(5, 0, 10, 0)": "the number of buckets must be a literal from 1",
     "widthBucket(5, 0, 10, 4294967295)": "the number of buckets must be a literal from 1",

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.common_type import value_supertype
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
-from penstock.sql.functions.arguments import as_spark_int, cast_to_common_array, element_type
+from penstock.sql.functions.arguments import array_position, as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function, template_function
 from penstock.sql.functions.maps import map_element
@@ -47,8 +47,9 @@ def _element_at(value: TypedSql, key: TypedSql) -> str:
         raise BadArguments("positions in arrays count from 1")
     if key.spark == "DECIMAL(20,0)":
         return f"try_element_at({value.sql}, nullif(try_cast({key.sql} AS INT), 0))"
-    place = as_spark_int(key) if key.spark in ("BIGINT", "BOOLEAN") else as_spark(key, "INT")
-    return f"try_element_at({value.sql}, nullif({place}, 0))"
+    known = isinstance(key.constant, int) and not isinstance(key.constant, bool)
+    place = array_position(int(str(key.constant)) if known else key)
+    return f"try_element_at({value.sql}, {place})"
 
 
 def _element_or_null(values: Sequence[TypedSql]) -> TypedSql:
@@ -123,7 +124,7 @@ def _array_string_concat(values: Sequence[TypedSql]) -> TypedSql:
 def _make_array(values: Sequence[TypedSql]) -> TypedSql:
     if not values:
         return TypedSql("array()", t.Array(NOTHING), "ARRAY<VOID>")
-    of = supertype([value.type for value in values])
+    of = value_supertype(values)
     if of is None:
         raise BadArguments("the elements have no common type")
     return typed_sql(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))

@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.explicit import ConversionMode, convert
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import FIRST_DAY, FIRST_SECOND, LAST_DAY, LAST_SECOND, clamp, from_written_clock, zone_of
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
@@ -41,7 +41,7 @@ def _make_date_function(*, wide: bool) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         if len(values) == 1:
             raise BadArguments("`makeDate` of a number is not supported", "YYYYMMDDToDate")
-        numbers = [as_spark(value, "BIGINT") for value in values]
+        numbers = [as_bigint(value) for value in values]
         low, high = _WIDE_YEARS if wide else (1970, _LAST_YEAR)
         if len(values) == 3:
             sql = _date_from_parts(numbers, low, high, zero)
@@ -56,7 +56,7 @@ def _make_date_function(*, wide: bool) -> Function:
 
 def _date_from_digits_function(name: str, of: t.Date) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        number = as_spark(values[0], "BIGINT")
+        number = as_bigint(values[0])
         parts = [f"({number} DIV 10000)", f"({number} DIV 100 % 100)", f"({number} % 100)"]
         low, high = _WIDE_YEARS if of.wide else (1970, _LAST_YEAR)
         day = _first_day_if_too_late(_date_from_parts(parts, low, high, FIRST_DAY), of)
@@ -68,8 +68,8 @@ def _date_from_digits_function(name: str, of: t.Date) -> Function:
 def _make_datetime(values: Sequence[TypedSql]) -> TypedSql:
     zone = zone_argument(values, 6)
     of = t.DateTime(zone)
-    numbers = [as_spark(value, "BIGINT") for value in values[:6]]
-    day = _date_from_parts(numbers[:3], 1970, 9999, "NULL")
+    numbers = [as_bigint(value) for value in values[:6]]
+    day = _date_from_parts([f"least({numbers[0]}, 9999)", *numbers[1:3]], 1970, 9999, "NULL")
     seconds = f"{numbers[3]} * 3600 + {numbers[4]} * 60 + {numbers[5]}"
     wall = from_written_clock(f"timestampadd(SECOND, {seconds}, CAST({day} AS TIMESTAMP))", zone_of(of))
     fits = " AND ".join(f"{number} BETWEEN 0 AND 99" for number in numbers[3:])

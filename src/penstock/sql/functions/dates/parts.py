@@ -7,6 +7,7 @@ those of ISO 8601.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import clamp_below, wall_clock
@@ -48,6 +49,8 @@ def _date_name(values: Sequence[TypedSql]) -> TypedSql:
     if part not in _PART_AS_STRING or not isinstance(values[1].bare, (t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments("`dateName` takes one of " + ", ".join(map(str.lower, _PART_AS_STRING)) + " and a time")
     value = apply_zone_argument(values[1], values, 2)
+    if isinstance(value.bare, t.DateTime64) and value.spark == "TIMESTAMP":  # a fraction is cut off, before 1970 too
+        value = replace(value, sql=f"timestamp_seconds(unix_micros({value.sql}) DIV 1000000)")
     return typed_sql(_PART_AS_STRING[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
 
 

@@ -16,7 +16,7 @@ from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.expr.bind_once import bind_if_long, try_bind_once
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import array_position, literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.numbers import Reader, is_beyond_64_bits, is_infinite, read_float, read_integer
 from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
@@ -211,7 +211,8 @@ def _key_at_place(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("the last argument of `JSONKey` must be an integer literal")
     if place == 0:
         return typed_sql("''", STRING)
-    return typed_sql(f"coalesce(try_element_at({_object_keys(values[0], values[1:-1])}, {place}), '')", STRING)
+    found = f"try_element_at({_object_keys(values[0], values[1:-1])}, {array_position(place)})"
+    return typed_sql(f"coalesce({found}, '')", STRING)
 
 
 def _extract_keys_and_values(values: Sequence[TypedSql]) -> TypedSql:

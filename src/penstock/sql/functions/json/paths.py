@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.typed import TypedSql
-from penstock.sql.functions.arguments import as_spark_int
+from penstock.sql.functions.arguments import array_position
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import string_literal
 
@@ -101,10 +101,10 @@ def _member_at(variant: str, text: str, place: int | TypedSql) -> tuple[str, str
         return "CAST(NULL AS VARIANT)", "CAST(NULL AS STRING)"
     size = f"size(try_cast({variant} AS ARRAY<VARIANT>))"
     if isinstance(place, int):
-        known = str(place)
+        known = array_position(place)
         at = f"concat('$[', {size} + {place}, ']')" if place < 0 else string_literal(f"$[{place - 1}]")
     else:
-        known = f"nullif({as_spark_int(place)}, 0)"
+        known = array_position(place)
         at = f"concat('$[', if({known} < 0, {size} + {known}, {known} - 1), ']')"
     key = f"try_element_at(json_object_keys({text}), {known})"
     member = f"try_element_at(try_cast({variant} AS MAP<STRING, VARIANT>), {key})"

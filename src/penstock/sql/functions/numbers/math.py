@@ -126,7 +126,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _approximate_function_of_two("hypot", "hypot({}, {})".format),
     Function("isNaN", (1, 1), ("float",), _is_nan),
     template_function("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
-    template_function("isInfinite", "float", "(abs({0}) = double('Infinity'))", UINT8, "BOOLEAN"),
+    template_function("isInfinite", "float", "(abs(CAST({0} AS DOUBLE)) = double('Infinity'))", UINT8, "BOOLEAN"),
 )
 ALIASES: dict[str, str] = {"power": "pow", "ln": "log"}
 ANY_CASE: tuple[str, ...] = (

@@ -22,7 +22,7 @@ _EMPTY = "''"
 
 def concat(values: Sequence[TypedSql]) -> TypedSql:
     """Strings, and other values as strings, joined; arrays appended to each other."""
-    if all(isinstance(value.bare, t.Array) for value in values):
+    if len(values) > 1 and all(isinstance(value.bare, t.Array) for value in values):
         return TypedSql(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
     shown = [_whole_text(value) for value in values]
     if None in shown:
