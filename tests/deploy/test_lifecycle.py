@@ -9,11 +9,9 @@ import pytest
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.lifecycle.undo import is_undone
+from penstock.deploy.parity.comparison_scope import ComparisonScope
 from penstock.errors import Conflict, InvalidProject, InvalidQuery, InvalidRequest, NotFound
 from penstock.lake.tables import physical_tables
-from penstock.parse.project_loader import load_files
-from penstock.plan.project_graph import draw_project
-from penstock.plan.table_versions import checksum_query, find_versions, shared_columns
 from python_projects import problems_of, read_project
 from waiting import wait_until
 
@@ -488,14 +486,23 @@ def test_versions_of_a_table_have_the_same_rows_at_the_seam(running: Running, tm
         assert done.state == "live"
         assert done.plan["rows_moved"] != 0
         posting.wait_for(200)
+        report = running.pipeline.comparison.compare_tables("live", "moved_0_0", "moved_0_1", ComparisonScope())
+        assert posting.posted > 200, "rows arrive while the versions are compared"
     running.catch_up()
     ids = [(number,) for number in range(posting.posted)]
     for name in ("moved_0_0", "moved_0_1"):
         assert running.ask(f"SELECT id FROM {name} ORDER BY id") == ids, name
-    live = load_files(running.files)
-    pair = [each.source for each in find_versions(live.project, draw_project(live), "moved")]
-    left, right = running.ask(f"SELECT * FROM ({checksum_query(pair, shared_columns(*pair))}) ORDER BY place")
-    assert (left[1:], len(left)) == (right[1:], 4)
+    found = report.table
+    assert (found.outcome, found.left_rows, found.left_out) == (
+        "same",
+        found.right_rows,
+        {"note": "only `moved_0_1` has it"},
+    ), found
+    running.post("moved_0_1", [{**row(7, "x"), "note": "new"}])
+    running.catch_up()
+    more = running.pipeline.comparison.compare_tables("live", "moved_0_0", "moved_0_1", ComparisonScope()).table
+    assert (more.outcome, more.rows.only_left, more.rows.only_right) == ("differs", 0, 1), more
+    ids = sorted([*ids, (7,)])
     kept = python_files(tmp_path, VERSIONS + MOVED)
     running.deploy({**kept, "materializations/move.pipe": None})
     running.deploy({"datasources/moved_0_0.datasource": None}, destructive=True)

@@ -73,6 +73,11 @@ class ServerClient:
         """Compare two versions, however long it takes; `calls` are lines of JSON."""
         return self._call("POST", "/v0/diff", params=parameters, content=calls, headers=CALLS_HEADERS, timeout=None)
 
+    def compare_tables(self, left: str, right: str) -> Json:
+        """Compare two data sources of live, however long it takes."""
+        parameters = {"left": left, "right": right}
+        return self._call("GET", "/v0/diff/tables", params=parameters, timeout=None)
+
     def promote_if_same(self, deployment: str, parameters: Parameters, calls: bytes) -> Json:
         """Make a deployment live if it is the same as the one that is, however long comparing them takes."""
         path = f"/v1/deployments/{deployment}/set-live"

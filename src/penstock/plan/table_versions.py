@@ -1,19 +1,18 @@
 """Versions of a table side by side: data sources whose names are the table's and a version's, as `events_0_1`.
 
 In: a project, its graph and the name of a table. Out: its versions in their order, with the pipes that feed and read
-each, and SQL by which rows of two are compared. Invariant: what a pipe reads is what `project_graph` draws.
+each. Invariant: what a pipe reads is what `project_graph` draws.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import SUFFIX
-from penstock.model.types import AggregateFunction, Array, Json, Map, SimpleAggregateFunction, Tuple, Type, unwrap_type
 from penstock.plan.project_graph import ProjectGraph
 
 _NUMBERS = re.compile(r"_([0-9]+(?:_[0-9]+)*)")
@@ -67,34 +66,3 @@ def table_of_version(name: str) -> str:
     """The table of which a data source with this name is a version; empty if it is none."""
     start = len(name.rstrip("0123456789_"))
     return name[:start] if _NUMBERS.fullmatch(name, start) else ""
-
-
-def shared_columns(left: DataSource, right: DataSource) -> tuple[str, ...]:
-    """The columns of one name and type whose values can be compared."""
-    return tuple(
-        each.name
-        for each in left.columns
-        if (other := right.column(each.name)) is not None and other.type == each.type and _is_comparable(each.type)
-    )
-
-
-def _is_comparable(of: Type) -> bool:
-    """Whether a value is one text, of which a checksum is quick: cityHash64, which takes lists too, is not."""
-    return not isinstance(unwrap_type(of), (AggregateFunction, Array, Json, Map, SimpleAggregateFunction, Tuple))
-
-
-def checksum_query(sources: Sequence[DataSource], columns: Sequence[str]) -> str:
-    """SQL with a row for each data source: its place in the order, its rows and a checksum of each column."""
-    return " UNION ALL ".join(_checksums(place, each, columns) for place, each in enumerate(sources))
-
-
-def _checksums(place: int, source: DataSource, columns: Sequence[str]) -> str:
-    named = ", ".join(["count() AS found", *_column_checksums(columns)])
-    final = "" if source.engine.name in ("MergeTree", "Null") else " FINAL"
-    return f"SELECT {place} AS place, {named} FROM {source.name}{final}"
-
-
-def _column_checksums(columns: Sequence[str]) -> Iterator[str]:
-    for at, name in enumerate(columns):
-        digest = f"groupBitXor(xxHash64(toString(`{name}`)))"
-        yield f"concat(toString(count(`{name}`)), ' ', toString({digest})) AS sum_{at}"

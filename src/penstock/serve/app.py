@@ -138,6 +138,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),
     ApiCall(("GET", "POST"), "/v0/sql", "read", queries.query_sql, None, "queries", FORM, recorded_as=_query_api),
     ApiCall(("GET", "POST"), "/v0/diff", "deploy", parity.compare_versions, threads="queries", most_body=FORM),
+    ApiCall(("GET",), "/v0/diff/tables", "deploy", parity.compare_tables, threads="queries"),
     ApiCall(("GET",), "/v0/audit", "admin", audit.list_audit_log),
     ApiCall(("GET",), "/v0/logs", "admin", logs.list_lines, threads="status"),
     ApiCall(("GET",), "/v0/tokens", "admin", tokens.list_tokens),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.model.datasource import versioned_name
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.project_graph import draw_project
-from penstock.plan.table_versions import TableVersion, checksum_query, find_versions, shared_columns
+from penstock.plan.table_versions import TableVersion, find_versions
 
 FILES = {
     "events.datasource": "SCHEMA >\n    id String\n",
@@ -45,14 +45,3 @@ def test_versions_are_in_their_order_with_their_pipes() -> None:
 
 def test_the_name_of_a_version() -> None:
     assert (versioned_name("events", "0.10"), versioned_name("events", "")) == ("events_0_10", "events")
-
-
-def test_columns_that_both_have_are_compared() -> None:
-    _, left, right = (each.source for each in versions("events"))
-    assert shared_columns(left, right) == ("id", "n")
-    assert checksum_query([left, right], ["id"]) == (
-        "SELECT 0 AS place, count() AS found, concat(toString(count(`id`)), ' ', "
-        "toString(groupBitXor(xxHash64(toString(`id`))))) AS sum_0 FROM events_0_9 FINAL UNION ALL "
-        "SELECT 1 AS place, count() AS found, concat(toString(count(`id`)), ' ', "
-        "toString(groupBitXor(xxHash64(toString(`id`))))) AS sum_0 FROM events_0_10"
-    )

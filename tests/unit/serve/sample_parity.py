@@ -11,6 +11,7 @@ from penstock.plan.parity.report import (
     EndpointReport,
     ParityReport,
     RowDifference,
+    TablePairReport,
     TableReport,
     VersionName,
 )
@@ -36,5 +37,8 @@ DIFFERENT = ParityReport(
     {"sales": 4},
     (SALES, TableReport("gone", "only_left")),
     (TOP,),
+)
+PAIR = TablePairReport(
+    DIFFERENT.left, "sales_1", "sales_2", DIFFERENT.at, DIFFERENT.batches, replace(SALES, name="sales_2")
 )
 SAME = replace(DIFFERENT, tables=(replace(SALES, declared=True),))

@@ -34,6 +34,21 @@ def test_who_may_not_read_gets_no_rows(client: TestClient, pipeline: MemoryPipel
         assert pipeline.comparison.asked[-1][2].shows_parameters == bool(sample)
 
 
+def test_two_tables_of_one_version(client: TestClient, pipeline: MemoryPipeline) -> None:
+    pair = {"left": "sales_1", "right": "sales_2"}
+    found = client.get("/v0/diff/tables", params=pair).json()
+    assert (found["deployment"]["state"], found["cut"]["batches"]) == ("live", {"sales": 4})
+    assert (found["table"]["name"], found["table"]["rows"]["sample"][0]["row"]) == ("sales_2", {"id": 7, "amount": 70})
+    assert (
+        client.get("/v0/diff/tables", params={**pair, "deployment": "staging"}).json()["deployment"]["state"]
+        == "staging"
+    )
+    assert [each[:2] for each in pipeline.comparison.asked] == [("sales_1", "sales_2")] * 2
+    for missing in pair:
+        answer = client.get("/v0/diff/tables", params={name: each for name, each in pair.items() if name != missing})
+        assert (answer.status_code, f"`{missing}`" in answer.text) == (400, True)
+
+
 def test_how_many_recorded_calls(client: TestClient, pipeline: MemoryPipeline) -> None:
     pipeline.comparison.report = SAME
     for parameters, most in (({}, 10), ({"calls": "0"}, 0), ({"calls": "25"}, 25)):

@@ -1,13 +1,14 @@
 """`penstock table`: the versions of a table side by side, and the end of one.
 
 In: the name of a table, and a version of it. Out: the rows, lag, writers and readers of each version of live; with
-`--compare` whether two have the same rows; a deployment without a version. Invariants: rows are compared only where
-none arrived meanwhile; a version is not retired while a pipe, a call or a posted row uses it, or the project has it.
+`--compare` whether two have the same rows; a deployment without a version. Invariants: rows are compared as of one cut,
+however many arrive meanwhile; a version is not retired while a pipe, a call or a posted row uses it, or the project
+has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -17,7 +18,6 @@ import typer
 from penstock.api.project.source_project import SourceProject
 from penstock.cli.client import Json, ServerClient, query_parameters
 from penstock.cli.commands.deploy import Promotion, load_sound_project, send_project, wait_for_deployment
-from penstock.cli.errors import ServerRefusal
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
@@ -25,20 +25,13 @@ from penstock.errors import Conflict, Forbidden, NotFound, Problem, did_you_mean
 from penstock.model.datasource import versioned_name
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.project_graph import draw_project
-from penstock.plan.table_versions import (
-    TableVersion,
-    checksum_query,
-    find_versions,
-    shared_columns,
-)
+from penstock.plan.table_versions import TableVersion, find_versions
 
 group = typer.Typer()
 TableArgument = Annotated[str, typer.Argument(help="The table, without a version.")]
 UnusedOption = Annotated[
     int, typer.Option("--unused-minutes", min=0, help="For how long nobody may have posted or queried rows.")
 ]
-ATTEMPTS = 3
-"""How often rows are compared until none arrives meanwhile."""
 OWN = "/* penstock table */"
 """What marks the queries of this command, which are no use of a table."""
 
@@ -67,43 +60,27 @@ class VersionUse:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PairComparison:
-    """Whether two versions have the same rows in the columns that both have."""
-
-    left: str
-    right: str
-    outcome: str
-    """`same`, `differs`, or why they were not compared."""
-    columns: tuple[str, ...] = ()
-    """Those that differ; `rows` is among them if the numbers of rows do."""
-
-
 @group.command("versions")
 @command
 def versions(
     session: Session,
     name: TableArgument,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the rows of each version with those of the next; reads all.")
+        bool, typer.Option("--compare", help="Compare all rows of each version with those of the next, as of one cut.")
     ] = False,
 ) -> None:
     """Show the versions of a table in live: rows, lag, writers and readers."""
     client = session.client()
     found = [_use(client, each) for each in _live_versions(client, name)]
-    pairs = [_compare(client, *pair) for pair in pairwise(each.version for each in found)] if compare else []
+    names = [each.version.name for each in found] if compare else []
+    compared = [client.compare_tables(*pair) for pair in pairwise(names)]
     if session.as_json:
-        compared = [
-            {"left": each.left, "right": each.right, "outcome": each.outcome, "columns": list(each.columns)}
-            for each in pairs
-        ]
         print_json({"table": name, "versions": [each.as_json() for each in found], "compared": compared})
         return
     titles = ("version", "data source", "rows", "behind", "fed by", "read by", "last post (UTC)", "last query (UTC)")
     print_table(titles, [_row(each) for each in found])
-    for each in pairs:
-        columns = f": {', '.join(each.columns)}" if each.columns else ""
-        console().print(f"{each.left} and {each.right}: {each.outcome}{columns}", markup=False)
+    for each in compared:
+        console().print(f"{each['left']} and {each['right']}: {_outcome_text(each)}", markup=False, soft_wrap=True)
 
 
 def _row(use: VersionUse) -> tuple[object, ...]:
@@ -254,35 +231,17 @@ def _recent_users(client: ServerClient, use: VersionUse, minutes: int) -> Iterat
             yield f"rows of `{use.version.name}` were {what} at {at} UTC, within {minutes} minutes (--unused-minutes)"
 
 
-def _compare(client: ServerClient, left: TableVersion, right: TableVersion) -> PairComparison:
-    """The rows of two versions, read while none of their tables changed."""
-    columns = shared_columns(left.source, right.source)
-    pair = (left.name, right.name)
-    for _ in range(ATTEMPTS):
-        before = _settled_rows(client, pair)
-        if before is None:
-            continue
-        try:
-            rows = client.query(f"{checksum_query([left.source, right.source], columns)} {OWN}", {})["data"]
-        except ServerRefusal as refusal:
-            return PairComparison(*pair, f"not compared: {refusal}")
-        if before == _settled_rows(client, pair):
-            return _outcome(pair, columns, sorted(rows, key=lambda row: int(row["place"])))
-    return PairComparison(*pair, "not compared: rows arrive all the time; try again when fewer do")
-
-
-def _settled_rows(client: ServerClient, names: Sequence[str]) -> list[int] | None:
-    """The rows of both tables; None if one has not got all of its rows yet."""
-    status = _live_status(client)
-    if any(each["name"] in names and each["batches"] for each in status["behind"]):
-        return None
-    return [status["tables"][name]["rows"] for name in names]
-
-
-def _outcome(pair: tuple[str, str], columns: Sequence[str], rows: Sequence[Json]) -> PairComparison:
-    left, right = rows
-    differing = [] if left["found"] == right["found"] else [f"rows ({left['found']} and {right['found']})"]
-    differing += [name for at, name in enumerate(columns) if left[f"sum_{at}"] != right[f"sum_{at}"]]
-    if differing:
-        return PairComparison(*pair, "differ", tuple(differing))
-    return PairComparison(*pair, f"the same rows in {', '.join(columns) or 'number'}")
+def _outcome_text(found: Json) -> str:
+    """What a comparison of two versions says, for people."""
+    table, left, right = found["table"], found["left"], found["right"]
+    columns = ", ".join(each["name"] for each in table["columns"]) or "number"
+    match table["outcome"]:
+        case "same":
+            return f"the same rows in {columns}"
+        case "differs":
+            rows = table["rows"]
+            differing = [each["name"] for each in table["columns"] if each["left"] != each["right"]]
+            only = f"{rows['only_left']:,} rows only in {left}, {rows['only_right']:,} only in {right}"
+            return f"{only}, compared in {columns}; other checksums: {', '.join(differing) or 'none'}"
+        case outcome:
+            return f"{outcome.replace('_', ' ')}: {table['reason']}"

@@ -1,4 +1,4 @@
-"""Compare the rows of a data source of two versions, as of a cut.
+"""Compare the rows of a data source of two versions, or of two data sources of one version, as of a cut.
 
 In: a `Cut` and a `TablePair`. Out: `TableReport`. Invariants: rows are compared as FINAL shows them, so that neither
 compaction nor the division into files can make a difference; a table whose rows may differ for another reason than its
@@ -112,8 +112,8 @@ class TableComparison:
         self, pair: TablePair, left: Binding, right: Binding, *, shared: bool
     ) -> tuple[tuple[ComparedValue, ...], Mapping[str, str]]:
         """What is compared of each row, and which columns are not, each with the reason."""
-        left_out = dict.fromkeys(pair.only_left, f"only deployment {self.cut.left.deployment.id} has it")
-        left_out |= dict.fromkeys(pair.only_right, f"only deployment {self.cut.right.deployment.id} has it")
+        left_out = dict.fromkeys(pair.only_left, f"only {self._side(self.cut.left, left)} has it")
+        left_out |= dict.fromkeys(pair.only_right, f"only {self._side(self.cut.right, right)} has it")
         if pair.quarantine:
             left_out = {}
         declared, values = self.scope.columns(pair.names), []
@@ -129,6 +129,11 @@ class TableComparison:
             else:
                 values.append(found)
         return tuple(values), left_out
+
+    def _side(self, version: CutVersion, bound: Binding) -> str:
+        """What a side of the comparison is called: the deployment, or the table if both are of one deployment."""
+        is_one = self.cut.left.deployment.id == self.cut.right.deployment.id
+        return f"`{bound.name}`" if is_one else f"deployment {version.deployment.id}"
 
     def _clocked(self, column: ColumnPair, left: Binding, right: Binding) -> str | None:
         """Why values of a column may differ although its rows are the same."""

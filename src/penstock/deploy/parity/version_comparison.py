@@ -1,7 +1,7 @@
-"""Compare two running versions, and promote one only if it is the same as live.
+"""Compare two running versions, or two tables of one, and promote one only if it is the same as live.
 
-In: references to two deployments, and a scope. Out: `ParityReport`. Invariant: everything is read as of one cut, so a
-difference is never one of time; the comparison changes nothing.
+In: references to two deployments, and a scope. Out: `ParityReport`; of two tables `TablePairReport`. Invariant:
+everything is read as of one cut, so a difference is never one of time; the comparison changes nothing.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ from penstock.deploy.lifecycle.deployer import Deployer
 from penstock.deploy.parity.comparison_scope import ComparisonScope
 from penstock.deploy.parity.endpoint_comparison import EndpointComparison
 from penstock.deploy.parity.table_comparison import TableComparison
-from penstock.deploy.parity.version_cut import Cut, CutVersion, cut_versions
+from penstock.deploy.parity.version_cut import Cut, CutVersion, cut_version, cut_versions
 from penstock.deploy.queries.reader import QueryReader
 from penstock.deploy.runtime.core import Core
-from penstock.errors import Conflict
+from penstock.errors import Conflict, InvalidRequest, NotFound, did_you_mean
 from penstock.model.deployment import Deployment
+from penstock.model.manifest import Binding
 from penstock.model.project import Project
 from penstock.plan.parity.endpoint_calls import EndpointCall, calls_of, parse_calls, recorded_calls
-from penstock.plan.parity.report import EndpointReport, ParityReport, TableReport, VersionName
+from penstock.plan.parity.report import EndpointReport, ParityReport, TablePairReport, TableReport, VersionName
 from penstock.plan.parity.step_dependence import find_step_dependence
-from penstock.plan.parity.version_pairs import ComparedVersion, EndpointNames, pair_endpoints, pair_tables
+from penstock.plan.parity.version_pairs import (
+    ComparedVersion,
+    EndpointNames,
+    pair_endpoints,
+    pair_tables,
+    pair_two_tables,
+)
 from penstock.redaction import HIDDEN
 from penstock.state.logs.call_log import MOST_SEARCHED
 from penstock.template.declared_parameters import names_in_templates
@@ -66,6 +73,18 @@ class VersionComparison:
             found = self.core.store.calls.recent_parameters(name, MOST_SEARCHED)
             yield from recorded_calls(name, found, read, most)
 
+    def compare_tables(self, ref: str, left: str, right: str, scope: ComparisonScope) -> TablePairReport:
+        """Compare two data sources of one deployment in the columns that both have. Raises NotFound, InvalidRequest if
+        both are the same, and Conflict if the deployment cannot be brought to a cut."""
+        if left == right:
+            raise InvalidRequest(f"`{left}` is compared with itself", hint="such as two versions of a table")
+        with cut_version(self.core, ref) as cut:
+            version = self._compared(cut.left)
+            pair = pair_two_tables(_find_binding(version, left), _find_binding(version, right))
+            dependence = find_step_dependence(version.manifest)
+            report = TableComparison(self.core, cut, scope, (dependence, dependence)).compare(pair)
+            return TablePairReport(_version_name(cut.left), left, right, cut.at, cut.batches, report)
+
     def promote(self, ref: str, scope: ComparisonScope) -> Deployment:
         """Promote a deployment if it is the same as live, except for what is declared. Without a live version there is
         nothing to compare. Raises Conflict with each difference, and what promoting raises.
@@ -90,10 +109,21 @@ class VersionComparison:
         return ComparedVersion(deployment.id, self.core.projects.load(deployment).project, deployment.manifest)
 
 
+def _find_binding(version: ComparedVersion, name: str) -> Binding:
+    """Raises NotFound."""
+    found = version.manifest.binding(name)
+    if found is None:
+        names = [each.name for each in version.manifest.bindings]
+        raise NotFound(f"deployment {version.id} has no data source `{name[:100]}`", hint=did_you_mean(name, names))
+    return found
+
+
+def _version_name(version: CutVersion) -> VersionName:
+    return VersionName(version.deployment.id, version.deployment.name, version.deployment.state)
+
+
 def _report(cut: Cut, tables: list[TableReport], endpoints: list[EndpointReport]) -> ParityReport:
-    left, right = (
-        VersionName(each.deployment.id, each.deployment.name, each.deployment.state) for each in (cut.left, cut.right)
-    )
+    left, right = _version_name(cut.left), _version_name(cut.right)
     return ParityReport(left, right, cut.at, cut.batches, tuple(tables), tuple(endpoints))
 
 

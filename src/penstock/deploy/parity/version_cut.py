@@ -1,8 +1,8 @@
 """A cut: two versions that have processed exactly the same batches, and the snapshots that hold the result.
 
-In: two references to deployments. Out: `Cut`, whose snapshots stay until the block ends. Invariants: every table of
-both versions has every batch up to the cut and none after it; rows that arrive meanwhile are kept and acknowledged; no
-stream is held for longer than HOLD_SECONDS, and none while rows are compared.
+In: two references to deployments, or one, of which two tables are compared. Out: `Cut`, whose snapshots stay until the
+block ends. Invariants: every table of both versions has every batch up to the cut and none after it; rows that arrive
+meanwhile are kept and acknowledged; no stream is held for longer than HOLD_SECONDS, and none while rows are compared.
 """
 
 from __future__ import annotations
@@ -77,6 +77,17 @@ def cut_versions(core: Core, left: str, right: str) -> Iterator[Cut]:
                 f"`{left}` and `{right}` are the same deployment, {ids[0]}", hint="such as live and staging"
             )
         yield _find_cut(core, str(ids[0]), str(ids[1]), kept)
+
+
+@contextmanager
+def cut_version(core: Core, ref: str) -> Iterator[Cut]:
+    """The cut of one version, which is both sides of it, for the block. Raises NotFound, and Conflict if it cannot be
+    read or does not catch up."""
+    with ExitStack() as kept:
+        found = core.board.readable(ref)
+        _refuse_paused(found)
+        kept.enter_context(core.board.readers.reading(found.id))
+        yield _find_cut(core, str(found.id), str(found.id), kept)
 
 
 def _find_cut(core: Core, left: str, right: str, kept: ExitStack) -> Cut:

@@ -102,6 +102,29 @@ class VersionName:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePairReport:
+    """The comparison of two data sources of one deployment at one cut."""
+
+    deployment: VersionName
+    left: str
+    right: str
+    at: datetime
+    batches: Mapping[str, int]
+    """By stream, the last batch that both had processed."""
+    table: TableReport
+
+    def as_json(self) -> dict[str, object]:
+        """The report as a JSON document; each row as a text of JSON."""
+        return {
+            "deployment": asdict(self.deployment),
+            "left": self.left,
+            "right": self.right,
+            "cut": {"at": self.at.isoformat(), "batches": dict(sorted(self.batches.items()))},
+            "table": asdict(self.table),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ParityReport:
     """The comparison of two versions at one cut."""
 

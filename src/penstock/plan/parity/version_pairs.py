@@ -94,6 +94,19 @@ def pair_tables(left: ComparedVersion, right: ComparedVersion) -> tuple[TablePai
     return tuple(sorted(found, key=lambda pair: (pair.quarantine, pair.name)))
 
 
+def pair_two_tables(left: Binding, right: Binding) -> TablePair:
+    """Two data sources of one version, column by column of the same name."""
+    columns = tuple(ColumnPair(other, each) for each in right.columns if (other := left.column(each.name)) is not None)
+    both = {each.right.name for each in columns}
+    return TablePair(
+        left,
+        right,
+        columns,
+        tuple(each.name for each in left.columns if each.name not in both),
+        tuple(each.name for each in right.columns if each.name not in both),
+    )
+
+
 def pair_endpoints(left: Project, right: Project) -> EndpointNames:
     """The endpoints that both versions have, and those that one has."""
     one, other = ({pipe.name for pipe in each.pipes if pipe.endpoint is not None} for each in (left, right))

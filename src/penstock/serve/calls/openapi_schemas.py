@@ -105,6 +105,9 @@ COMPARISON = object_schema(
     tables=array_schema(COMPARED),
     endpoints=array_schema(COMPARED),
 )
+COMPARED_TABLES = object_schema(
+    deployment=OBJECT, left=TEXT, right=TEXT, cut=object_schema(at=TEXT, batches=OBJECT), table=COMPARED
+)
 
 
 def parameter_schema(name: str, place: str = "query", schema: Json = TEXT, needed: str = "no") -> Json:
@@ -278,6 +281,15 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         SIDES,
         CALLS_OF_ENDPOINTS,
         {"200": {JSON: COMPARISON}},
+    ),
+    ("GET", "/v0/diff/tables"): CallSchema(
+        "Compare two data sources of one version at one cut",
+        (
+            parameter_schema("left", needed="yes"),
+            parameter_schema("right", needed="yes"),
+            *(parameter_schema(name) for name in ("deployment", "expect", "rows")),
+        ),
+        answers={"200": {JSON: COMPARED_TABLES}},
     ),
     ("POST", "/v0/backups"): CallSchema(
         "Make a backup in a new folder of the server's machine",

@@ -1,4 +1,4 @@
-"""The comparison of two versions over HTTP.
+"""The comparison of two versions, or of two tables of one, over HTTP.
 
 In: two references to deployments, what may differ, and calls of endpoints as lines of JSON. Out: the report as JSON.
 Invariant: who may not read every data source gets counts and checksums, and no row.
@@ -18,7 +18,7 @@ from penstock.plan.parity.endpoint_calls import MOST_RECORDED, RECORDED_CALLS
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_body import body_of
-from penstock.serve.http.request_parameters import count_parameter, invalid_request_parameter
+from penstock.serve.http.request_parameters import count_parameter, invalid_request_parameter, required_parameter
 from penstock.state.tokens import ApiToken
 
 
@@ -29,6 +29,16 @@ def compare_versions(host: PipelineHost, request: Request) -> Response:
     left, right = parameters.get("left") or "live", parameters.get("right") or "staging"
     report = host.pipeline.comparison.compare(left, right, requested_scope(request)).as_json()
     return json_response(_with_rows_as_json(report))
+
+
+def compare_tables(host: PipelineHost, request: Request) -> Response:
+    """`GET /v0/diff/tables?left=events_0_0&right=events_0_1`: two data sources of one deployment, live unless asked."""
+    host.require_spark()
+    parameters = request.query_params
+    left, right = (required_parameter(parameters, side) for side in ("left", "right"))
+    deployment = parameters.get("deployment") or "live"
+    report = host.pipeline.comparison.compare_tables(deployment, left, right, requested_scope(request))
+    return json_response(_with_rows_as_json(report.as_json()))
 
 
 def requested_scope(request: Request) -> ComparisonScope:
