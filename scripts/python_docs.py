@@ -44,6 +44,7 @@ events = OlapTable[Event]("events")
 CHAPTERS = {
     "tables": "Tables",
     "views": "Views and copies",
+    "view_functions": "Views as functions",
     "ingestion": "Rows that arrive",
     "nodes": "Queries before the last one",
     "endpoints": "Endpoints",

@@ -17,6 +17,6 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> object:
     """A name of `penstock.api`. The packages of Penstock, whose names are in lower case, are not looked for there."""
-    if not (name[:1].isupper() or name.startswith(("clickhouse_", "simple_")) or name == "__all__"):
+    if not (name[:1].isupper() or name.startswith(("clickhouse_", "materialized_", "simple_")) or name == "__all__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("penstock.api"), name)

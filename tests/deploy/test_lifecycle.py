@@ -507,3 +507,56 @@ def test_versions_of_a_table_have_the_same_rows_at_the_seam(running: Running, tm
     running.deploy({**kept, "materializations/move.pipe": None})
     running.deploy({"datasources/moved_0_0.datasource": None}, destructive=True)
     assert running.ask("SELECT id FROM moved_0_1 ORDER BY id") == ids
+
+
+FRAMES = """
+from pyspark.sql import DataFrame, functions as F
+
+class FrameRow(BaseModel):
+    id: Key[UInt32]
+    code: str
+
+class FrameCount(BaseModel):
+    code: Key[str]
+    n: UInt64
+
+frames = OlapTable[FrameRow]("frames")
+by_frame, by_sql = [OlapTable[FrameCount](f"frames_by_{how}", OlapConfig(engine=SummingMergeTreeEngine("n")))
+                    for how in ("frame", "sql")]
+
+@materialized_view(target=by_frame, sources=[frames])
+def frames_in_python(rows: DataFrame) -> DataFrame:
+    return rows.groupBy(F.upper("code").alias("code")).agg(F.count("*").alias("n"))
+
+@materialized_view(target=by_sql)
+def frames_in_sql():
+    return f"SELECT upper(code) AS code, count() AS n FROM {frames} GROUP BY code"
+"""
+
+
+def test_a_view_over_dataframes_and_its_sql_stay_equal(running: Running, tmp_path: Path) -> None:
+    """From the rows that are there, through rows that arrive during the deployment, to a changed view beside it."""
+    running.deploy(python_files(tmp_path, FRAMES.partition("@materialized_view")[0]))
+    text = "SELECT code, sum(n) FROM {} GROUP BY code ORDER BY code"
+    with running.posting("frames", lambda number: row(number, "xyz"[number % 3])) as posting:
+        wait_until(lambda: running.ask("SELECT count() FROM frames")[0][0] != 0, 60)
+        made = running.deploy(python_files(tmp_path, FRAMES))
+        assert made.state == "live", made.error
+        posting.wait_for(60)
+        other = FRAMES.replace("upper", "lower")
+        staged = running.deploy(python_files(tmp_path, other), promote=False)
+        assert staged.state == "ready", staged.error
+        assert {running.strategies(staged)[f"frames_by_{how}"] for how in ("frame", "sql")} == {"recompute"}
+        posting.wait_for(120)
+    running.catch_up()
+    thirds = [len(range(start, posting.posted, 3)) for start in range(3)]
+    for version, letters in (("live", "XYZ"), ("staging", "xyz")):
+        wanted = list(zip(letters, thirds, strict=True))
+        for how in ("frame", "sql"):
+            assert running.ask(text.format(f"frames_by_{how}"), version) == wanted, (version, how)
+    running.promote()
+    again = running.pipeline.deployer.deploy(
+        {**running.files, **{path: text or "" for path, text in python_files(tmp_path, f"# no news\n{other}").items()}},
+        DeployOptions(False, True, False, None),
+    )
+    assert again.plan["changes"] == []

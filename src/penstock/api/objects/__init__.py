@@ -57,6 +57,7 @@ from penstock.api.objects.ingestion import (
 )
 from penstock.api.objects.nodes import Node
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
+from penstock.api.objects.view_functions import materialized_view
 from penstock.api.objects.views import CopyOptions, CopyPipe, MaterializedView, MaterializedViewOptions, View
 
 __all__ = [
@@ -115,5 +116,6 @@ __all__ = [
     "clickhouse_datetime64",
     "clickhouse_decimal",
     "clickhouse_default",
+    "materialized_view",
     "simple_aggregated",
 ]

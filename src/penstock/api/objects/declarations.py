@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from pydantic import BaseModel
 
 RowModel = TypeVar("RowModel", bound=BaseModel)
-_OWN = __name__.rpartition(".")[0]
+_OWN = "penstock.api"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import json
 import os
 import resource
 import sys
+import time
 from pathlib import Path
 
 from penstock.api.objects.declarations import DECLARED
@@ -21,6 +22,7 @@ from penstock.api.project.forbidden_calls import CallWatch
 from penstock.api.project.rendering import Rendering, describe, group_places, render
 from penstock.api.project.source_files import SourceFiles
 from penstock.api.project.user_errors import problem_of
+from penstock.api.project.view_functions import ViewCalls, call_view_functions
 
 
 def main(arguments: list[str]) -> int:
@@ -48,17 +50,26 @@ def _run(module: str, sources: SourceFiles) -> Rendering:
     sys.path[0] = str(sources.folder)
     os.chdir(sources.folder)
     sys.dont_write_bytecode = True
+    # What the functions of PySpark give is then a value, for which no Spark runs.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    os.environ["TZ"] = "UTC"  # a time without a zone means the same on each machine, and what Spark means by it
+    time.tzset()
     watch = CallWatch(sources)
-    failure = watch.during(lambda: _import(module))
+    failure, views = watch.during(lambda: _read_module(module, sources))
     rendering = Rendering(sources)
     if failure is not None:
         rendering.problems.append(problem_of(failure, sources, module))
     elif not watch.errors:
-        rendering = render(DECLARED, sources)
+        rendering = render(DECLARED, sources, views)
         if not DECLARED:
             rendering.problems.append(watch.nothing_declared(module))
     rendering.problems[:0] = watch.problems
     return rendering
+
+
+def _read_module(module: str, sources: SourceFiles) -> tuple[BaseException | None, ViewCalls]:
+    failure = _import(module)
+    return failure, call_view_functions(DECLARED if failure is None else (), sources, module)
 
 
 def _import(module: str) -> BaseException | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -21,12 +21,14 @@ from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
 from penstock.api.objects.nodes import Node
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
+from penstock.api.objects.view_functions import ViewFunction
 from penstock.api.objects.views import CopyPipe, MaterializedView, View
 from penstock.api.project.api_template import name_faults, template_of
 from penstock.api.project.datafile_text import WrittenFile, sql_lines
 from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.api.project.versioned_names import name_versions
+from penstock.api.project.view_functions import ViewCalls, ViewSql
 from penstock.errors import Level, Location, Problem
 from penstock.parse.datasource import EXTERNALLY_MANAGED
 from penstock.parse.directive_values import NAME
@@ -45,6 +47,8 @@ class Rendering:
     problems: list[Problem] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     """The names of all objects."""
+    views: Mapping[Declared, ViewSql] = field(default_factory=dict)
+    """What the functions gave that are views."""
     checked: set[type[BaseModel]] = field(default_factory=set)
     """The models whose problems have been said."""
 
@@ -52,9 +56,9 @@ class Rendering:
         self.problems.append(Problem(code, message, place, hint, level))
 
 
-def render(declared: Sequence[Declared], sources: SourceFiles) -> Rendering:
+def render(declared: Sequence[Declared], sources: SourceFiles, views: ViewCalls) -> Rendering:
     """The datafiles of objects. Two objects of one name, and a name that no file can have, are problems."""
-    into = Rendering(sources)
+    into = Rendering(sources, problems=list(views.problems), views=views.found)
     first: dict[str, Declared] = {}
     declared = [each for each in declared if each.has_file]
     for each in declared:
@@ -81,6 +85,9 @@ def _render_object(each: Declared, into: Rendering) -> None:
         _render_table(each, _start_file("datasources", ".datasource", each, into), into)
     elif isinstance(each, MaterializedView):
         _render_materialized(each, _start_file("materializations", ".pipe", each, into), into)
+    elif isinstance(each, ViewFunction):
+        if each in into.views:
+            _render_function(each, _start_file("materializations", ".pipe", each, into), into)
     elif isinstance(each, CopyPipe):
         _render_copy(each, _start_file("copies", ".pipe", each, into), into)
     elif isinstance(each, View):
@@ -266,6 +273,24 @@ def _write_sql(each: Declared, sql: SqlLines, read: Sequence[Declared], file: Wr
     lines = sql_lines(named.text)
     file.sql("SQL", lines, moved_places(sql.places, sql.lines, lines))
     file.line("")
+
+
+def _render_function(view: ViewFunction[Any], file: WrittenFile, into: Rendering) -> None:
+    given = into.views[view]
+    place = into.sources.argument_location
+    file.prose("DESCRIPTION", str(view.metadata.get("description") or ""), place(view, "metadata"))
+    named = name_versions("\n".join(given.lines), view.sources if given.dialect == "clickhouse" else (), into.names)
+    if named.fault:
+        hint = "write {table}, which is the name of the one you mean"
+        into.add_problem("invalid-declaration", named.fault, given.places[0].location, hint)
+    lines = named.text.split("\n")
+    if given.dialect == "spark":
+        file.line("DIALECT spark")
+    file.line(f"NODE {LAST_NODE}")
+    file.sql("SQL", lines, moved_places(given.places, given.lines, lines))
+    file.line("")
+    file.line("TYPE materialized")
+    file.directive("DATASOURCE", view.target_table.ref, place(view, "target"))
 
 
 def _render_materialized(view: MaterializedView[Any], file: WrittenFile, into: Rendering) -> None:

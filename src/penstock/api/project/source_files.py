@@ -119,6 +119,11 @@ class SourceFiles:
         first, last = written.lineno, written.end_lineno or written.lineno
         if not any(lines):
             return [LinePlace(Location(file.shown, first, written.col_offset + 1))] * len(lines)
+        return self.lines_between(declared.location.file, lines, (first, last))
+
+    def lines_between(self, path: str, lines: list[str], between: tuple[int, int]) -> list[LinePlace]:
+        """The places of the lines of a text that is written between two lines of a file."""
+        file, (first, last) = self.file(path), between
         found = _find_lines(file.lines, [each.strip() for each in lines], first, last)
         if last > first and file.lines[first - 1].rstrip().endswith(_OPEN_TEXT):
             first += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 
 import penstock.api.objects
+from penstock.api.dataframes.refusal import RefusedInView
 from penstock.api.project.forbidden_calls import ForbiddenWhileRead
 from penstock.api.project.source_files import SourceFiles
 from penstock.errors import Location, Problem, did_you_mean
@@ -16,7 +17,6 @@ from penstock.errors import Location, Problem, did_you_mean
 NOT_YET = (
     "Task",
     "Workflow",
-    "materialized_view",
 )
 """Names of this field's packages that Penstock does not have yet."""
 _LONGEST = 500
@@ -26,6 +26,8 @@ def problem_of(error: BaseException, sources: SourceFiles, module: str) -> Probl
     """The problem that an exception is."""
     if isinstance(error, ForbiddenWhileRead):
         return Problem("python-error", str(error), _location(error, sources), "a project only declares")
+    if isinstance(error, RefusedInView):
+        return Problem("unsupported-in-view", str(error), _location(error, sources), error.hint)
     if isinstance(error, SyntaxError) and error.filename is not None and sources.shown(error.filename) is not None:
         place = Location(sources.shown(error.filename) or "", error.lineno or 1, error.offset or 1)
         return Problem("python-error", f"{type(error).__name__}: {error.msg}", place)
@@ -63,6 +65,8 @@ def _hint(error: BaseException) -> str | None:
         if name and name[0] in NOT_YET:
             return f"{name[0]} is not in this version: docs/python-projects.md says what there is"
         return did_you_mean(name[0], penstock.api.objects.__all__) if name else None
+    if isinstance(error, ImportError) and "PACKAGE_NOT_INSTALLED" in str(error):
+        return "views over DataFrames need: pip install 'penstock[dataframes]'"
     if isinstance(error, ImportError) and "circular import" in str(error):
         return "two modules import each other: move what both need into a third"
     return None

@@ -335,7 +335,7 @@ def _result_column(
             found = source.columns.get(inner.name)
             if found is not None and _belongs_to(inner, source):
                 return name, replace(found, sql=quote_identifier(name))
-    of = clickhouse_type(inner.type)
+    of = clickhouse_type(inner.type) or _type_of_call(inner.unnest())
     if of is None:
         message = f"the type of `{name}` cannot be inferred"
         raise refusal(environment.text, inner, "unknown-type", message, "CAST it")
@@ -353,6 +353,18 @@ def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
     return (column.table, source.name) in named
 
 
+def _type_of_call(node: exp.Expr) -> Type | None:
+    """The type of what sqlglot gives no type: Spark's functions that always have the same."""
+    if isinstance(node, exp.Anonymous):
+        return _CALLS.get(node.name.lower())
+    return next((of for kind, of in _KINDS.items() if isinstance(node, kind)), None)
+
+
+_KINDS: dict[type[exp.Expr], Type] = {
+    exp.TimestampTrunc: t.Nullable(t.DateTime64(6)),
+    exp.NullSafeEQ: t.Nullable(t.Bool()),
+}
+_CALLS: dict[str, Type] = {"xxhash64": t.Nullable(t.Int(64)), "crc32": t.Nullable(t.Int(64))}
 _TABLES = "tables"
 """Key in a SELECT's meta: the tables in it, by alias and name."""
 

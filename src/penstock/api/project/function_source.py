@@ -1,6 +1,6 @@
 """A function of the project as text that needs nothing else: with the imports, functions and constants it uses.
 
-In: a function. Out: `CapturedSource`: text that a fresh Python can run, and the place in the user's files that each
+In: a function. Out: `FunctionSource`: text that a fresh Python can run, and the place in the user's files that each
 of its lines comes from; or problems. Invariants: whoever runs the text gets a function that does the same as long as
 the packages that it imports are the same; what a text cannot hold (a connection, a file, a table of values that the
 code changes) is a problem at the line that uses it, never left out.
@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 
-from penstock.api.project.captured_values import is_changeable, written_value
 from penstock.api.project.name_use import changed_names, names_used
 from penstock.api.project.source_files import LinePlace, SourceFile, SourceFiles
+from penstock.api.project.value_text import is_changeable, written_value
 from penstock.errors import Location, Problem
 
 _FUTURE = "from __future__ import annotations"
 
 
 @dataclass(frozen=True, slots=True)
-class CapturedSource:
+class FunctionSource:
     """A function as text, the name that it has there, and the place of each line."""
 
     name: str
@@ -55,12 +55,12 @@ class _Part:
         return self.node.lineno - (2 if self.node.col_offset else 1)
 
 
-def capture_source(function: Callable[..., object], sources: SourceFiles) -> CapturedSource:
+def capture_source(function: Callable[..., object], sources: SourceFiles) -> FunctionSource:
     """A function as text. Its own decorators are left out; a decorated function that it calls is a problem."""
     capture = _Capture(sources)
     capture.add_function(getattr(function, "__name__", ""), function, None)
     lines, places = capture.result()
-    return CapturedSource(function.__name__, "\n".join([*lines, ""]), tuple(places), tuple(capture.problems))
+    return FunctionSource(function.__name__, "\n".join([*lines, ""]), tuple(places), tuple(capture.problems))
 
 
 @dataclass

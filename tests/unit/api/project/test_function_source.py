@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from penstock.api.project.captured_source import CapturedSource, capture_source
+from penstock.api.project.function_source import FunctionSource, capture_source
 from penstock.api.project.source_files import SourceFiles
 
 
 @pytest.fixture
-def capture(tmp_path: Path) -> Iterator[Callable[..., tuple[CapturedSource, Any]]]:
+def capture(tmp_path: Path) -> Iterator[Callable[..., tuple[FunctionSource, Any]]]:
     """Captures `wanted` of a module with this text; the function itself is beside the text."""
     sys.path.insert(0, str(tmp_path))
     made: list[str] = []
 
-    def run(text: str, **files: str) -> tuple[CapturedSource, Any]:
+    def run(text: str, **files: str) -> tuple[FunctionSource, Any]:
         for name, content in {**files, "captured_main": text}.items():
             (tmp_path / f"{name}.py").write_text(dedent(content))
             made.append(name)
@@ -36,7 +36,7 @@ def capture(tmp_path: Path) -> Iterator[Callable[..., tuple[CapturedSource, Any]
         sys.modules.pop(name, None)
 
 
-def run_text(captured: CapturedSource) -> Callable[..., object]:
+def run_text(captured: FunctionSource) -> Callable[..., object]:
     space: dict[str, Any] = {"__name__": "alone"}
     exec(compile(captured.text, "text", "exec"), space)  # the text is that of this test
     made: Callable[..., object] = space[captured.name]

@@ -1,0 +1,158 @@
+"""DataFrames of a view: the SQL that they become, and what they refuse. That this SQL gives the rows of the DataFrame
+is tested on Spark (tests/differential/test_dataframe_views.py)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812 the name that everybody uses
+
+from penstock.api.dataframes.refusal import RefusedInView
+from penstock.api.dataframes.view_query import view_lines
+from penstock.api.objects.declarations import CallLocation
+
+EVENTS = ["id", "n", "s", "tags"]
+USERS = ["id", "plan"]
+View = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the process that reads a project."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+
+def record(view: View, events: list[str] | None = None) -> str:
+    sources = [("events", events or EVENTS), ("users", USERS)]
+    return "\n".join(each.text for each in view_lines(view, "view", sources, CallLocation("app.py", 1)))
+
+
+def test_row_by_row_steps_are_one_select() -> None:
+    def view(events: Any, users: Any) -> Any:
+        kept = events.filter(events.n > 1).withColumn("m", F.col("n") + 1).where("m < 9")
+        return kept.select("id", (F.col("m") * 2).alias("k"))
+
+    assert record(view) == (
+        "SELECT\n"
+        "    `t1`.`id` AS `id`,\n"
+        "    ((`t1`.`n` + 1) * 2) AS `k`\n"
+        "FROM `events` AS `t1`\n"
+        "WHERE (`t1`.`n` > 1)\n"
+        "AND ((`t1`.`n` + 1) < 9)"
+    )
+
+
+def test_a_column_that_is_not_read_does_not_change_the_text() -> None:
+    def view(events: Any, users: Any) -> Any:
+        grouped = events.groupBy("id").agg(F.max("n").alias("n"), F.min("n").alias("unread"))
+        return grouped.filter("n > 3").join(users, "id").select("id", "plan")
+
+    assert record(view) == record(view, [*EVENTS, "new", "newer"])
+    assert "unread" not in record(view)
+
+
+def test_the_text_is_the_same_each_time() -> None:
+    """Names that PySpark numbers and numbers of DataFrames are not in it."""
+
+    def view(events: Any, users: Any) -> Any:
+        found = events.select("id", F.transform("tags", F.upper).alias("tags"))
+        return found.join(users.groupBy("id").count(), "id", "left")
+
+    assert record(view) == record(view)
+
+
+def test_a_long_chain_does_not_grow_without_end() -> None:
+    def view(events: Any, users: Any) -> Any:
+        for _ in range(40):
+            events = events.withColumn("n", F.col("n") + F.col("n"))
+        return events.select("n")
+
+    assert len(record(view)) < 100_000
+
+
+def test_lines_have_the_calls_that_made_them() -> None:
+    def view(events: Any, users: Any) -> Any:
+        upper = events.withColumn("s", F.upper("s"))
+        return upper.filter("n > 1")
+
+    lines = view_lines(view, "view", [("events", EVENTS), ("users", USERS)], CallLocation("app.py", 1))
+    first = view.__code__.co_firstlineno
+    made = {each.text.strip(): each.made_by.line - first for each in lines if each.made_by.file == __file__}
+    assert made["upper(`t1`.`s`) AS `s`,"] == 1
+    assert made["WHERE (`t1`.`n` > 1)"] == 2
+
+
+REFUSED: dict[str, tuple[View, str]] = {
+    "an action": (lambda e, u: e.collect(), "`collect` is an action"),
+    "writing": (lambda e, u: e.write.saveAsTable("x"), "`write` is an action"),
+    "counting": (lambda e, u: e.filter(e.n > e.count()), "`count` is an action"),
+    "a limit": (lambda e, u: e.limit(3), "`limit` would choose other rows of each step"),
+    "an order": (lambda e, u: e.orderBy("n"), "`orderBy` has no effect"),
+    "a union": (lambda e, u: e.union(e), "`union` has rows of two tables"),
+    "the clock": (lambda e, u: e.select(F.current_timestamp().alias("t")), "`current_timestamp` depends on the clock"),
+    "the clock in SQL": (lambda e, u: e.selectExpr("now() AS t"), "`now` depends on the clock"),
+    "chance": (lambda e, u: e.withColumn("x", F.rand()), "`rand` depends on chance"),
+    "a running number": (lambda e, u: e.withColumn("x", F.monotonically_increasing_id()), "how Spark divides work"),
+    "the first row": (lambda e, u: e.groupBy("id").agg(F.first("n").alias("n")), "`first` depends on the order"),
+    "one of equal rows": (lambda e, u: e.dropDuplicates(["id"]), "which of several rows dropDuplicates keeps"),
+    "a window": (
+        lambda e, u: e.withColumn("r", F.row_number().over(Window.partitionBy("id").orderBy("n"))),
+        "a window would see the rows of each step only",
+    ),
+    "a function of Python": (
+        lambda e, u: e.select(F.udf(lambda x: x)("n").alias("n")),
+        "a function of Python for each row",
+    ),
+    "rows in Python": (lambda e, u: e.mapInPandas(lambda x: x, "a int"), "`mapInPandas` runs Python for rows"),
+    "another table's rows": (lambda e, u: e.join(u, "id", "full"), "a full join gives rows of the other table again"),
+    "an unknown column": (lambda e, u: e.select("idd"), "there is no column `idd`"),
+    "an unknown column as an attribute": (lambda e, u: e.nn, "no column and no method `nn`"),
+    "another case": (lambda e, u: e.withColumn("ID", F.lit(1)), "`ID` and `id` are one name in Spark"),
+    "two columns of one name": (lambda e, u: e.join(u, e.id == u.id), "two columns of the result are named `id`"),
+    "either of two columns": (lambda e, u: e.join(u, e.id == u.id).select("id"), "`id` may be any of 2 columns"),
+    "a column that was replaced": (
+        lambda e, u: e.withColumn("n", F.lit(1)).filter(e["n"] > 1),
+        "`n` is of a DataFrame in which it was another column",
+    ),
+    "itself": (lambda e, u: e.join(e, "id"), "a DataFrame is joined with itself"),
+    "the other table first": (
+        lambda e, u: u.join(e, "id"),
+        "`view` begins with `users`, and its first source is `events`",
+    ),
+    "no name": (lambda e, u: e.select(F.upper("s")), "a column that is computed needs a name"),
+    "no aggregate": (lambda e, u: e.groupBy("id").agg(F.col("n")), "`n` is no aggregate"),
+    "half an aggregate": (
+        lambda e, u: e.groupBy("id").agg((F.sum("n") + F.col("n")).alias("x")),
+        "`x` is no aggregate",
+    ),
+    "an aggregate of each row": (lambda e, u: e.withColumn("x", F.sum("n")), "`id` is no aggregate"),
+    "an aggregate as a condition": (lambda e, u: e.filter(F.sum("n") > 1), "a condition is about one row"),
+    "a dict of aggregates": (lambda e, u: e.groupBy("id").agg({"n": "max"}), "a dict of aggregates"),
+    "one group": (lambda e, u: e.groupBy(F.lit(1).alias("x")).count(), "all rows are one group"),
+    "a character that no line holds": (lambda e, u: e.filter(e.s == "a\u2028b"), "which a line of SQL cannot hold"),
+    "a subquery": (lambda e, u: e.filter("n = (SELECT max(n) FROM events)"), "has a part that is not read here"),
+    "no expression": (lambda e, u: e.filter("n >"), "is no"),
+    "a time of day": (lambda e, u: e.select(F.lit(dt.timedelta(1)).alias("x")), "cannot be written in SQL"),
+    "types": (lambda e, u: e.schema, "`schema` is known when Spark plans the view"),
+    "fields without names": (
+        lambda e, u: e.select(F.struct(F.upper("s")).alias("x")),
+        "a field of a struct needs a name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_view_can_do_is_refused(name: str) -> None:
+    view, message = REFUSED[name]
+    with pytest.raises(RefusedInView, match=message.replace("(", r"\(").replace("[", r"\[")) as refused:
+        record(view)
+    assert refused.value.hint
+
+
+def test_a_view_returns_a_dataframe() -> None:
+    with pytest.raises(TypeError, match="`view` must return a DataFrame"):
+        record(lambda events, users: "SELECT 1")
