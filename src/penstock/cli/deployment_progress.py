@@ -8,6 +8,7 @@ it is promoted only by a client that has been there all the time.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -62,20 +63,25 @@ class _Contact:
 def watch_deployment(client: ServerClient, id: int, *, silent: bool) -> WatchedDeployment:
     """Show the progress of a deployment until it is at rest. Raises NoServer if the server is away for longer than
     RECONNECT_SECONDS."""
-    contact, page = _Contact(), console()
-    with _progress_view(page, silent=silent) as view:
-        while True:
-            try:
-                for kind, data in client.events(id):
-                    contact.heard()
-                    view.show(kind, data)
-                found = client.get(f"/v1/deployments/{id}")
+    with _progress_view(console(), silent=silent) as view:
+        return follow_deployment(client, id, view.show)
+
+
+def follow_deployment(client: ServerClient, id: int, show: Callable[[str, Json], None]) -> WatchedDeployment:
+    """Hand each event of a deployment on until it is at rest. Raises as `watch_deployment`."""
+    contact = _Contact()
+    while True:
+        try:
+            for kind, data in client.events(id):
                 contact.heard()
-                if found["state"] not in UNDER_WAY:
-                    return WatchedDeployment(found, contact.was_away)
-            except (NoServer, Timeout, ServerRefusal) as error:
-                _raise_unless_passing(error, contact, id)
-            time.sleep(PAUSE)
+                show(kind, data)
+            found = client.get(f"/v1/deployments/{id}")
+            contact.heard()
+            if found["state"] not in UNDER_WAY:
+                return WatchedDeployment(found, contact.was_away)
+        except (NoServer, Timeout, ServerRefusal) as error:
+            _raise_unless_passing(error, contact, id)
+        time.sleep(PAUSE)
 
 
 def _raise_unless_passing(error: PenstockError, contact: _Contact, id: int) -> None:
@@ -174,7 +180,7 @@ class _Bars(AbstractContextManager["_Bars"]):
             flow = data["flow"]
             if flow not in self._tasks:
                 self._tasks[flow] = self._bars.add_task(escape_controls(data["name"]), text="")
-            text = _progress_text(data)
+            text = progress_text(data)
             self._bars.update(self._tasks[flow], completed=data["rows"], total=data["of"] or None, text=text)
 
 
@@ -191,7 +197,7 @@ class _Lines:
             self._state = data["state"]
             self._page.print(f"  {self._state}", markup=False)
         elif kind == "progress" and self._is_due(data):
-            self._page.print(f"  {data['name']}: {_progress_text(data)}{_remaining_time_text(data)}", markup=False)
+            self._page.print(f"  {data['name']}: {progress_text(data)}{_remaining_time_text(data)}", markup=False)
 
     def _is_due(self, data: Json) -> bool:
         """Whether to print the event: the first and the last one of each flow, and one every few seconds in between."""
@@ -203,7 +209,8 @@ class _Lines:
         return True
 
 
-def _progress_text(data: Json) -> str:
+def progress_text(data: Json) -> str:
+    """How far a history is: `10 of 20 rows, 1 KB, 5 rows/s`."""
     rows = f"{format_count(data['rows'])} of {format_count(data['of'])} rows"
     progress = f"{rows}, {format_bytes(data['bytes'])}, {data['rate']:,.0f} rows/s"
     return f"{progress} ({data['waits']})" if data.get("waits") and not data["done"] else progress

@@ -63,6 +63,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("backup", "Save everything of a project while its server runs, or is stopped.", "server"),
     Command("restore", "Make a project folder of a backup.", "server"),
     Command("plan", "Show the plan from one project folder to another; needs no server.", "project"),
+    Command("dev", "Show the plan and the problems at each save; deploy to staging on a key.", "dev"),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
     Command("diff", "Compare the rows and answers of two versions at the same batches."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
+from penstock.api.project.source_project import SourceProject
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Pipe
@@ -39,6 +40,18 @@ from penstock.sql.query import Query
 
 _FAMILIES = ((Int, Bool), (Float, Decimal), (String, FixedString, Enum), (Date, DateTime, DateTime64))
 """Types between which a value that is stored stays what it is, or nearly."""
+
+
+def source_warnings(read: SourceProject) -> tuple[Problem, ...]:
+    """The warnings of what is written in Python, at their places there; none if the project has errors. Datafiles may
+    be written for tools that ask for such things."""
+    project = read.loaded.project
+    made = [each.name for each in project.datasources if each.location.file in read.places.by_file]
+    made += [each.name for each in project.pipes if each.location.file in read.places.by_file]
+    if not made or read.loaded.errors:
+        return ()
+    found = [*read.loaded.problems, *project_warnings(read.loaded, made)]
+    return read.places.problems(dict.fromkeys(found))
 
 
 def project_warnings(loaded: LoadedProject, names: Collection[str]) -> tuple[Problem, ...]:

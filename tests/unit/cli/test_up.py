@@ -74,7 +74,7 @@ def started(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[sub
             made.append(subprocess.Popen([sys.executable, "-c", script, str(said.parent)], stderr=errors))
         return made[-1]
 
-    monkeypatch.setattr("penstock.cli.commands.server.up._start_server", start)
+    monkeypatch.setattr("penstock.cli.commands.server.up.start_server", start)
     yield made
     for process in made:
         process.kill()

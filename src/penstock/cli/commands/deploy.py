@@ -26,6 +26,7 @@ from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, InvalidProject
 from penstock.plan.project_check import check_loaded
+from penstock.plan.project_warnings import source_warnings
 
 
 @command
@@ -93,17 +94,27 @@ def _print_continuation(made: Json) -> None:
         console().print(text, markup=False)
 
 
-def send_project(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
-    """The deployment that the server made; its places are those that people wrote. Raises Interrupted if the user does
-    not wait for the answer."""
+def ask_for_deployment(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
+    """The deployment that the server made; its places are those that people wrote."""
     try:
-        with interrupted_by_signals():
-            made = client.deploy(read.loaded.files, parameters)
-        plan = made["plan"]
-        return {**made, "plan": {**plan, "problems": _relocate(plan["problems"], read)}}
+        made = client.deploy(read.loaded.files, parameters)
     except ServerRefusal as refusal:
         refusal.problems = read.places.problems(refusal.problems)
         raise
+    plan = made["plan"]
+    problems = [*_relocate(plan["problems"], read), *(each.as_json() for each in source_warnings(read))]
+    return {**made, "plan": {**plan, "problems": _without_repetition(problems)}}
+
+
+def _without_repetition(problems: Sequence[Json]) -> list[Json]:
+    return [each for at, each in enumerate(problems) if each not in problems[:at]]
+
+
+def send_project(client: ServerClient, read: SourceProject, parameters: Mapping[str, str]) -> Json:
+    """The deployment that the server made. Raises Interrupted if the user does not wait for the answer."""
+    try:
+        with interrupted_by_signals():
+            return ask_for_deployment(client, read, parameters)
     except KeyboardInterrupt:
         message = "interrupted while the server was planning: it may have begun a deployment, which does not go live"
         raise Interrupted(

@@ -22,7 +22,7 @@ from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound
 from penstock.plan.project_check import ProjectCheck, ResourceCheck, check_loaded
-from penstock.plan.project_warnings import project_warnings
+from penstock.plan.project_warnings import source_warnings
 
 
 @command
@@ -35,7 +35,7 @@ def check(
 ) -> None:
     """Show all problems of a project; needs no server."""
     read = load_project(folder or session.new_project)
-    found = _in_sources(_with_warnings(check_loaded(read.loaded), read), read.places)
+    found = _with_warnings(_in_sources(check_loaded(read.loaded), read.places), read)
     if session.as_json:
         print_json(_check_to_json(found))
     else:
@@ -55,13 +55,10 @@ def load_project(folder: Path) -> SourceProject:
 
 
 def _with_warnings(found: ProjectCheck, read: SourceProject) -> ProjectCheck:
-    """A check with what is warned of in Python only: datafiles may be written for tools that ask for such things."""
-    project = read.loaded.project
-    made = [each.name for each in project.datasources if each.location.file in read.places.by_file]
-    made += [each.name for each in project.pipes if each.location.file in read.places.by_file]
-    if not made or found.errors:
+    """A check with what is warned of in Python only."""
+    if found.errors:
         return found
-    return replace(found, problems=(*found.problems, *project_warnings(read.loaded, made)))
+    return replace(found, problems=tuple(dict.fromkeys([*found.problems, *source_warnings(read)])))
 
 
 def _in_sources(found: ProjectCheck, places: SourcePlaces) -> ProjectCheck:

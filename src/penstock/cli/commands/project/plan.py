@@ -20,6 +20,7 @@ from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject
 from penstock.plan.explain import plan_to_json
 from penstock.plan.offline import NEXT_OPTIONS, plan_loaded
+from penstock.plan.project_warnings import source_warnings
 
 
 @command
@@ -38,7 +39,8 @@ def plan(
     _check_project(before, old)
     _check_project(after, new)
     made = plan_loaded(old.loaded, new.loaded, options)
-    made = replace(made, problems=new.places.problems(made.problems))
+    problems = [*new.places.problems(made.problems), *source_warnings(new)]
+    made = replace(made, problems=tuple(dict.fromkeys(problems)))
     document = plan_to_json(made)
     if session.as_json:
         print_json(document)

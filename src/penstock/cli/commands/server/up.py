@@ -6,12 +6,9 @@ errors of the server before it is ready are shown as text, never as a traceback.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
@@ -20,13 +17,13 @@ from typing import Annotated
 import httpx
 import typer
 
-from penstock.cli.client import Json
-from penstock.cli.errors import ServerRefusal, parse_error_document, report
+from penstock.cli.commands.server.starting_server import StartingServer, server_failure, start_server
+from penstock.cli.errors import ServerRefusal, report
 from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.project_folder import HOME, SETTINGS_FILE, read_server_record
 from penstock.cli.session import Session, command
-from penstock.errors import Conflict, Failed
+from penstock.errors import Conflict
 from penstock.parse.project_files import contains_datafiles
 from penstock.processes import find_process
 from penstock.redaction import escape_controls
@@ -61,7 +58,7 @@ def up(
     arguments += ["--no-wait"] if wait is False else []
     arguments += ["--adopt-storage"] if adopt_storage else []
     output = project / HOME / SERVER_OUTPUT
-    process = _start_server(arguments, output)
+    process = start_server(arguments, output)
     # A detached server outlives us; one in the foreground gets the signals that we get.
     _forward_signals(process)
     url = _wait_until_ready(session, StartingServer(process, project, output))
@@ -69,7 +66,7 @@ def up(
     if not detach:
         code = process.wait()
         if code:
-            raise _server_failure(code, output)
+            raise server_failure(code, output)
 
 
 def _project_to_start(session: Session) -> Path:
@@ -96,19 +93,6 @@ def _refuse_second_server(project: Path) -> None:
         )
 
 
-def _start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
-    # Opened for appending, so that the server can empty the file when it has become large.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-    with open(os.open(output, flags, 0o600), "ab") as errors:
-        return subprocess.Popen(
-            [sys.executable, "-m", "penstock.serve.server.main", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
-
-
 def _forward_signals(process: subprocess.Popen[bytes]) -> None:
     def forward(number: int, frame: FrameType | None) -> None:
         process.send_signal(signal.SIGTERM)
@@ -128,7 +112,7 @@ def _wait_until_ready(session: Session, starting: StartingServer) -> str:
                 report(ServerRefusal(409, notice))
                 starting.waits = True
     if starting.url is None:
-        raise _server_failure(starting.process.wait(), starting.output)
+        raise server_failure(starting.process.wait(), starting.output)
     return starting.url
 
 
@@ -138,61 +122,3 @@ def _print_server(session: Session, project: Path, url: str, pid: int) -> None:
     else:
         console().print(f"penstock is ready at {url} (process {pid}, project {project})", markup=False)
     sys.stdout.flush()
-
-
-def _server_failure(code: int, output: Path) -> Exception:
-    """The error with which the server ended, as it reported it."""
-    if code == 0:
-        return typer.Exit(0)
-    if code < 0:
-        return Failed(f"the server was ended by {signal.Signals(-code).name}")
-    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    last = next((line for line in reversed(lines) if line.startswith("{")), "\n".join(lines[-1:]))
-    if not last:
-        return Failed("the server ended", hint="see .penstock/server.log")
-    return ServerRefusal(500, parse_error_document(last))
-
-
-INTERVAL = 0.1
-
-
-class StartingServer:
-    """The process of a server that is starting; `url` is set once it is ready."""
-
-    def __init__(self, process: subprocess.Popen[bytes], project: Path, output: Path):
-        self.process = process
-        self.output = output
-        self.url: str | None = None
-        self.waits = False
-        """Whether it has said that it waits for something, such as another server."""
-        self._project = project
-        self._read = 0
-        self._http = httpx.Client(timeout=2, trust_env=False)
-
-    def phases(self) -> Iterator[str]:
-        """The phase of the server, several times a second, until it is ready or has ended."""
-        began = time.monotonic()
-        while self.process.poll() is None and self.url is None:
-            yield f"{self._phase()} ({time.monotonic() - began:.0f} s)"
-            if self.url is None:
-                time.sleep(INTERVAL)
-
-    def notices(self) -> Iterator[Json]:
-        """The warnings that the server has written since the last call; the server continues after a warning."""
-        text = self.output.read_text(encoding="utf-8", errors="replace")
-        lines, self._read = text[self._read :], len(text)
-        for document in map(parse_error_document, filter(None, lines.splitlines())):
-            if any(problem.get("level") == "warning" for problem in document.get("problems", ())):
-                yield dict(document)
-
-    def _phase(self) -> str:
-        known = read_server_record(self._project)
-        if known is None or known.pid != self.process.pid:
-            return "waiting, as said above; Ctrl-C ends the wait" if self.waits else "starting"
-        try:
-            answer = self._http.get(f"{known.url}/health")
-            if answer.status_code == 200:
-                self.url = known.url
-            return str(answer.json()["phase"])
-        except (httpx.TransportError, ValueError, KeyError):
-            return "starting"

@@ -1,0 +1,1 @@
+"""The command `penstock dev`: the plan of a project at each save."""
