@@ -46,6 +46,7 @@ CHAPTERS = {
     "views": "Views and copies",
     "view_functions": "Views as functions",
     "ingestion": "Rows that arrive",
+    "row_insertion": "Rows that programs insert",
     "nodes": "Queries before the last one",
     "endpoints": "Endpoints",
     "engines": "Engines",

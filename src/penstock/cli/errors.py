@@ -27,12 +27,6 @@ class WrongUsage(PenstockError):
     status, code = 400, "wrong-usage"
 
 
-class OtherProject(PenstockError):
-    """The server that answers belongs to another project's folder."""
-
-    status, code = 409, "other-project"
-
-
 class Interrupted(PenstockError):
     """The user ended a command by a signal; the message says what the server does meanwhile."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.cli.project_folder import HOME, SETTINGS_FILE
+from penstock.client.project_server import HOME, SETTINGS_FILE
 from penstock.errors import Conflict
 
 SETTINGS = b"""# The folder with this file is a Penstock project. Every setting has a default.

@@ -1,31 +1,19 @@
-"""The project that a command is about, and the files that its server wrote into the folder.
+"""The project that a command is about.
 
-In: `--project`, or else the current folder. Out: the project's folder; the address, token and process of its server.
-Invariant: only files are read and written: no server is started, stopped or called.
+In: `--project`, or else the current folder. Out: the project's folder. Invariant: only files are read and written: no
+server is started, stopped or called.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.api.project.source_project import contains_project
 from penstock.cli.errors import WrongUsage
-from penstock.parse.settings import parse_settings
+from penstock.client.project_server import HOME, SETTINGS_FILE, nearest_project
 
-SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 _SDK_SETTINGS = "tinybird.config.json"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedServer:
-    """What the server of a project wrote about itself when it started; it may have ended since."""
-
-    pid: int
-    started: float
-    url: str
 
 
 def find_project(given: Path | None) -> Path | None:
@@ -37,8 +25,7 @@ def find_project(given: Path | None) -> Path | None:
         if not given.is_dir():
             raise WrongUsage(f"there is no folder {given}")
         return given.resolve()
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), None)
+    return nearest_project(Path.cwd())
 
 
 def require_project(folder: Path | None) -> Path:
@@ -62,27 +49,6 @@ def say_where_datafiles_are(folder: Path) -> str:
     return "name the project's folder, or go to it"
 
 
-def read_server_record(project: Path) -> RecordedServer | None:
-    """The record of the project's server; None if none was started."""
-    try:
-        record = json.loads((project / HOME / "server.json").read_text(encoding="utf-8"))
-        return RecordedServer(record["server"]["id"], record["server"]["started"], record["url"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def read_settings_url(project: Path) -> str | None:
-    """The address that the project's settings say; None if they cannot be read. A server that listens everywhere is
-    called on this machine."""
-    try:
-        text = (project / SETTINGS_FILE).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    server = parse_settings(text, SETTINGS_FILE, []).server
-    host = "127.0.0.1" if server.host in ("0.0.0.0", "::", "") else server.host
-    return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
-
-
 def write_admin_token(project: Path, secret: str) -> None:
     """Put another secret in the place of the one that is in the project's folder; only its owner can read it."""
     path = project / HOME / "admin_token"
@@ -92,11 +58,3 @@ def write_admin_token(project: Path, secret: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
-
-
-def read_admin_token(project: Path) -> str | None:
-    """The admin token that the server wrote into the project's folder; None if there is none."""
-    try:
-        return (project / HOME / "admin_token").read_text(encoding="utf-8").strip()
-    except OSError:
-        return None

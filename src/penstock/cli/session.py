@@ -19,18 +19,10 @@ import typer
 
 from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
-from penstock.cli.project_folder import (
-    find_project,
-    read_admin_token,
-    read_server_record,
-    read_settings_url,
-    require_project,
-    write_admin_token,
-)
-from penstock.cli.project_identity import require_same_project
-from penstock.errors import NoServer
+from penstock.cli.project_folder import find_project, require_project, write_admin_token
+from penstock.client.project_identity import require_same_project
+from penstock.client.project_server import DEFAULT_URL, project_url, read_admin_token, read_server_record
 
-DEFAULT_URL = "http://127.0.0.1:7180"
 P = ParamSpec("P")
 
 
@@ -109,16 +101,13 @@ class Session:
         """The address given, else the one that the project's server recorded, else that of the project's settings, else
         the default. Raises NoServer for a project that had a server, or was restored, and has none now: the one at the
         address of its settings is another project's, and may take the same token."""
-        url = self._common.url or (self._project_url(self._folder) if self._folder else None) or DEFAULT_URL
+        url = self._common.url
+        if not url and self._folder is not None:
+            url = project_url(self._folder, self._common.token)
+        url = url or DEFAULT_URL
         if not url.startswith(("http://", "https://")):
             raise WrongUsage(f"`{url}` is not an address of a server", hint=f"such as {DEFAULT_URL}")
         return url.rstrip("/")
-
-    def _project_url(self, folder: Path) -> str | None:
-        known = read_server_record(folder)
-        if known is None and self._common.token is None and read_admin_token(folder) is not None:
-            raise NoServer(f"no server of {folder} runs", hint="`penstock up` starts one; --url names another")
-        return known.url if known is not None else read_settings_url(folder)
 
     def keep_admin_token(self, secret: str) -> bool:
         """Write the new secret of the token that the folder has, if it was that one the command used. Returns whether

@@ -30,3 +30,24 @@ def parse_json_path(path: str) -> tuple[str | None, ...]:
         parts.append(next((each for each in found.groups() if each is not None), None))
         position = found.end()
     return tuple(parts)
+
+
+def place_value(row: dict[str, object], path: tuple[str | None, ...], value: object) -> None:
+    """Put a value where the path leads to in a JSON row. The path begins with a key, and no other value is there or
+    around it."""
+    key, rest = path[0], path[1:]
+    assert key is not None, "a path begins with a key, and elements are placed below"
+    if not rest or all(part is None for part in rest):
+        row[key] = value
+        return
+    if rest[0] is not None:
+        inner = row.setdefault(key, {})
+        assert isinstance(inner, dict), "no value is placed inside of another"
+        place_value(inner, rest, value)
+        return
+    elements = row.setdefault(key, [])
+    assert isinstance(elements, list), "no value is placed inside of another"
+    given = value if isinstance(value, list) else [value]
+    elements.extend({} for _ in range(len(given) - len(elements)))
+    for element, each in zip(elements, given, strict=False):
+        place_value(element, rest[1:], each)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.model.server_identity import ServerIdentity
+from penstock.model.servers.identity import ServerIdentity
 from penstock.serve.http.pipeline_host import PipelineHost
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline

@@ -15,13 +15,13 @@ import psutil
 import pytest
 
 from penstock.cli.session import Session
-from penstock.processes import start_time
+from penstock.model.servers.processes import start_time
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline
 
 SERVER = """
 import http.server, json, os, psutil, sys
-from penstock.processes import start_time
+from penstock.model.servers.processes import start_time
 home = sys.argv[1]
 asked = 0
 

@@ -56,6 +56,7 @@ from penstock.api.objects.ingestion import (
     StreamConfig,
 )
 from penstock.api.objects.nodes import Node
+from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, InsertResult
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
 from penstock.api.objects.view_functions import materialized_view
 from penstock.api.objects.views import CopyOptions, CopyPipe, MaterializedView, MaterializedViewOptions, View
@@ -74,6 +75,7 @@ __all__ = [
     "Date32",
     "DateTime",
     "DeadLetterQueue",
+    "FailedRecord",
     "FixedString",
     "Float32",
     "Float64",
@@ -81,6 +83,8 @@ __all__ = [
     "IngestConfig",
     "IngestPipeline",
     "IngestPipelineConfig",
+    "InsertOptions",
+    "InsertResult",
     "Int128",
     "Int16",
     "Int256",

@@ -70,7 +70,7 @@ class ModelColumn:
 
 def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
     """The columns of a model, one for each field."""
-    with_paths = any(_own_path(field) is not None for field in model.model_fields.values())
+    with_paths = any(json_path_of(field) is not None for field in model.model_fields.values())
     for name, field in model.model_fields.items():
         try:
             text = _column_text(model, name, with_paths=with_paths)
@@ -95,7 +95,7 @@ def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
     markers = markers_of(field)
     is_state = any(isinstance(each, StateMarker) for each in markers)
     if with_paths and not is_state:
-        parts.append(f"`json:{_own_path(field) or path_of_key(name)}`")
+        parts.append(f"`json:{json_path_of(field) or path_of_key(name)}`")
     default = _default_text(field, markers)
     parts += [f"DEFAULT {default}"] if default is not None else []
     parts += [f"CODEC({each.expression})" for each in markers if isinstance(each, ClickHouseCodec)]
@@ -103,8 +103,8 @@ def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
     return " ".join(parts)
 
 
-def _own_path(field: FieldInfo) -> str | None:
-    """The place in a JSON row that the field names; None if it is the field's own name."""
+def json_path_of(field: FieldInfo) -> str | None:
+    """The place in a JSON row that a field names; None if it is the field's own name. Raises NoColumnType."""
     written = next((each.path for each in markers_of(field) if isinstance(each, JsonPath)), None)
     if written is not None:
         return written

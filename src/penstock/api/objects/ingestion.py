@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NoReturn
 
 from penstock.api.objects.declarations import Modelled, RowModel
 from penstock.api.objects.engines import NullEngine
+from penstock.api.objects.row_insertion import InsertResult, Rows, insert_rows
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable
 from penstock.api.objects.views import MaterializedView, MaterializedViewOptions
 
@@ -108,6 +109,10 @@ class Stream(Modelled[RowModel]):
             )
             MaterializedView[target.row_model](options, target_table=target)  # type: ignore[name-defined]
         return made
+
+    def send(self, values: Rows[RowModel] | RowModel) -> InsertResult:
+        """Store one row or several, as `OlapTable.insert` does."""
+        return insert_rows(self, values, None)
 
     def add_transform(
         self, destination: object, transformation: Callable[..., object], config: object = None

@@ -12,6 +12,7 @@ from enum import Enum
 
 from penstock.api.objects.declarations import Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
+from penstock.api.objects.row_insertion import InsertOptions, InsertResult, Rows, insert_rows
 from penstock.model.datasource import versioned_name
 
 
@@ -119,3 +120,8 @@ class OlapTable(Modelled[RowModel]):
     def ref(self) -> str:
         """The name under which SQL reads it: `events_0_1` for the version "0.1" of `events`."""
         return versioned_name(self.name, self.config.version or "")
+
+    def insert(self, data: Rows[RowModel], options: InsertOptions | None = None) -> InsertResult:
+        """Store rows in this version of the table: models, dicts, or a table of Arrow, pandas or Spark. The server is
+        that of PENSTOCK_URL, else of the nearest project. Raises ClientError (docs/client.md)."""
+        return insert_rows(self, data, options)

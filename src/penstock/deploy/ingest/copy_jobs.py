@@ -31,7 +31,7 @@ from penstock.lake.read.query_execution import OutOfMemory
 from penstock.lake.spark.cancellation import WorkCancelled
 from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
-from penstock.processes import has_ended
+from penstock.model.servers.processes import has_ended
 from penstock.state.batch_keys import BodyKey
 from penstock.state.jobs import OPEN_STATES, REBUILD, Job, Jobs, JobState, job_key_prefix
 from penstock.state.logs.operations import Operation, OperationsLog

@@ -23,8 +23,8 @@ from typing import IO
 import orjson
 import psutil
 
-from penstock import processes
 from penstock.errors import Conflict
+from penstock.model.servers import processes
 
 LOCK, RECORD = "owner.lock", "server.json"
 JVM_GRACE = 5.0

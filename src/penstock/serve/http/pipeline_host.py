@@ -18,7 +18,7 @@ from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
-from penstock.model.server_identity import ServerIdentity
+from penstock.model.servers.identity import ServerIdentity
 from penstock.serve.http.audited_call import RefusalBudget
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_metrics import PipelineCollector

@@ -23,7 +23,7 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.deploy.worker.class_trainer import ClassTrainer
 from penstock.errors import Failed, PenstockError, Unavailable
 from penstock.lake.spark.java_process import StartingJava
-from penstock.model.server_identity import ServerIdentity
+from penstock.model.servers.identity import ServerIdentity
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
 from penstock.serve.http.metrics import Metrics

@@ -19,7 +19,7 @@ from pathlib import Path
 from penstock.cli.client import ServerClient
 from penstock.cli.commands.dev.event_queue import Event, WorkEnd, WorkProgress
 from penstock.cli.commands.server.starting_server import StartingServer, server_failure, start_server
-from penstock.cli.project_folder import HOME, SETTINGS_FILE, read_admin_token
+from penstock.client.project_server import HOME, SETTINGS_FILE, read_admin_token
 from penstock.errors import NoServer, PenstockError
 from penstock.parse.settings import parse_settings
 

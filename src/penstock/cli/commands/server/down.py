@@ -12,10 +12,10 @@ import psutil
 import typer
 
 from penstock.cli.output import console, print_json
-from penstock.cli.project_folder import read_server_record
 from penstock.cli.session import Session, command
+from penstock.client.project_server import read_server_record
 from penstock.errors import Failed, NoServer
-from penstock.processes import find_process
+from penstock.model.servers.processes import find_process
 
 
 @command

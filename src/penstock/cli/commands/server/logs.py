@@ -17,8 +17,8 @@ import typer
 
 from penstock.cli.errors import NO_SERVER, ServerRefusal, WrongUsage, exit_code, print_note
 from penstock.cli.output import print_json
-from penstock.cli.project_folder import HOME
 from penstock.cli.session import Session, command
+from penstock.client.project_server import HOME
 from penstock.errors import NoServer, PenstockError
 from penstock.redaction import escape_controls
 

@@ -19,7 +19,7 @@ import typer
 
 from penstock.cli.client import Json
 from penstock.cli.errors import ServerRefusal, parse_error_document
-from penstock.cli.project_folder import read_server_record
+from penstock.client.project_server import read_server_record
 from penstock.errors import Failed
 
 INTERVAL = 0.1

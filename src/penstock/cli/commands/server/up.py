@@ -21,11 +21,11 @@ from penstock.cli.commands.server.starting_server import StartingServer, server_
 from penstock.cli.errors import ServerRefusal, report
 from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
-from penstock.cli.project_folder import HOME, SETTINGS_FILE, read_server_record
 from penstock.cli.session import Session, command
+from penstock.client.project_server import HOME, SETTINGS_FILE, read_server_record
 from penstock.errors import Conflict
+from penstock.model.servers.processes import find_process
 from penstock.parse.project_files import contains_datafiles
-from penstock.processes import find_process
 from penstock.redaction import escape_controls
 
 SERVER_OUTPUT = "server.err"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import orjson
 
 from penstock.errors import InvalidRequest, did_you_mean
-from penstock.model.json_path import parse_json_path
+from penstock.model.json_path import parse_json_path, place_value
 from penstock.model.manifest import Landing
 from penstock.model.types import Type
 
@@ -45,7 +45,7 @@ class RowPlacement:
         found: dict[str, object] = {}
         for column, value in zip(self.columns, values, strict=True):
             if value is not ABSENT:
-                _place(found, column.path, value)
+                place_value(found, column.path, value)
         return orjson.dumps(found)
 
 
@@ -90,22 +90,3 @@ def _check_paths(columns: Sequence[PlacedColumn]) -> None:
 
 def _is_inside(path: Path, around: Path) -> bool:
     return path[: len(around)] == around
-
-
-def _place(row: dict[str, object], path: Path, value: object) -> None:
-    key, rest = path[0], path[1:]
-    assert key is not None, "a path begins with a key, and elements are placed below"
-    if not rest or all(part is None for part in rest):
-        row[key] = value
-        return
-    if rest[0] is not None:
-        inner = row.setdefault(key, {})
-        assert isinstance(inner, dict), "no value is placed inside of another"
-        _place(inner, rest, value)
-        return
-    elements = row.setdefault(key, [])
-    assert isinstance(elements, list), "no value is placed inside of another"
-    given = value if isinstance(value, list) else [value]
-    elements.extend({} for _ in range(len(given) - len(elements)))
-    for element, each in zip(elements, given, strict=False):
-        _place(element, rest[1:], each)

@@ -12,11 +12,17 @@ from pathlib import Path
 
 import httpx
 
-from penstock.cli.errors import OtherProject
-from penstock.cli.project_folder import RecordedServer
-from penstock.model.server_identity import ServerIdentity
+from penstock.client.project_server import RecordedServer
+from penstock.errors import PenstockError
+from penstock.model.servers.identity import ServerIdentity
 
 SECONDS = 5.0
+
+
+class OtherProject(PenstockError):
+    """The server that answers belongs to another project's folder."""
+
+    status, code = 409, "other-project"
 
 
 def require_same_project(url: str, folder: Path, recorded: RecordedServer | None) -> None:

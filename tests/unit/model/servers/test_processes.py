@@ -7,7 +7,7 @@ import sys
 import psutil
 import pytest
 
-from penstock.processes import find_process, start_time
+from penstock.model.servers.processes import find_process, start_time
 
 
 def test_a_process_is_found_by_id_and_start() -> None:

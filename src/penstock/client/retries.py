@@ -1,0 +1,62 @@
+"""When a call is made again, and how long it waits before.
+
+In: errors of calls. Out: tenacity's loops, with and without asyncio, by one policy. Invariant: nothing is tried again
+after the deadline, and a wait that the server asks for is never cut short.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from tenacity import AsyncRetrying, RetryCallState, Retrying, retry_if_exception, stop_before_delay
+from tenacity.wait import wait_base, wait_exponential_jitter
+
+from penstock.client.client_error import ClientError
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
+LEAST_SECONDS = 1.0
+"""An attempt has this long, however near the deadline is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment after which nothing is tried again."""
+
+    at: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        return cls(time.monotonic() + seconds)
+
+    def limit(self, seconds: float) -> float:
+        """The seconds that an attempt may take, which takes at most this long."""
+        return min(seconds, max(LEAST_SECONDS, self.at - time.monotonic()))
+
+
+class _Pause(wait_base):
+    """What the server asks for, or longer and longer."""
+
+    def __call__(self, retry_state: RetryCallState) -> float:
+        failure = retry_state.outcome.exception() if retry_state.outcome is not None else None
+        asked = failure.retry_after if isinstance(failure, ClientError) else None
+        return max(asked or 0.0, _longer(retry_state))
+
+
+_longer = wait_exponential_jitter(initial=FIRST_PAUSE, max=LONGEST_PAUSE, jitter=FIRST_PAUSE)
+
+
+def _may_pass(error: BaseException) -> bool:
+    return isinstance(error, ClientError) and error.may_pass
+
+
+def retry_loop(seconds: float) -> Retrying:
+    """The loop of calls that block."""
+    return Retrying(retry=retry_if_exception(_may_pass), wait=_Pause(), stop=stop_before_delay(seconds), reraise=True)
+
+
+def async_retry_loop(seconds: float) -> AsyncRetrying:
+    """The same of calls that are awaited."""
+    return AsyncRetrying(
+        retry=retry_if_exception(_may_pass), wait=_Pause(), stop=stop_before_delay(seconds), reraise=True
+    )
