@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.client.async_client import AsyncClient
     from penstock.client.client_error import ClientError
     from penstock.client.http_answers import ClientOptions
-    from penstock.client.requests import EndpointCall
+    from penstock.client.requests import EndpointQuery
     from penstock.client.rows.row_batches import BatchLimits
     from penstock.client.sync_client import Client
 
@@ -25,7 +25,7 @@ _MODULES = {
     "Client": "penstock.client.sync_client",
     "ClientError": "penstock.client.client_error",
     "ClientOptions": "penstock.client.http_answers",
-    "EndpointCall": "penstock.client.requests",
+    "EndpointQuery": "penstock.client.requests",
     "FailedRecord": "penstock.api.objects.row_insertion",
     "InsertOptions": "penstock.api.objects.row_insertion",
     "InsertResult": "penstock.api.objects.row_insertion",
@@ -36,7 +36,7 @@ __all__ = [
     "Client",
     "ClientError",
     "ClientOptions",
-    "EndpointCall",
+    "EndpointQuery",
     "FailedRecord",
     "InsertOptions",
     "InsertResult",

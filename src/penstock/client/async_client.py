@@ -16,14 +16,14 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from penstock.api.objects.row_insertion import InsertOptions, InsertResult, RowTarget
+from penstock.client.answers.answer_rows import batch_reader, read_rows, read_table
 from penstock.client.answers.arrow_stream import ArrowStream
-from penstock.client.answers.reading import batch_reader, read_rows, read_table
 from penstock.client.answers.row_values import Row
 from penstock.client.answers.tables import SparkSession, to_pandas, to_spark
 from penstock.client.client_core import ClientCore
 from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure
 from penstock.client.insertion import Insertion, interrupted_rows
-from penstock.client.requests import EndpointCall, NamedEndpoint, Request, query_request
+from penstock.client.requests import EndpointQuery, NamedEndpoint, Request, query_request
 from penstock.client.retries import Deadline, async_retry_loop
 from penstock.client.rows.row_batches import RowBatch
 from penstock.client.sync_client import Deployment, Found, Model, Parameters, Source
@@ -193,8 +193,8 @@ class AsyncClient:
         model: type[BaseModel] | None = None,
         deployment: Deployment = None,
     ) -> list[Any]:
-        """The rows of an endpoint, by its name or its `Api`. Other forms: `query_arrow(EndpointCall(name, parameters))`."""
-        request = query_request(EndpointCall(endpoint, parameters), None, deployment)
+        """The rows of an endpoint, by its name or its `Api`. Every other form of them: ask an `EndpointQuery`."""
+        request = query_request(EndpointQuery(endpoint, parameters), None, deployment)
         return await self._read(request, lambda stream: list(read_rows(stream, model)))
 
     async def _send(self, request: Request) -> tuple[int, bytes]:

@@ -47,7 +47,7 @@ class NamedEndpoint(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointCall:
+class EndpointQuery:
     """An endpoint, by its name or its object, with its parameters: what can be asked instead of SQL."""
 
     endpoint: str | NamedEndpoint
@@ -63,13 +63,13 @@ def insert_request(name: str, batch: RowBatch, key: str, *, waits: bool) -> Requ
 
 
 def query_request(
-    source: str | EndpointCall, parameters: Mapping[str, object] | BaseModel | None, deployment: str | int | None
+    source: str | EndpointQuery, parameters: Mapping[str, object] | BaseModel | None, deployment: str | int | None
 ) -> Request:
     """The call that asks for rows in Arrow's streaming format. Raises ClientError."""
     asked = {"deployment": str(deployment)} if deployment is not None else {}
-    if isinstance(source, EndpointCall):
+    if isinstance(source, EndpointQuery):
         if parameters is not None:
-            raise ClientError("the parameters of an endpoint are given to the EndpointCall", code="wrong-usage")
+            raise ClientError("the parameters of an endpoint are given to the EndpointQuery", code="wrong-usage")
         name = source.endpoint if isinstance(source.endpoint, str) else source.endpoint.name
         sent = _sent_parameters(source.parameters)
         return Request(f"/v0/pipes/{quote(name, safe='')}.arrow", orjson.dumps(sent), asked, JSON_HEADERS)

@@ -15,13 +15,13 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from penstock.api.objects.row_insertion import InsertOptions, InsertResult, RowTarget
+from penstock.client.answers.answer_rows import read_rows, read_table
 from penstock.client.answers.arrow_stream import ArrowStream
-from penstock.client.answers.reading import read_rows, read_table
 from penstock.client.answers.row_values import Row
 from penstock.client.answers.tables import SparkSession, to_pandas, to_spark
 from penstock.client.client_core import ClientCore
 from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure
-from penstock.client.requests import EndpointCall, NamedEndpoint, Request, query_request
+from penstock.client.requests import EndpointQuery, NamedEndpoint, Request, query_request
 from penstock.client.retries import Deadline, retry_loop
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 Found = TypeVar("Found")
 Parameters: TypeAlias = Union[Mapping[str, object], BaseModel, None]
-Source: TypeAlias = Union[str, EndpointCall]
+Source: TypeAlias = Union[str, EndpointQuery]
 """What can be asked: SQL, or an endpoint."""
 Deployment: TypeAlias = Union[str, int, None]
 """`live`, `staging`, `previous`, or the id of a deployment; live if it is None."""
@@ -189,8 +189,8 @@ class Client:
         model: type[BaseModel] | None = None,
         deployment: Deployment = None,
     ) -> list[Any]:
-        """The rows of an endpoint, by its name or its `Api`. Other forms: `query_arrow(EndpointCall(name, parameters))`."""
-        request = query_request(EndpointCall(endpoint, parameters), None, deployment)
+        """The rows of an endpoint, by its name or its `Api`. Every other form of them: ask an `EndpointQuery`."""
+        request = query_request(EndpointQuery(endpoint, parameters), None, deployment)
         return self._read(request, lambda stream: list(read_rows(stream, model)))
 
     def _send(self, request: Request) -> tuple[int, bytes]:

@@ -16,7 +16,7 @@ import pytest
 from pydantic import BaseModel
 
 from penstock import Api, IngestPipeline, OlapConfig, OlapTable, Stream
-from penstock.client import AsyncClient, Client, ClientError, ClientOptions, EndpointCall, InsertOptions
+from penstock.client import AsyncClient, Client, ClientError, ClientOptions, EndpointQuery, InsertOptions
 from penstock.client.rows.row_batches import BatchLimits
 from penstock.model.servers.identity import ServerIdentity
 from unit.client.conftest import ScriptedServer, Served
@@ -79,7 +79,7 @@ def test_endpoints_by_name_and_by_object(client: Client) -> None:
     asked = {"deployment": "live", "parameters": '{"days": "3"}'}
     assert client.endpoint("top", {"days": 3, "page": None}) == [asked]
     assert client.endpoint(api, Top(days=3)) == [asked]
-    assert client.query_arrow(EndpointCall(api, Top(days=3))).to_pylist() == [asked]
+    assert client.query_arrow(EndpointQuery(api, Top(days=3))).to_pylist() == [asked]
     assert client.endpoint("top", deployment="staging")[0]["deployment"] == "staging"
     with pytest.raises(ClientError, match="no parameter is called `deployment`"):
         client.endpoint("top", {"deployment": "x"})
