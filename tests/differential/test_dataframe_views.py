@@ -21,6 +21,7 @@ from penstock.api.objects.declarations import CallLocation
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_pipe
 from penstock.sql.spark_text import replace_placeholders
+from penstock.sql.stored_types import spark_type
 
 EVENTS = """SCHEMA >
     id String, n Int32, big Int64, f Float64, s Nullable(String), t DateTime64(6), d Date32, tags Array(String),
@@ -257,6 +258,8 @@ def test_a_recorded_view_gives_the_rows_of_its_dataframe(
     given = spark_session.sql(sql)
     assert given.columns == wanted.columns, text
     assert [each.dataType for each in given.schema] == [each.dataType for each in wanted.schema], text
+    declared = [spark_type(of).lower().replace(" ", "") for _, of in query.columns]
+    assert declared == [each.dataType.simpleString() for each in given.schema], text
     assert _bag(given) == _bag(wanted), text
 
 

@@ -31,6 +31,7 @@ _INFIX |= {each: each for each in ("+", "-", "*", "/", "%", "<", ">", "<=", ">="
 _AROUND = {
     "not": ("(NOT ", ")"),
     "negative": ("(- ", ")"),
+    "~": ("(~ ", ")"),
     "isnull": ("(", " IS NULL)"),
     "isnotnull": ("(", " IS NOT NULL)"),
 }

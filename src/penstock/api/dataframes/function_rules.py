@@ -44,6 +44,8 @@ def refusal_of(name: str, arguments: int) -> tuple[str, str] | None:
         reason = _CLOCK
     if reason is not None:
         return f"`{name}` depends on {reason}", _HINTS[reason]
+    if name == "log10":
+        return "`log10` becomes log(10, x) in SQL here, whose last digit may differ", "write F.log(10.0, column)"
     if name == "arrays_zip":
         return "`arrays_zip` names its fields after columns, which SQL does not keep", "use transform with an index"
     return None

@@ -132,15 +132,20 @@ def _check_table(text: Text, node: exp.Table) -> None:
 def _check_function(text: Text, node: exp.Func) -> None:
     """Raises Refused unless the function is allowed, by the name that Spark gets: sqlglot parses several names as
     one node."""
+    written = "" if isinstance(node, exp.Anonymous) else _write_call(text, node)
+    name = function_name(node, written)
+    if name and name not in SPARK_FUNCTIONS:
+        raise _refused_function(text, node, name)
+
+
+def function_name(node: exp.Func, written: str | None = None) -> str:
+    """The name by which Spark is called, in lower case; empty for what is no call by a name. `written` is the call as
+    Spark gets it, if that is known."""
     if isinstance(node, exp.Anonymous):
-        names = [node.name.lower()]
-    else:
-        written = _write_call(text, node)
-        found = _CALL.match(written) or _BARE.match(written)
-        names = [found.group(1).lower()] if found is not None else []
-    for name in names:
-        if name not in SPARK_FUNCTIONS:
-            raise _refused_function(text, node, name)
+        return node.name.lower()
+    text = written or node.sql(dialect=DIALECT, comments=False)
+    found = _CALL.match(text) or _BARE.match(text)
+    return found.group(1).lower() if found is not None else ""
 
 
 def _write_call(text: Text, node: exp.Func) -> str:

@@ -31,7 +31,7 @@ from penstock.sql.from_clause.tables import (
     nearest_table_name,
     register_placeholder,
 )
-from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
+from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed, function_name
 from penstock.sql.spark_text import (
     DIALECT,
     PARSE_ERRORS,
@@ -355,16 +355,21 @@ def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
 
 def _type_of_call(node: exp.Expr) -> Type | None:
     """The type of what sqlglot gives no type: Spark's functions that always have the same."""
-    if isinstance(node, exp.Anonymous):
-        return _CALLS.get(node.name.lower())
-    return next((of for kind, of in _KINDS.items() if isinstance(node, kind)), None)
+    if isinstance(node, exp.NullSafeEQ):
+        return t.Nullable(t.Bool())
+    called = function_name(node) if isinstance(node, exp.Func) else ""
+    return next((t.Nullable(of) for of, names in _TYPES_OF_CALLS if called in names), None)
 
 
-_KINDS: dict[type[exp.Expr], Type] = {
-    exp.TimestampTrunc: t.Nullable(t.DateTime64(6)),
-    exp.NullSafeEQ: t.Nullable(t.Bool()),
-}
-_CALLS: dict[str, Type] = {"xxhash64": t.Nullable(t.Int(64)), "crc32": t.Nullable(t.Int(64))}
+_TYPES_OF_CALLS: tuple[tuple[Type, frozenset[str]], ...] = (
+    (t.Bool(), frozenset(["arrays_overlap", "every", "some", "bool_and", "bool_or"])),
+    (t.Int(32), frozenset(["find_in_set", "hash", "json_array_length", "octet_length", "regexp_count"])),
+    (t.Int(64), frozenset(["crc32", "width_bucket", "xxhash64"])),
+    (t.Float(64), frozenset(["hypot", "log1p", "rint"])),
+    (t.String(), frozenset(["bin", "btrim", "conv", "elt", "format_number", "split_part", "substring_index"])),
+    (t.Date(wide=True), frozenset(["make_date"])),
+    (t.DateTime64(6), frozenset(["date_trunc", "timestamp_micros", "timestamp_millis", "timestamp_seconds"])),
+)
 _TABLES = "tables"
 """Key in a SELECT's meta: the tables in it, by alias and name."""
 
