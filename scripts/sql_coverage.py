@@ -1,6 +1,7 @@
 """docs/sql-coverage.md: which calls of functions have been compared with ClickHouse, over which types and values.
 
-In: files of tests/differential/typed (PENSTOCK_SQL_COVERAGE). Out: the page; with `--print` it and what is left.
+In: files of tests/differential/typed: PENSTOCK_SQL_COVERAGE, and PENSTOCK_SQL_LEDGER, which ends in `.jsonl`. Out: the
+page, and from a ledger the calls that CI asks again (kept_calls.tsv); with `--print` the page and what is left.
 Invariant: a figure counts what was compared and the same on both engines, never what could have been.
 """
 
@@ -8,15 +9,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.differential.typed.batches import Answer  # noqa: E402
 from tests.differential.typed.call_forms import OF_CHANCE  # noqa: E402
+from tests.differential.typed.compositions import Cell  # noqa: E402
 from tests.differential.typed.coverage import Coverage, possible_cells  # noqa: E402
 from tests.differential.typed.every_type import COLUMNS  # noqa: E402
+from tests.differential.typed.kept_calls import KeptCall, write_kept_calls  # noqa: E402
+from tests.differential.typed.ledger import Ledger  # noqa: E402
 from tests.differential.typed.signatures import all_signatures  # noqa: E402
 
 from penstock.sql.aggregates.table import AGGREGATES  # noqa: E402
@@ -28,7 +33,11 @@ Cells = set[tuple[str, str, str]]
 
 
 def main(arguments: list[str]) -> int:
-    coverage = Coverage.read(Path(each) for each in arguments if not each.startswith("--"))
+    files = [Path(each) for each in arguments if not each.startswith("--")]
+    coverage = Coverage.read(each for each in files if each.suffix != ".jsonl")
+    walked = [answer for each in files if each.suffix == ".jsonl" for answer in Ledger(each).answers()]
+    for answer in walked:
+        coverage.add(answer)
     possible = possible_cells(all_signatures())
     tried = coverage.cells & possible
     text = page(coverage, possible, tried)
@@ -36,8 +45,22 @@ def main(arguments: list[str]) -> int:
         print(text + "\n" + _untried_types(possible, tried))
     else:
         PAGE.write_text(text, encoding="utf-8")
+        if walked:
+            write_kept_calls(_to_keep(walked))
         print(f"{PAGE.relative_to(ROOT)}: {coverage.compared} queries")
     return 0
+
+
+def _to_keep(walked: Iterable[Answer]) -> Iterator[KeptCall]:
+    """One call of each cell, of those that are the same."""
+    same = [each.query for each in walked if each.verdict == "same" and each.query.items and each.query.cells]
+    seen: set[Cell] = set()
+    for query in same:
+        if not query.cells <= seen:
+            outer = next((name for name, argument in sorted(query.cells) if argument.startswith("(")), None)
+            function = outer or min(query.cells)[0]
+            yield KeptCall(function, query.key, query.rest, query.items[0])
+        seen |= query.cells
 
 
 def page(coverage: Coverage, possible: Cells, tried: Cells) -> str:

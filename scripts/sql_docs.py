@@ -6,8 +6,11 @@ Markdown. A name that compiles is in the page; what the page shows of Spark is w
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -24,6 +27,7 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS
 from penstock.sql.compile import compile_sql
 from penstock.sql.functions.function import MAX_ARGUMENTS, Function
+from penstock.sql.functions.refused_functions import MISSING
 from penstock.sql.functions.table import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +57,8 @@ COLUMNS = {
     "m": "Map(String, Int64)",
 }
 LONGEST_SHOWN = 140
+KEPT_CALLS = ROOT / "tests/differential/typed/kept_calls.tsv"
+_BUT_KNOWN = ", but for [known differences](#known-differences)"
 
 
 def main() -> int:
@@ -65,9 +71,44 @@ def page(text: str) -> str:
     """The page with the functions as they are in the code."""
     above, mark, _ = text.partition(MARK)
     assert mark, "the page says where the generated part begins"
-    families = map(_family, FAMILIES)
-    parts = [f"{len(all_names())} names, aliases included.", *families, _special(), _aggregates(), _windows()]
+    known = _known_differences(above)
+    families = (_family(each, known) for each in FAMILIES)
+    names = f"{len(all_names())} names, aliases included."
+    parts = [names, *families, _special(), _aggregates(known), _windows(), _refused()]
     return f"{above}{MARK}\n" + "\n\n".join(parts) + "\n"
+
+
+def _known_differences(above: str) -> frozenset[str]:
+    """The functions that the list of known differences names."""
+    _, _, listed = above.partition("## Known differences")
+    return frozenset(re.findall(r"`(\w+)", listed.partition("\n## ")[0]))
+
+
+@lru_cache(maxsize=1)
+def _compared_calls() -> Counter[str]:
+    """How many kept calls there are of each function."""
+    lines = KEPT_CALLS.read_text(encoding="utf-8").splitlines()
+    return Counter(line.split("\t")[0].split("-")[0] for line in lines)
+
+
+@lru_cache(maxsize=1)
+def _tests_by_hand() -> dict[str, str]:
+    """Of every word before a bracket in queries and tests, the first file that has it."""
+    found: dict[str, str] = {}
+    for folder, ending in (("tests/differential/queries", "*.sql"), ("tests/unit/sql", "*.py"), ("tests", "*.py")):
+        for file in sorted((ROOT / folder).rglob(ending)):
+            for word in re.findall(r"(\w+)(?=\()", file.read_text(encoding="utf-8")):
+                found.setdefault(word.lower(), str(file.relative_to(ROOT)))
+    return found
+
+
+def _proof(name: str, aliases: Iterable[str] = ()) -> str:
+    """The calls that CI asks of both engines; for a function that has none there, the file of tests that calls it."""
+    if many := _compared_calls()[name]:
+        return f"{many:,} calls"
+    files = (_tests_by_hand().get(each.lower()) for each in (name, *aliases))
+    file = next((each for each in files if each), None)
+    return f"[{Path(file).stem}](../{file})" if file else ""
 
 
 def all_names() -> frozenset[str]:
@@ -76,21 +117,23 @@ def all_names() -> frozenset[str]:
     return frozenset(scalar | {*SPECIAL_FORMS, *WINDOW_FUNCTIONS, *AGGREGATES, *ALIASES, *_of_combinators()})
 
 
-def _family(family: ModuleType) -> str:
+def _family(family: ModuleType, known: frozenset[str]) -> str:
     title = (family.__doc__ or "").partition("\n")[0].partition(": ")[0]
     rows: Iterable[Function] = sorted(family.FUNCTIONS, key=lambda row: row.name.lower())
-    head = ("Function", "NULL in", "Spark SQL")
-    return f"## {title}\n\n" + _table(head, (_row(each) for each in rows))
+    head = ("Function", "Answer", "Compared", "NULL in", "Spark SQL")
+    return f"## {title}\n\n" + _table(head, (_row(each, known) for each in rows))
 
 
 _ALIASES = sorted({pair for each in FAMILIES for pair in each.ALIASES.items()})
 
 
-def _row(row: Function) -> tuple[str, ...]:
-    also = ", ".join(f"`{alias}`" for alias, name in _ALIASES if name == row.name)
+def _row(row: Function, known: frozenset[str]) -> tuple[str, ...]:
+    aliases = [alias for alias, name in _ALIASES if name == row.name]
+    also = ", ".join(f"`{alias}`" for alias in aliases)
     name = f"`{row.name}({_arguments(row)})`" + (f" (also {also})" if also else "")
     name += "" if row.exact else "; takes less than ClickHouse's"
-    return name, "NULL out" if row.strict else "a value", _example(row)
+    answer = f"exact{_BUT_KNOWN}" if {row.name, *aliases} & known else "exact"
+    return name, answer, _proof(row.name, aliases), "NULL out" if row.strict else "a value", _example(row)
 
 
 def _arguments(row: Function) -> str:
@@ -137,10 +180,10 @@ ClickHouse, a pattern that takes more than a million steps over one group is an 
 has a time)."""
 
 
-def _aggregates() -> str:
+def _aggregates(known: frozenset[str]) -> str:
     rows = sorted(AGGREGATES.values(), key=lambda row: row.name.lower())
     others = ", ".join(f"`{alias}` is `{name}`" for alias, name in sorted(_of_combinators().items()))
-    table = _table(("Aggregate", "Answer", "State"), map(_aggregate, rows))
+    table = _table(("Aggregate", "Answer", "Compared", "State"), (_aggregate(row, known) for row in rows))
     return f"## Aggregates\n\n{table}\n\n{others}.\n\n{_OF_ALL_ROWS}"
 
 
@@ -149,17 +192,24 @@ def _of_combinators() -> dict[str, str]:
     return {**WHOLE_NAMES, **{name: f"{row.name}" for name, row in MAPPED_ARRAYS.items()}}
 
 
-def _aggregate(row: Aggregate) -> tuple[str, ...]:
-    others = ", ".join(f"`{alias}`" for alias, name in sorted(ALIASES.items()) if name == row.name)
+def _aggregate(row: Aggregate, known: frozenset[str]) -> tuple[str, ...]:
+    aliases = [alias for alias, name in sorted(ALIASES.items()) if name == row.name]
+    others = ", ".join(f"`{alias}`" for alias in aliases)
     name = f"`{row.name}`" + (f" (also {others})" if others else "")
     answer = "exact" if row.exact else f"approximate{f': {row.error}' if row.error else ''}"
+    answer += _BUT_KNOWN if row.exact and {row.name, *aliases} & known else ""
     order = "; depends on the order of rows" if row.ordered else ""
-    return name, answer + order, "`-State`, `-Merge`" if row.has_state else "none"
+    return name, answer + order, _proof(row.name, aliases), "`-State`, `-Merge`" if row.has_state else "none"
 
 
 def _windows() -> str:
     names = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     return f"## Window functions\n\nEvery aggregate with `OVER (…)`, and {names}."
+
+
+def _refused() -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(MISSING, key=lambda name: (name.lower(), name)))
+    return f"## Refused\n\nRefused with the reason, or with what to write instead: {names}."
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

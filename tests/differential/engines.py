@@ -22,7 +22,7 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
-from penstock.serve.http.json_values import json_converter, key_text
+from penstock.serve.http.json_values import json_converter, key_text, text_for_non_finite
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
 from penstock.sql.stored_types import spark_type
@@ -121,8 +121,8 @@ def _nested(value: object, of: Type) -> object:
 
 
 def _shown_key(key: object, of: Type) -> str:
-    bare = unwrap_type(of)
-    return key_text(json_converter(bare)(key) if isinstance(bare, t.Decimal) else shown(key, of))
+    """As the server shows it."""
+    return key_text(json_converter(of, text_for_non_finite)(key))
 
 
 def _float(value: float) -> object:

@@ -33,3 +33,4 @@ SELECT greatest(y, y), least(y, true), greatest(y), greatest(y, y, y), greatest(
 SELECT [[1], NULL];
 SELECT clamp(true, 0, 1), clamp(b, 0, 1) FROM t;
 SELECT (i32, s) IN ((1, 'a'), (u8, s)), (i32, s) IN ((1, 'a'), (7, 'b')), (i32, s) IN ((u8, s), (u16, s)), (i32, s) NOT IN ((1, 'a'), (u8, s)), toTypeName((i32, s) IN ((1, 'a'), (u8, s))) FROM t;
+SELECT (dec, i32) NOT IN ((1, 1), (NULL, 7)), (i32, s) IN ((u8, s), (1, 'a')) FROM t;

@@ -13,3 +13,4 @@ SELECT x, round(x, -2), round(x, 2), floor(x, -2), ceil(x, -2), trunc(x, -2), ro
 SELECT x, round(x, 300), round(x, -300), round(x, 308), floor(x, 20), round(x, 18), round(x, 309), round(x, 400), round(x, -400), floor(x, -400), ceil(x, -400), ceil(x, -19), ceil(x, -20) FROM (SELECT arrayJoin([1.5, 1e300, 123.456, -3]) AS x) ORDER BY x;
 SELECT round(x, -2), round(x, -1), floor(x, -2), ceil(x, -2), trunc(x, -2), round(x, -3), floor(x, -1), ceil(x, -1) FROM (SELECT toInt8(toInt64(number) - 128) AS x FROM numbers(256)) ORDER BY x;
 SELECT round(x, -2), round(x, -4), floor(x, -2), ceil(x, -2), trunc(x, -2), round(x, -5), round(x, -1) FROM (SELECT arrayJoin([toInt16(32767), toInt16(-32768), toInt16(50), toInt16(-150), toInt16(-32750)]) AS x) ORDER BY x;
+SELECT isFinite(i64), isNaN(i64), isInfinite(u64), isFinite(nf), isNaN(nf), isInfinite(nf), isFinite(f32), isNaN(b), isFinite(ni), isNaN(ni) FROM t;

@@ -1,9 +1,10 @@
 """Random queries over every type on both engines: the same rows, names and types, or refused by the compiler.
 
-CI asks those that are kept; PENSTOCK_SQL_TYPED: how many new ones are drawn (none unless set, since finding out what
-compiles takes minutes, and what is drawn changes with it).
-PENSTOCK_SQL_SEED: the first seed. PENSTOCK_SQL_CHANGED: `lately`, or the functions that weigh more, as a failure names
-them.
+CI asks the kept queries and 2,000 of the kept calls, more of those whose functions the last commits changed.
+PENSTOCK_SQL_TYPED: how many new ones are drawn (none unless set: finding out what compiles takes minutes, and what
+is drawn changes with it).
+PENSTOCK_SQL_SEED: the first seed, otherwise one for each commit. PENSTOCK_SQL_CHANGED: the functions that weigh more,
+as a failure names them.
 PENSTOCK_SQL_COVERAGE: a file for the cells that were compared, which scripts/sql_coverage.py reads.
 """
 
@@ -12,12 +13,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.differential.compare import Verdict
 from tests.differential.engines import ClickHouse, Spark
 from tests.differential.shrink import shrunk
+from tests.differential.typed import kept_calls
 from tests.differential.typed.batches import Answer, Generated, answers, asked
 from tests.differential.typed.coverage import Coverage
 from tests.differential.typed.drawn_queries import drawn, outermost
@@ -27,10 +30,12 @@ from tests.differential.typed.tables import create_tables
 from tests.differential.typed.weights import CHANGED, weights
 
 QUERIES = int(os.environ.get("PENSTOCK_SQL_TYPED", "0"))
-SEED = int(os.environ.get("PENSTOCK_SQL_SEED", "1"))
+SEED = int(os.environ.get(kept_calls.SEED, "1"))
 WEIGHTS = weights()
 COVERAGE = os.environ.get("PENSTOCK_SQL_COVERAGE")
 BLOCK = 300
+CALLS = 2000
+"""So many kept calls each run asks."""
 KEPT = tuple(kept_queries())
 MORE = range(BLOCK, len(KEPT), BLOCK)
 LEAST_KEPT = 0.9
@@ -61,6 +66,14 @@ def test_one_column_that_differs_leaves_the_others_alone(typed: tuple[ClickHouse
         answer.query.items[0]: answer.verdict for answer in answers([Generated(0, (each,)) for each in items], *typed)
     }
     assert found == dict(zip(items, ("same", "differs", "fails", "same", "clickhouse refuses"), strict=True))
+
+
+@pytest.mark.timeout(1800)
+def test_kept_calls(typed: tuple[ClickHouse, Spark]) -> None:
+    seed = kept_calls.seed_of_commit()
+    calls = kept_calls.chosen(kept_calls.kept_calls(), CALLS, WEIGHTS, seed)
+    tally = _asked([replace(each.query, seed=seed) for each in calls], typed)
+    assert tally["same"] >= LEAST_KEPT * tally.total(), f"kept calls are refused: {tally}"
 
 
 @pytest.mark.timeout(1800)

@@ -1,7 +1,7 @@
 """How often each function is drawn: those whose source files changed of late, more often.
 
-In: PENSTOCK_SQL_CHANGED: `lately` for what the last commits changed, or names, which repeat a run of another commit.
-Out: weights by function. Invariant: without it, without Git or without changes, every function weighs 1.
+In: the last commits, or PENSTOCK_SQL_CHANGED: names, which repeat a run of another commit (none: all weigh the same).
+Out: weights by function. Invariant: without Git, or without its history, every function weighs 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.sql.functions.table import FAMILIES
 ROOT = Path(__file__).resolve().parents[3]
 CHANGED = "PENSTOCK_SQL_CHANGED"
 LATELY = "lately"
-"""What PENSTOCK_SQL_CHANGED says for the functions that the last commits changed."""
+"""What PENSTOCK_SQL_CHANGED says for the functions that the last commits changed, as it does if it is not set."""
 COMMITS = 20
 MORE = 6
 
@@ -27,7 +27,7 @@ MORE = 6
 @lru_cache(maxsize=1)
 def weights() -> Mapping[str, int]:
     """MORE for each function that changed."""
-    named = os.environ.get(CHANGED, "")
+    named = os.environ.get(CHANGED, LATELY)
     return dict.fromkeys(changed_functions() if named == LATELY else [each for each in named.split(",") if each], MORE)
 
 

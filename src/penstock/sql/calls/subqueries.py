@@ -220,6 +220,7 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     if is_null(value):
         return NULL
     missing = [each for each in tuple_elements(value) if each.nullable] if _is_row(value) else []
+    reads = len(tr.trace.free)
     items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
     given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
     for element, item in given:
@@ -235,8 +236,9 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
         sql = f"if({value.sql} IS NULL, NULL, coalesce({sql}, false))" if value.nullable else f"coalesce({sql}, false)"
     # ClickHouse compares a single computed element by `=`; for other lists that read columns its type is Nullable.
     is_computed = len(elements) == 1 and not isinstance(elements[0], exp.Column)
-    reads_columns = not is_computed and any("`" in right for _, right in pairs)
-    may_be_null = reads_columns or (not _is_row(value) and any(item.nullable for _, item in given))
+    reads_columns = len(tr.trace.free) > reads if _is_row(value) else any("`" in right for _, right in pairs)
+    has_nulls = not _is_row(value) and any(item.nullable for _, item in given)
+    may_be_null = has_nulls or (reads_columns and not is_computed)
     return TypedSql(sql, nullable_if_any(_UINT8, [NULL if may_be_null else value]), "BOOLEAN")
 
 

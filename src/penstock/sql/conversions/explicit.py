@@ -122,6 +122,11 @@ _OPERAND = "` operand`"
 
 def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str | None:
     """The conversion with the rule of its mode for invalid values."""
+    texts = isinstance(value.bare, (t.String, t.FixedString))
+    if (isinstance(want, t.FixedString) and not texts) or (
+        isinstance(want, t.DateTime) and isinstance(value.bare, t.Decimal)
+    ):
+        return None
     value = replace(value, sql=_OPERAND)
     if isinstance(value.bare, t.FixedString) and not isinstance(want, (t.FixedString, t.String)):
         value = typed_sql(f"rtrim(chr(0), {_OPERAND})", nullable_if_any(t.String(), [value]))

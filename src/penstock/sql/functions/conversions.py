@@ -292,7 +292,7 @@ FUNCTIONS: tuple[Function, ...] = (
         )
         for size, precision in _DECIMALS
     ),
-    Function("toFixedString", (2, 2), ("string", "constant"), _to_fixed_string),
+    Function("toFixedString", (2, 2), ("bytes", "constant"), _to_fixed_string),
     template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
     Function("toNullable", (1, 1), ("any",), lambda v: _to_nullable(v[0])),
     template_function("materialize", "any", "{0}", lambda values: values[0].type),

@@ -19,8 +19,8 @@ Kind = Literal[
     "any", "number", "integer", "float", "string", "time", "array", "map", "constant", "step", "text", "bytes", "json"
 ]
 """What an argument must be. "constant" is a literal; "step" a key or a position in JSON. "text" is a String, "bytes" a
-String or FixedString, "string" any type that Spark holds as a string but JSON, "json" these and JSON; "time" is a date
-or a time; "integer" and "number" include Bool."""
+String or FixedString, "string" any type that Spark holds as a string but JSON, "json" a String or JSON; "time" is a
+date or a time; "integer" and "number" include Bool."""
 Build: TypeAlias = Callable[[Sequence[TypedSql]], TypedSql]
 """Makes the SQL of a call from its arguments. Raises BadArguments."""
 
@@ -82,7 +82,7 @@ _TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
     "integer": (t.Int, t.Bool),
     "float": (t.Float, t.Int, t.Decimal, t.Bool),
     "string": (t.String, t.FixedString, t.Enum, t.UUID, t.IPv4, t.IPv6),
-    "json": (t.String, t.FixedString, t.Enum, t.UUID, t.IPv4, t.IPv6, t.Json),
+    "json": (t.String, t.Json),
     "time": (t.Date, t.DateTime, t.DateTime64),
     "step": (t.String, t.Int),
     "text": (t.String,),

@@ -147,7 +147,7 @@ UNSURE = {
     "i + 1": "Int64",
     "intDiv(i, id)": "Int64",
     "arrayMap(e -> toInt32(e), arr)": "Array(Int32)",
-    "arr[1]": "String",
+    "arr[i]": "String",
     "s != '' AND toInt8(s) > 5": "UInt8",
     "toInt32(s) + 1": "Int64",
     "toString(i * i)": "String",

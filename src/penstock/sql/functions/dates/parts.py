@@ -55,6 +55,8 @@ def _date_name(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _month_name(values: Sequence[TypedSql]) -> TypedSql:
+    if values[0].bare == t.Date(wide=True):
+        raise BadArguments("`monthName` of a Date32 is not defined", "dateName('month', …)")
     return typed_sql(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
 
 

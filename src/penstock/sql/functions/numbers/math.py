@@ -13,7 +13,7 @@ from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql, unless_null
-from penstock.sql.functions.function import FLOAT64, UINT8, Function, template_function
+from penstock.sql.functions.function import FLOAT64, UINT8, BadArguments, Function
 
 _LARGE_ARGUMENT = "2.68435456E8D"
 """2**28, as in fdlibm: from here on x * x + 1 equals x * x in doubles (and later overflows)."""
@@ -95,9 +95,17 @@ def _atanh(x: str) -> str:
     return f"CASE WHEN {a} < 1 THEN {inside} WHEN {x} IS NOT NULL THEN {edge} END"
 
 
-def _is_nan(values: Sequence[TypedSql]) -> TypedSql:
-    value = values[0]
-    return TypedSql(unless_null(f"isnan({value.sql})", value), nullable_if_any(UINT8, [value]), "BOOLEAN")
+def _float_test_function(name: str, template: str) -> Function:
+    """A test for floats, which are the only numbers that pass or fail it; not for a Decimal."""
+
+    def build(values: Sequence[TypedSql]) -> TypedSql:
+        value = values[0]
+        if isinstance(value.bare, t.Decimal):
+            raise BadArguments(f"`{name}` of a Decimal is not defined", "toFloat64(…)")
+        test = unless_null(template.format(as_spark(value, "DOUBLE")), value)
+        return TypedSql(test, nullable_if_any(UINT8, [value]), "BOOLEAN")
+
+    return Function(name, (1, 1), ("float",), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -124,9 +132,9 @@ FUNCTIONS: tuple[Function, ...] = (
     _approximate_function("exp10", "pow(10D, {})".format),
     _approximate_function_of_two("atan2", _atan2),
     _approximate_function_of_two("hypot", "hypot({}, {})".format),
-    Function("isNaN", (1, 1), ("float",), _is_nan),
-    template_function("isFinite", "float", "(abs({0}) < double('Infinity') AND NOT isnan({0}))", UINT8, "BOOLEAN"),
-    template_function("isInfinite", "float", "(abs(CAST({0} AS DOUBLE)) = double('Infinity'))", UINT8, "BOOLEAN"),
+    _float_test_function("isNaN", "isnan({0})"),
+    _float_test_function("isFinite", "(abs({0}) < double('Infinity') AND NOT isnan({0}))"),
+    _float_test_function("isInfinite", "(abs({0}) = double('Infinity'))"),
 )
 ALIASES: dict[str, str] = {"power": "pow", "ln": "log"}
 ANY_CASE: tuple[str, ...] = (

@@ -24,6 +24,9 @@ def concat(values: Sequence[TypedSql]) -> TypedSql:
     """Strings, and other values as strings, joined; arrays appended to each other."""
     if len(values) > 1 and all(isinstance(value.bare, t.Array) for value in values):
         return TypedSql(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
+    for kind, hint in ((t.Map, "mapConcat"), (t.Tuple, "tupleConcat")):
+        if len(values) > 1 and all(isinstance(value.bare, kind) for value in values):
+            raise BadArguments(f"concat of {values[0].type} is not supported", f"{hint}, or toString(…) of each")
     shown = [_whole_text(value) for value in values]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")

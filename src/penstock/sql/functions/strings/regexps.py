@@ -131,7 +131,7 @@ def _count_function(name: str, any_case: str) -> Function:
         sql = unless_null(count, values[0])
         return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
 
-    return Function(name, (2, 2), ("string", "constant"), build)
+    return Function(name, (2, 2), ("bytes", "constant"), build)
 
 
 def _java_replacement(text: str, pattern: Pattern, shift: int) -> str:
@@ -250,17 +250,17 @@ FUNCTIONS: tuple[Function, ...] = (
     _test_function("notMatch", "", "(NOT {0})"),
     _test_function("notMatchCaseInsensitive", "i", "(NOT {0})"),
     Function("regexpExtract", (2, 3), ("text", "constant", "constant"), _extract_group),
-    _pattern_function("extract", _extract),
-    _pattern_function("extractAll", _extract_all),
+    Function("extract", (2, 2), ("text", "constant"), _extract),
+    Function("extractAll", (2, 2), ("text", "constant"), _extract_all),
     _pattern_function("extractGroups", _extract_groups),
     _pattern_function("extractAllGroupsVertical", _extract_groups_vertical),
     _pattern_function("extractAllGroupsHorizontal", _extract_groups_horizontal),
     _count_function("countMatches", ""),
     _count_function("countMatchesCaseInsensitive", "i"),
-    Function("replaceRegexpAll", (3, 3), ("string", "constant"), _replace_all),
-    Function("replaceRegexpOne", (3, 3), ("string", "constant"), _replace_one),
-    Function("splitByRegexp", (2, 3), ("constant", "string", "constant"), _split_by_regexp),
-    Function("regexpQuoteMeta", (1, 1), ("string",), _quote_meta),
+    Function("replaceRegexpAll", (3, 3), ("bytes", "constant"), _replace_all),
+    Function("replaceRegexpOne", (3, 3), ("bytes", "constant"), _replace_one),
+    Function("splitByRegexp", (2, 3), ("constant", "text", "constant"), _split_by_regexp),
+    Function("regexpQuoteMeta", (1, 1), ("text",), _quote_meta),
     Function("multiMatchAny", (2, 2), ("string", "array"), _multi_match_any),
     _unsupported_function("multiMatchAnyIndex", "multiIf(match(s, 'a'), 1, match(s, 'b'), 2, 0)"),
     Function("multiMatchAllIndices", (2, 2), ("string", "array"), _multi_match_all_indices),

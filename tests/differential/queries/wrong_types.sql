@@ -1,0 +1,18 @@
+SELECT JSONExtractInt(toFixedString(s, 100), 'a') FROM t;
+SELECT JSONHas(CAST('a' AS Enum8('a' = 1)), 'a');
+SELECT JSON_VALUE(toFixedString('{}', 2), '$.a');
+SELECT isValidJSON(toIPv4('1.2.3.4'));
+SELECT extract(toFixedString('a', 1), 'a');
+SELECT extractAll(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), 'a');
+SELECT countMatches(CAST('a' AS Enum8('a' = 1)), 'a');
+SELECT replaceRegexpAll(toIPv6('::1'), '1', '2');
+SELECT splitByRegexp('a', toFixedString('a', 1));
+SELECT toFixedString(CAST('a' AS Enum8('a' = 1)), 3);
+SELECT monthName(toDate32('2024-01-01'));
+SELECT isNaN(dec) FROM t;
+SELECT isFinite(dec) FROM t;
+SELECT isInfinite(dec) FROM t;
+SELECT CAST(i32 AS FixedString(9)) FROM t;
+SELECT toDateTime(dec) FROM t;
+SELECT CAST(dec AS DateTime) FROM t;
+SELECT toFixedString(s, 100) = i32 FROM t;
