@@ -20,3 +20,6 @@ SELECT [toDecimal32(1, 2), toDecimal32(2, 4)], greatest(toDecimal32(1, 2), toDec
 SELECT toDecimal32(1, 2) AS x UNION ALL SELECT toDecimal32(2.5, 4);
 SELECT toStartOfInterval(x, INTERVAL 1 MILLISECOND), toStartOfInterval(x, INTERVAL 100 MILLISECOND), toStartOfInterval(x, INTERVAL 1 MICROSECOND), toStartOfInterval(x, INTERVAL 10 MICROSECOND) FROM (SELECT arrayJoin([toDateTime64('2020-01-01 10:20:30.123456', 6, 'UTC'), toDateTime64('1960-01-01 10:20:30.123456', 6, 'UTC')]) AS x) ORDER BY x;
 SELECT toStartOfInterval(x, INTERVAL 1 MILLISECOND), toStartOfInterval(x, INTERVAL 1 MICROSECOND), toStartOfInterval(x, INTERVAL 250 MILLISECOND) FROM (SELECT arrayJoin([toDateTime64('2020-01-01 10:20:30.123', 3, 'UTC'), toDateTime64('1960-01-01 10:20:30.123', 3, 'UTC')]) AS x) ORDER BY x;
+SELECT id, addYears(t, 400), addYears(t, 300), addMonths(t, 5000), addQuarters(t, 2000), addYears(t, -400), addYears(toTimeZone(t, 'America/New_York'), 400), addYears(nt, 32767), addYears(t, i8), addYears(t, ni) FROM t ORDER BY id;
+SELECT id, addYears(d, 400), addYears(d, 32767), addMonths(d, 5000), addYears(toNullable(d), 300), addMonths(d, i8), addYears(d, 149), addMonths(d, 1799), addYears(t, 149) FROM t ORDER BY id;
+SELECT id, fromUnixTimestamp64Milli(u64), fromUnixTimestamp64Micro(u64), fromUnixTimestamp64Second(u64) FROM t ORDER BY id;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
@@ -21,7 +22,9 @@ from penstock.sql.aggregates.aggregate import (
 )
 from penstock.sql.aggregates.array_state import distinct_values, packed_arguments, packed_array_type
 from penstock.sql.aggregates.count_sum_avg import UINT64
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
+from penstock.sql.spark_text import quote_identifier
 
 
 def needs_no_map(types: Types, parameters: tuple[AggregateParameter, ...]) -> str | None:
@@ -39,8 +42,40 @@ def _hash_inputs(types: Types) -> tuple[str, ...]:
     return tuple(small.get(value_type(unwrap_type(of)), value_type(unwrap_type(of))) for of in types)
 
 
+def _hides_values(of: Type, *, alone: bool) -> bool:
+    """Whether Spark's hash is the same for different values: it skips NULLs inside, and where an array ends."""
+    match unwrap_type(of):
+        case t.Array(inner):
+            return not alone or is_nullable(inner) or _hides_values(inner, alone=False)
+        case t.Tuple(fields):
+            return any(is_nullable(inner) or _hides_values(inner, alone=False) for _, inner in fields)
+        case _:
+            return False
+
+
+def _told_apart(of: Type, sql: str) -> str:
+    """A value with what the hash skips: the size of each array, and which values inside are NULL."""
+    match unwrap_type(of):
+        case t.Array(inner):
+            each = f", ` h` -> {_inner_told_apart(inner, '` h`')})"
+            return bind_if_long(sql, lambda array: f"struct(size({array}), transform({array}{each})")
+        case t.Tuple(fields):
+            names = (quote_identifier(name or f"_{place}") for place, (name, _) in enumerate(fields, start=1))
+            parts = (_inner_told_apart(inner, f"{sql}.{name}") for name, (_, inner) in zip(names, fields, strict=True))
+            return f"struct({', '.join(parts)})"
+        case _:
+            return sql
+
+
+def _inner_told_apart(of: Type, sql: str) -> str:
+    told = _told_apart(of, sql)
+    return f"struct({sql} IS NULL, {told})" if is_nullable(of) else told
+
+
 def _sketch_state(call: AggregateInput) -> str:
-    hashed = f"if({call.all_given}, xxhash64({', '.join(call.args)}), NULL)"
+    pairs = zip(call.types, call.args, strict=True)
+    values = [_told_apart(of, arg) if _hides_values(of, alone=len(call.args) == 1) else arg for of, arg in pairs]
+    hashed = f"if({call.all_given}, xxhash64({', '.join(values)}), NULL)"
     return f"theta_sketch_agg({hashed}, {THETA_LOG_SIZE}){call.over}"
 
 

@@ -25,6 +25,9 @@ _SECONDS_PER_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEE
 FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 """The range of a Date and of a DateTime."""
+_LAST_COUNTED_DAY = "DATE'2299-12-31'"
+_MANY_MONTHS = 150 * 12
+"""A Date moved by fewer stays below 2300."""
 _SAFE_AMOUNTS = {
     "SECOND": 10**9,
     "MINUTE": 10**7,
@@ -85,8 +88,11 @@ def add_interval(value: TypedSql, amount: TypedSql, unit: str, sign: int) -> Typ
     bare = _type_after_shift(value.bare, unit)
     if isinstance(value.bare, t.Date) and unit in _DAY_UNITS:
         moved = _shift_date(value.sql, count, unit)
+        moved = _not_after_2299(moved, bare) if _may_pass_2299(bare, amount, unit) else moved
     elif unit in _DAY_UNITS:
-        moved = from_written_clock(_shift_time(wall_clock(value), count, unit), zone_of(value.bare))
+        moved = _shift_time(wall_clock(value), count, unit)
+        moved = _not_after_2299(moved, bare) if _may_pass_2299(bare, amount, unit) else moved
+        moved = from_written_clock(moved, zone_of(value.bare))
     else:
         moved = _shift_time(_as_timestamp(value), count, unit)
     if not _is_surely_in_range(value, amount, unit):
@@ -116,6 +122,23 @@ def _is_surely_in_range(value: TypedSql, amount: TypedSql, unit: str) -> bool:
     """Whether the result is surely within range: it is now, moved by a literal of some years at most."""
     near = isinstance(amount.constant, int) and abs(amount.constant) <= _SAFE_AMOUNTS.get(unit, 0)
     return near and value.sql in ("date_trunc('SECOND', current_timestamp())", "current_date()")
+
+
+def _may_pass_2299(of: Type, amount: TypedSql, unit: str) -> bool:
+    """Whether a Date or DateTime that is moved by months may be after 2299; before it is wrapped around."""
+    wraps = isinstance(of, t.DateTime) or of == t.Date()
+    months = abs(amount.constant) * MONTHS_PER_UNIT.get(unit, 0) if isinstance(amount.constant, int) else _MANY_MONTHS
+    return wraps and unit in MONTHS_PER_UNIT and months >= _MANY_MONTHS
+
+
+def _not_after_2299(sql: str, of: Type) -> str:
+    """The last day that ClickHouse counts months to, at the time of the day that it is."""
+    if isinstance(of, t.Date):
+        return bind_if_long(sql, lambda day: f"if({day} > {_LAST_COUNTED_DAY}, {_LAST_COUNTED_DAY}, {day})")
+    last = f"{int(datetime(2299, 12, 31, tzinfo=timezone.utc).timestamp())}000000L"
+    clock = "pmod(unix_micros({0}), 86400000000L)"
+    late = f"timestamp_micros({last} + {clock})"
+    return bind_if_long(sql, lambda m: f"if(unix_micros({m}) >= {last}, {late.format(m)}, {m})")
 
 
 def _clamp_to_1970(sql: str, of: Type, *, nullable: bool) -> str:

@@ -12,6 +12,7 @@ from penstock.sql.conversions.explicit import STRICT_MODE, convert
 from penstock.sql.conversions.parse_best_effort import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
+from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import FINE_TIME
 from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import precision_argument, zone_argument
@@ -54,10 +55,16 @@ def _shown_units(number: str, per_second: int) -> str:
     return f"CASE WHEN {number} < {low}L THEN {before} WHEN {number} > {high}L THEN {after} ELSE {number} END"
 
 
+def _lowest_bits(number: TypedSql) -> str:
+    """An integer as a BIGINT; a UInt64 beyond it is negative, as in ClickHouse."""
+    wide = number.spark.startswith("DECIMAL") and number.constant is None
+    return lowest_64_bits(number.sql) if wide else as_spark(number, "BIGINT")
+
+
 def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         zone = zone_argument(values, 1)
-        units = bind_if_long(as_spark(values[0], "BIGINT"), lambda n: _shown_units(n, per_second))
+        units = bind_if_long(_lowest_bits(values[0]), lambda n: _shown_units(n, per_second))
         micros = f"timestamp_micros({units} * {1_000_000 // per_second}L)"
         return typed_sql(micros, nullable_if_any(t.DateTime64(precision, zone), [values[0]]))
 
@@ -67,7 +74,7 @@ def _from_unix_timestamp64_function(unit: str, precision: int, per_second: int) 
 def _from_unix_timestamp64_nano(values: Sequence[TypedSql]) -> TypedSql:
     zone = zone_argument(values, 1)
     of = nullable_if_any(t.DateTime64(9, zone), [values[0]])
-    return typed_sql(from_nanoseconds(as_spark(values[0], "BIGINT")), of)
+    return typed_sql(from_nanoseconds(_lowest_bits(values[0])), of)
 
 
 def _to_unix_timestamp64_nano(values: Sequence[TypedSql]) -> TypedSql:
