@@ -83,3 +83,4 @@ SELECT quantileOrNull(x), quantileExactOrNull(x), medianTDigestOrNull(x), quanti
 SELECT quantile(x), quantileExact(x), quantileExactIf(x, x > 5) FROM (SELECT arrayJoin([toNullable(nan), NULL]) AS x);
 SELECT isInfinite(i64), isInfinite(u64), isInfinite(f32), isInfinite(nf) FROM t;
 SELECT entropy(x), entropy(toFloat32(x)), entropyIf(x, isNaN(x)), entropyOrNull(toNullable(x)), entropyIf(toNullable(x), isNaN(x)), entropy(x, x) FROM (SELECT arrayJoin([nan, nan, 1, 2.5, inf, inf]) AS x);
+SELECT argMaxOrNullIf(sarr, s, id > 99), argMinIf(m, i32, id > 99), argMaxIf(arr, ni, ni IS NULL), argMaxOrNullIf(i32, ni, id > 99), finalizeAggregation(argMaxState(sarr, ns)) FROM t;

@@ -67,3 +67,6 @@ SELECT toDateTime(materialize('12345'));
 SELECT CAST(materialize('2020-01-02\n') AS DateTime);
 SELECT toDate(materialize('2020-01-02\n'));
 SELECT x, toDateTimeOrNull(x), toDateTimeOrZero(x), toDateTime64OrNull(x, 2), toDateTime64OrNull(x, 9), toDateOrNull(x), toDate32OrZero(x) FROM (SELECT arrayJoin(['20200101', '2020-1-2', ' 2020-01-02', '2020-01-02 03:04:05.5', '2020-01-02\n', '2020-01-02.75', '-', '-0.5', '-1.5', '18446744073709551616', '2020-01-02 05:06+07', '2020-01012', '2020-1-2 junk 12345', '2020-02-30', '2020-13-01 00:00:01']) AS x);
+SELECT toFloat32OrDefault(dec), accurateCastOrNull(dec, 'Float32'), accurateCastOrNull(i32, 'Float32'), accurateCastOrNull(f, 'Float32') FROM t;
+SELECT toUnixTimestamp(d), toUnixTimestamp(toDate32(d)), toUnixTimestamp(toDate32('1969-12-31')), toUnixTimestamp(toDate('2149-06-06')), toUnixTimestamp(toDateTime64('2100-01-01 00:00:00.5', 1, 'UTC')) FROM t;
+SELECT toUnixTimestamp(toDateTime64('1969-12-31 00:00:00', 1, 'UTC'));

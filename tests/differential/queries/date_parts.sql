@@ -16,3 +16,4 @@ SELECT toModifiedJulianDayOrNull('0000-01-01'), toModifiedJulianDayOrNull('2020-
 SELECT toModifiedJulianDay('x');
 SELECT fromModifiedJulianDay(60000000);
 SELECT toModifiedJulianDay(d) FROM t;
+SELECT monthName(toDateTime64('1969-12-31 23:59:59.999', 3, 'UTC')), toDaysSinceYearZero(x), toDaysSinceYearZero(x, 'Asia/Tokyo'), toDaysSinceYearZero(toDateTime64(x, 3)), toDaysSinceYearZero(toDateTime64(x, 3), 'Asia/Tokyo') FROM (SELECT toTimeZone(toDateTime('2024-02-29 23:59:59', 'UTC'), 'America/New_York') AS x);

@@ -17,3 +17,4 @@ SELECT lc, max((ni, id)), argMax(id, (nf, id)) FROM t GROUP BY lc;
 SELECT argMaxMerge(a), maxMerge(b) FROM (SELECT lc, argMaxState(id, (nf, id)) AS a, maxState((nf, id)) AS b FROM t GROUP BY lc);
 SELECT arrayReduce('max', [(1, NULL), (1, 2)]), arrayReduce('argMax', [1, 2], [(1, NULL), (1, 2)]);
 SELECT greatest([1, 2], [1, 3]), least([NULL], [3]), greatest((1, NULL), (1, 2)), least((NULL, 1), (1, 1)), least((1, nan), (1, 2.)), greatest([1.], [nan]);
+SELECT f <=> f, nf <=> nf, nf <=> f, f32 <=> f, nf <=> f32, ni <=> nf FROM t;

@@ -184,6 +184,14 @@ def _arg_storage(types: Types) -> str:
     return f"STRUCT<`value`: {value}, `argument`: {argument}>"
 
 
+def _argument(state: AggregateState) -> str:
+    """The argument of the pair; an array or a map is never NULL."""
+    found, of = f"({state.sql}).`argument`", unwrap_type(state.types[0])
+    if isinstance(of, (t.Array, t.Map)):
+        return f"coalesce({found}, {value_default(of)})"
+    return default_unless_nullable(found, state.types, value_default(of))
+
+
 def _arg_pair(spark: str, types: Types, argument: str, value: str) -> str:
     if spark == "max" and isinstance(unwrap_type(types[1]), t.Float):
         # NaN is Spark's greatest number; ClickHouse ignores it where there is any other.
@@ -229,9 +237,7 @@ def _arg_aggregate(name: str, spark: str) -> Aggregate:
         storage=_arg_storage,
         state=best,
         merge=lambda state: chosen(state.sql, f"({state.sql}).`value`", state.types, state.over),
-        finish=lambda state: default_unless_nullable(
-            f"({state.sql}).`argument`", state.types, value_default(unwrap_type(state.types[0]))
-        ),
+        finish=_argument,
         empty=lambda types: f"CAST(NULL AS {_arg_storage(types)})",
         inputs=value_inputs,
         gather=gathered,

@@ -133,9 +133,8 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
     match value.bare:
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
             sql = number_sql(value)
-            valid = (
-                f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if overflow == "refused" and spark == "FLOAT" else None
-            )
+            checked = overflow == "refused" and spark == "FLOAT" and not isinstance(value.bare, t.Decimal)
+            valid = f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if checked else None
             return Conversion(as_spark(value, spark), valid)
         case t.Date():
             return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")

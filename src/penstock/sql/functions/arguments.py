@@ -90,7 +90,8 @@ def as_spark_int(value: TypedSql) -> str:
     if value.spark == "BOOLEAN":
         return f"CAST({value.sql} AS INT)"
     if value.spark == "BIGINT":
-        return f"CAST(greatest(least({value.sql}, {_MAX_INT}), -{_MAX_INT}) AS INT)"
+        nearest = f"CAST(greatest(least({value.sql}, {_MAX_INT}), -{_MAX_INT}) AS INT)"
+        return f"if({value.sql} IS NULL, NULL, {nearest})" if value.nullable else nearest
     return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
 
 

@@ -154,7 +154,8 @@ def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, Type
     if any(isinstance(each.constant, float) and each.constant != each.constant for each in (left, right)):
         return TypedSql(NEVER, of, "BOOLEAN")
     a, b = as_comparable_pair(tr, node, left, right)
-    tests = _nan_sides("=", (left, a), (right, b))
+    # NaN is like NaN where NULL is like NULL, as in ClickHouse
+    tests = [] if left.nullable or right.nullable else _nan_sides("=", (left, a), (right, b))
     return TypedSql(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
 
 

@@ -290,7 +290,9 @@ _NORMS: Mapping[str, Callable[[str], str]] = {
     "L1": lambda rows: _fold_sum(rows, "abs(` x`)"),
     "L2": lambda rows: f"sqrt({_fold_sum(rows, '` x` * ` x`')})",
     "L2Squared": lambda rows: _fold_sum(rows, "` x` * ` x`"),
-    "Linf": lambda rows: f"aggregate({rows}, 0D, (` a`, ` x`) -> greatest(` a`, abs(` x`)))",
+    "Linf": lambda rows: (
+        f"aggregate({rows}, 0D, (` a`, ` x`) -> if(abs(` x`) > ` a` AND NOT isnan(` x`), abs(` x`), ` a`))"
+    ),
 }
 
 FUNCTIONS: tuple[Function, ...] = (

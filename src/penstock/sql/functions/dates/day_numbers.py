@@ -35,7 +35,8 @@ _ISO_DATE = string_literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z")
 
 def _days_since_year_zero(values: Sequence[TypedSql]) -> TypedSql:
     value = apply_zone_argument(values[0], values, 1)
-    sql = f"CAST(unix_date(CAST({wall_clock(value)} AS DATE)) + {_DAYS_TO_1970} AS BIGINT)"
+    moment = value.sql if isinstance(value.bare, t.DateTime) else wall_clock(value)  # no zone counts for a DateTime
+    sql = f"CAST(unix_date(CAST({moment} AS DATE)) + {_DAYS_TO_1970} AS BIGINT)"
     return typed_sql(sql, nullable_if_any(UINT32, [value]))
 
 

@@ -44,20 +44,27 @@ def _part_function(name: str, template: str, of: t.Int) -> Function:
     return Function(name, (1, 2), ("time", "constant"), build)
 
 
+def _whole_seconds(value: TypedSql) -> TypedSql:
+    """A time whose fraction is cut off, before 1970 too."""
+    if not isinstance(value.bare, t.DateTime64) or value.spark != "TIMESTAMP":
+        return value
+    return replace(value, sql=f"timestamp_seconds(unix_micros({value.sql}) DIV 1000000)")
+
+
 def _date_name(values: Sequence[TypedSql]) -> TypedSql:
     part = literal_string(values[0], "the part").upper()
     if part not in _PART_AS_STRING or not isinstance(values[1].bare, (t.Date, t.DateTime, t.DateTime64)):
         raise BadArguments("`dateName` takes one of " + ", ".join(map(str.lower, _PART_AS_STRING)) + " and a time")
     value = apply_zone_argument(values[1], values, 2)
-    if isinstance(value.bare, t.DateTime64) and value.spark == "TIMESTAMP":  # a fraction is cut off, before 1970 too
-        value = replace(value, sql=f"timestamp_seconds(unix_micros({value.sql}) DIV 1000000)")
-    return typed_sql(_PART_AS_STRING[part].format(wall_clock(value)), nullable_if_any(STRING, [value]))
+    return typed_sql(_PART_AS_STRING[part].format(wall_clock(_whole_seconds(value))), nullable_if_any(STRING, [value]))
 
 
 def _month_name(values: Sequence[TypedSql]) -> TypedSql:
     if values[0].bare == t.Date(wide=True):
         raise BadArguments("`monthName` of a Date32 is not defined", "dateName('month', …)")
-    return typed_sql(f"date_format({wall_clock(values[0])}, 'MMMM')", nullable_if_any(STRING, list(values)))
+    return typed_sql(
+        f"date_format({wall_clock(_whole_seconds(values[0]))}, 'MMMM')", nullable_if_any(STRING, list(values))
+    )
 
 
 def _to_datetime_digits(values: Sequence[TypedSql]) -> TypedSql:

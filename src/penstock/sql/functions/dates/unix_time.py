@@ -14,7 +14,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
 from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import FINE_TIME
-from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, fine_from_timestamp, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import precision_argument, zone_argument
 from penstock.sql.functions.function import INT64, UINT32, BadArguments, Function
 
@@ -41,10 +41,15 @@ def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
         value = convert(values[0], t.DateTime(zone), STRICT_MODE)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
-    moment = value.sql
-    if isinstance(value.bare, t.Date):
-        moment = f"CAST({value.sql} AS TIMESTAMP)"
-    return typed_sql(f"unix_seconds({moment})", nullable_if_any(UINT32, [values[0]]))
+    if len(values) > 1:
+        zone_argument(values, 1)
+    seconds = f"unix_seconds({value.sql})"
+    if isinstance(value.bare, t.DateTime64):
+        error = "raise_error('a time before 1970 or after 2106 has no UInt32')"
+        seconds = bind_if_long(seconds, lambda s: f"if({s} BETWEEN 0 AND 4294967295, {s}, {unless_null(error, value)})")
+    if isinstance(value.bare, t.Date):  # days after 2106 and before 1970 wrap around
+        seconds = f"(unix_seconds(CAST({value.sql} AS TIMESTAMP)) & 4294967295L)"
+    return typed_sql(seconds, nullable_if_any(UINT32, [values[0]]))
 
 
 def _shown_units(number: str, per_second: int) -> str:

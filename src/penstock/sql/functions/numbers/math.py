@@ -108,6 +108,9 @@ def _float_test_function(name: str, template: str) -> Function:
     return Function(name, (1, 1), ("float",), build)
 
 
+_POWER = "if({0} = 1D OR ({0} = -1D AND abs({1}) = double('Infinity')), if({1} IS NULL, NULL, 1D), pow({0}, {1}))"
+"""C's, where Java's has NaN: a power of 1 is always 1."""
+
 FUNCTIONS: tuple[Function, ...] = (
     Function("abs", (1, 1), ("number",), _abs),
     Function("sign", (1, 1), ("number",), _sign),
@@ -117,7 +120,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _float_function("log", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), ln({0}))"),
     _float_function("log2", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log2({0}))"),
     _float_function("log10", "if({0} <= 0, if({0} = 0, double('-Infinity'), double('NaN')), log10({0}))"),
-    _float_function("pow", "pow({0}, {1})", 2),
+    _float_function("pow", _POWER, 2),
     _float_function("degrees", "degrees({0})"),
     _float_function("radians", "radians({0})"),
     *(_float_function(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
