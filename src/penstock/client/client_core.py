@@ -64,7 +64,7 @@ class ClientCore:
             "content": request.content,
             "params": dict(request.parameters),
             "headers": dict(request.headers),
-            "timeout": timeout_of(deadline.limit(self.options.timeout)),
+            "timeout": timeout_of(deadline.next_attempt(self.options.timeout)),
         }
 
     def deadline(self) -> Deadline:

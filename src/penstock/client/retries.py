@@ -16,22 +16,24 @@ from penstock.client.client_error import ClientError
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 LEAST_SECONDS = 1.0
-"""An attempt has this long, however near the deadline is."""
+"""A further attempt has this long, however near the deadline is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Deadline:
-    """The moment after which nothing is tried again."""
+    """The moment after which nothing is tried again, for the attempts of one call."""
 
     at: float
+    attempts: int = 0
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         return cls(time.monotonic() + seconds)
 
-    def limit(self, seconds: float) -> float:
-        """The seconds that an attempt may take, which takes at most this long."""
-        return min(seconds, max(LEAST_SECONDS, self.at - time.monotonic()))
+    def next_attempt(self, seconds: float) -> float:
+        """The seconds that the next attempt may be silent: the first as long as is given, later ones until then."""
+        self.attempts += 1
+        return seconds if self.attempts == 1 else min(seconds, max(LEAST_SECONDS, self.at - time.monotonic()))
 
 
 class _Pause(wait_base):

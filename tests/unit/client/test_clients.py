@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from penstock import Api, IngestPipeline, OlapConfig, OlapTable, Stream
 from penstock.client import AsyncClient, Client, ClientError, ClientOptions, EndpointQuery, InsertOptions
+from penstock.client.retries import Deadline
 from penstock.client.rows.row_batches import BatchLimits
 from penstock.model.servers.identity import ServerIdentity
 from unit.client.conftest import ScriptedServer, Served
@@ -208,6 +209,39 @@ def test_after_the_deadline_the_error_says_how_to_go_on(scripted: ScriptedServer
         scripted.script.clear()
         client.insert("t", [{"a": 1}, {"a": 2}], InsertOptions(idempotency_key=result.idempotency_key))
     assert scripted.keys() == [f"{result.idempotency_key}-{each}" for each in (0, 1, 0, 1)]
+
+
+def test_the_first_attempt_has_its_whole_time_and_later_ones_end_at_the_deadline() -> None:
+    deadline = Deadline.after(10)
+    assert deadline.next_attempt(90) == 90
+    assert 9 < deadline.next_attempt(90) <= 10
+    assert deadline.next_attempt(5) == 5
+    late = Deadline.after(0)
+    assert (late.next_attempt(90), late.next_attempt(90)) == (90, 1)
+
+
+def test_a_task_that_is_cancelled_leaves_the_client_as_it_was(served: Served) -> None:
+    async def ask(client: AsyncClient) -> object:
+        async def endless() -> AsyncIterator[Row]:
+            while True:
+                yield Row(a=1)
+                await asyncio.sleep(0)
+
+        async def read() -> None:
+            async for _ in client.stream("SELECT 1 AS a"):
+                await asyncio.Event().wait()
+
+        tasks = [asyncio.create_task(client.insert("flights", endless())), asyncio.create_task(read())]
+        while not served.rows():
+            await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        assert all(
+            isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*tasks, return_exceptions=True)
+        )
+        return await client.query("SELECT 1 AS a")
+
+    assert awaited(served, ask) == [{"a": 1}]
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again_and_a_short_one_is_no_answer(

@@ -45,7 +45,7 @@ def test_batches_are_bounded_by_rows_and_bytes() -> None:
     sent, result = insert(numbers(95), insertion())
     assert [batch.rows for batch in sent] == [10] * 9 + [5]
     assert [batch.is_last for batch in sent] == [False] * 9 + [True]
-    assert b"\n".join(batch.content for batch in sent).splitlines() == [b'{"a":%d}' % each for each in range(95)]
+    assert b"".join(batch.content for batch in sent).splitlines() == [b'{"a":%d}' % each for each in range(95)]
     assert (result.successful, result.total) == (95, 95)
     long = [{"a": "x" * 600} for _ in range(4)]
     assert [batch.rows for batch in insert(long, insertion())[0]] == [1] * 4

@@ -58,26 +58,28 @@ class LineCollector:
 
     def __init__(self, limits: BatchLimits):
         self._limits = limits
-        self._lines: list[bytes] = []
-        self._size = self._number = 0
+        self._content = bytearray()  # not a list: each line of orjson holds a kilobyte
+        self._rows = self._number = 0
 
     def add(self, line: bytes) -> RowBatch | None:
         """Take a line; gives the batch before it, if the line begins another. Raises UnsendableValue."""
         if len(line) >= MOST_BYTES:
             raise UnsendableValue(f"the row has {len(line):,} bytes as JSON, more than a body may have")
-        is_full = len(self._lines) >= self._limits.rows or self._size + len(line) + 1 > self._limits.bytes
-        done = self._take(is_last=False) if self._lines and is_full else None
-        self._lines.append(line)
-        self._size += len(line) + 1
+        is_full = self._rows >= self._limits.rows or len(self._content) + len(line) + 1 > self._limits.bytes
+        done = self._take(is_last=False) if self._rows and is_full else None
+        self._content += line
+        self._content += b"\n"
+        self._rows += 1
         return done
 
     def finish(self) -> RowBatch | None:
         """The last batch; None if there were no rows."""
-        return self._take(is_last=True) if self._lines else None
+        return self._take(is_last=True) if self._rows else None
 
     def _take(self, *, is_last: bool) -> RowBatch:
-        made = RowBatch(self._number, len(self._lines), b"\n".join(self._lines), "ndjson", is_last)
-        self._lines, self._size = [], 0
+        made = RowBatch(self._number, self._rows, bytes(self._content), "ndjson", is_last)
+        self._content.clear()
+        self._rows = 0
         self._number += 1
         return made
 

@@ -73,6 +73,8 @@ def row_check(model: type[BaseModel] | None, *, validates: bool) -> Callable[[ob
             expected.model_validate(row)
         except ValidationError as error:
             raise UnsendableValue(shown_validation_error(error)) from None
+        except Exception as error:  # of a validator, or of a model that is not whole
+            raise UnsendableValue(f"{expected.__name__} cannot check it: {type(error).__name__}: {error}") from error
 
     return check
 
