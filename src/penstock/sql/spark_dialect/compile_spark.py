@@ -31,7 +31,8 @@ from penstock.sql.from_clause.tables import (
     nearest_table_name,
     register_placeholder,
 )
-from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed, function_name
+from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
+from penstock.sql.spark_dialect.value_types import type_of_value
 from penstock.sql.spark_text import (
     DIALECT,
     PARSE_ERRORS,
@@ -335,7 +336,7 @@ def _result_column(
             found = source.columns.get(inner.name)
             if found is not None and _belongs_to(inner, source):
                 return name, replace(found, sql=quote_identifier(name))
-    of = clickhouse_type(inner.type) or _type_of_call(inner.unnest())
+    of = type_of_value(inner)
     if of is None:
         message = f"the type of `{name}` cannot be inferred"
         raise refusal(environment.text, inner, "unknown-type", message, "CAST it")
@@ -353,54 +354,5 @@ def _belongs_to(column: exp.Column, source: _SparkTable) -> bool:
     return (column.table, source.name) in named
 
 
-def _type_of_call(node: exp.Expr) -> Type | None:
-    """The type of what sqlglot gives no type: Spark's functions that always have the same."""
-    if isinstance(node, exp.NullSafeEQ):
-        return t.Nullable(t.Bool())
-    called = function_name(node) if isinstance(node, exp.Func) else ""
-    return next((t.Nullable(of) for of, names in _TYPES_OF_CALLS if called in names), None)
-
-
-_TYPES_OF_CALLS: tuple[tuple[Type, frozenset[str]], ...] = (
-    (t.Bool(), frozenset(["arrays_overlap", "every", "some", "bool_and", "bool_or"])),
-    (t.Int(32), frozenset(["find_in_set", "hash", "json_array_length", "octet_length", "regexp_count"])),
-    (t.Int(64), frozenset(["crc32", "width_bucket", "xxhash64"])),
-    (t.Float(64), frozenset(["hypot", "log1p", "rint"])),
-    (t.String(), frozenset(["bin", "btrim", "conv", "elt", "format_number", "split_part", "substring_index"])),
-    (t.Date(wide=True), frozenset(["make_date"])),
-    (t.DateTime64(6), frozenset(["date_trunc", "timestamp_micros", "timestamp_millis", "timestamp_seconds"])),
-)
 _TABLES = "tables"
 """Key in a SELECT's meta: the tables in it, by alias and name."""
-
-
-_SCALARS: dict[exp.DType, Type] = {
-    exp.DType.TINYINT: t.Int(8),
-    exp.DType.SMALLINT: t.Int(16),
-    exp.DType.INT: t.Int(32),
-    exp.DType.BIGINT: t.Int(64),
-    exp.DType.FLOAT: t.Float(32),
-    exp.DType.DOUBLE: t.Float(64),
-    exp.DType.BOOLEAN: t.Bool(),
-    exp.DType.TEXT: t.String(),
-    exp.DType.VARCHAR: t.String(),
-    exp.DType.CHAR: t.String(),
-    exp.DType.DATE: t.Date(wide=True),
-    exp.DType.TIMESTAMP: t.DateTime64(6),
-    exp.DType.TIMESTAMPTZ: t.DateTime64(6),
-    exp.DType.TIMESTAMPLTZ: t.DateTime64(6),
-}
-
-
-def clickhouse_type(of: exp.DataType | None) -> Type | None:
-    """The ClickHouse type of a Spark type; None if sqlglot could not infer it, or if there is none."""
-    if of is None:
-        return None
-    if of.this == exp.DType.ARRAY:
-        inner = clickhouse_type(of.expressions[0]) if of.expressions else None
-        return t.Array(inner) if inner is not None else None
-    if of.this == exp.DType.DECIMAL:
-        precision, scale, *_ = [*(int(each.name) for each in of.expressions), *((10, 0)[len(of.expressions) :])]
-        return t.Nullable(t.Decimal(precision, scale))
-    scalar = _SCALARS.get(of.this)
-    return t.Nullable(scalar) if scalar is not None else None

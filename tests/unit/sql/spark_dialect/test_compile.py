@@ -30,6 +30,32 @@ def test_columns_and_types() -> None:
     assert "FROM __all_flights__ AS `flights`" in found.sql
 
 
+@pytest.mark.parametrize(
+    ("value", "of"),
+    [
+        ("date_trunc('DAY', CAST('2024-01-01' AS TIMESTAMP))", "Nullable(DateTime64(6))"),
+        ("carrier <=> 'AA'", "Nullable(Bool)"),
+        ("array_position(array(1, 2), 2)", "Nullable(Int64)"),
+        ("sin(CAST(1 AS DECIMAL(4, 2)))", "Nullable(Float64)"),
+        ("CAST(1 AS DECIMAL(4, 2)) + 1", "Nullable(Decimal(4, 2))"),
+        ("sum(CAST(1 AS DECIMAL(4, 2)))", "Nullable(Decimal(4, 2))"),
+        ("CASE WHEN true THEN CAST(1 AS DECIMAL(4, 2)) END", "Nullable(Decimal(4, 2))"),
+        ("CAST(1 AS DECIMAL(4, 2)) / 3", None),
+        ("CAST(1 AS DECIMAL(4, 2)) * CAST(1 AS DECIMAL(4, 2))", None),
+        ("avg(CAST(1 AS DECIMAL(4, 2)))", None),
+        ("round(CAST(1 AS DECIMAL(4, 2)), 1)", None),
+    ],
+)
+def test_the_type_of_a_value_is_sparks_or_has_to_be_said(value: str, of: str | None) -> None:
+    sql = f"SELECT {value} AS v FROM flights"
+    if of is not None:
+        assert [str(each) for _, each in spark(sql).columns] == [of]
+        return
+    with pytest.raises(InvalidQuery, match="SQL") as raised:
+        spark(sql)
+    assert "the type of `v` cannot be inferred (CAST it)" in str(raised.value.problems[0])
+
+
 def test_it_reads_pipes_of_the_other_dialect() -> None:
     found = spark("SELECT * FROM top WHERE flights > 3")
     assert found.reads[0].datasource == "carrier_daily"
