@@ -1,7 +1,7 @@
 """What it costs to write ClickHouse's SQL: the time to compile it, and beside Spark SQL written by hand.
 
 In: queries in pairs, and rows. Out: bench/results/sql.md. Both of a pair give the same rows, which is checked, and run
-by turns in one session, so that both have the same machine.
+by turns in one session, so that both have the same machine. Spark has no CityHash64: beside it stands its own hash.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import Location
 from penstock.lake.spark.java_process import SPARK_CONF
-from penstock.lake.spark.session import BULK_CONF
+from penstock.lake.spark.packages import TEXT_FUNCTIONS_JAR
+from penstock.lake.spark.session import BULK_CONF, register_functions
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.project import Project
@@ -35,6 +36,9 @@ COLUMNS = {
     "ms": "Int32",
     "price": "Float64",
     "coupon": "Nullable(String)",
+    "shown": "String",
+    "day": "String",
+    "other": "Nullable(String)",
 }
 PAIRS: Mapping[str, tuple[str, str]] = {
     "hits a day": (
@@ -69,6 +73,42 @@ PAIRS: Mapping[str, tuple[str, str]] = {
         "SELECT coalesce(coupon, 'none') AS coupon, count() AS hits FROM hits GROUP BY coupon ORDER BY hits DESC, coupon LIMIT 5",
         "SELECT coalesce(coupon, 'none') AS coupon, count(1) AS hits FROM hits GROUP BY coalesce(hits.coupon, 'none') ORDER BY hits DESC, coupon LIMIT 5",
     ),
+    "texts as dates": (
+        "SELECT max(toDate(day)) AS d FROM hits",
+        "SELECT max(CAST(day AS DATE)) AS d FROM hits",
+    ),
+    "texts as dates or NULL": (
+        "SELECT max(toDateOrNull(day)) AS d, count(toDate32OrNull(shown)) AS n FROM hits",
+        "SELECT max(try_cast(day AS DATE)) AS d, count(try_cast(shown AS DATE)) AS n FROM hits",
+    ),
+    "texts as times": (
+        "SELECT max(toDateTime(shown)) AS at FROM hits",
+        "SELECT max(CAST(shown AS TIMESTAMP)) AS at FROM hits",
+    ),
+    "texts as times of a zone": (
+        "SELECT toTimeZone(max(toDateTime(shown, 'Europe/Berlin')), 'UTC') AS at FROM hits",
+        "SELECT max(to_utc_timestamp(CAST(shown AS TIMESTAMP), 'Europe/Berlin')) AS at FROM hits",
+    ),
+    "texts or NULL as times": (
+        "SELECT max(toDateTime(other)) AS at FROM hits",
+        "SELECT max(try_cast(other AS TIMESTAMP)) AS at FROM hits",
+    ),
+    "texts as times or NULL": (
+        "SELECT max(toDateTimeOrNull(shown)) AS at, count(toDateTimeOrNull(path)) AS n FROM hits",
+        "SELECT max(try_cast(shown AS TIMESTAMP)) AS at, count(try_cast(path AS TIMESTAMP)) AS n FROM hits",
+    ),
+    "texts as times of milliseconds or NULL": (
+        "SELECT max(toDateTime64OrNull(shown, 3)) AS at FROM hits",
+        "SELECT max(date_trunc('MILLISECOND', try_cast(shown AS TIMESTAMP))) AS at FROM hits",
+    ),
+    "a hash of a text": (
+        "SELECT count() AS n FROM hits WHERE cityHash64(path) = 1",
+        "SELECT count(1) AS n FROM hits WHERE CAST(pmod(CAST(xxhash64(path) AS DECIMAL(20,0)), 18446744073709551616BD) AS DECIMAL(20,0)) = 1",
+    ),
+    "a hash of four columns": (
+        "SELECT count() AS n FROM hits WHERE cityHash64(path, user, country, ms) = 1",
+        "SELECT count(1) AS n FROM hits WHERE CAST(pmod(CAST(xxhash64(path, user, country, ms) AS DECIMAL(20,0)), 18446744073709551616BD) AS DECIMAL(20,0)) = 1",
+    ),
 }
 
 
@@ -86,11 +126,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure compiled queries beside ones written by hand.")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--only", default="", help="the pairs whose names contain this")
     parser.add_argument("--write", action="store_true", help="write bench/results/sql.md")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         session = _session(folder, asked.rows)
-        text = _report(list(_measure(session, asked.repeats)), asked.rows, asked.repeats)
+        text = _report(list(_measure(session, asked.repeats, asked.only)), asked.rows, asked.repeats)
         session.stop()
     print(text)
     if asked.write:
@@ -102,13 +143,17 @@ def _session(folder: str, rows: int) -> SparkSession:
     for key, value in (
         SPARK_CONF | BULK_CONF | {"spark.driver.memory": "3g", "spark.ui.showConsoleProgress": "false"}
     ).items():
-        if key != "spark.sql.extensions":
+        if key not in ("spark.sql.extensions", "spark.sql.catalog.default_rewrite_catalog"):
             builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    session = builder.config("spark.driver.extraClassPath", str(TEXT_FUNCTIONS_JAR)).getOrCreate()
+    register_functions(session)
     session.sql(
         "SELECT id, timestamp_seconds(1767225600 + id % 2592000) AS at, concat(if(id % 3 = 0, '/shop/', '/docs/'), id % 97) AS path,"
         " concat('u', id % 100003) AS user, element_at(array('ES', 'US', 'DE', 'FR', 'JP'), int(id % 5) + 1) AS country,"
-        " int(id * 31 % 1000) AS ms, double(id % 10000) / 100 AS price, if(id % 4 = 0, NULL, concat('c', id % 13)) AS coupon"
+        " int(id * 31 % 1000) AS ms, double(id % 10000) / 100 AS price, if(id % 4 = 0, NULL, concat('c', id % 13)) AS coupon,"
+        " date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd HH:mm:ss') AS shown,"
+        " date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd') AS day,"
+        " if(id % 4 = 0, NULL, date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd HH:mm:ss')) AS other"
         f" FROM range({rows})"
     ).write.parquet(f"{folder}/hits")
     session.read.parquet(f"{folder}/hits").createOrReplaceTempView("hits")
@@ -116,10 +161,10 @@ def _session(folder: str, rows: int) -> SparkSession:
     return session
 
 
-def _measure(session: SparkSession, repeats: int) -> Iterator[Measured]:
+def _measure(session: SparkSession, repeats: int, only: str) -> Iterator[Measured]:
     columns = tuple(Column(name, parse_type(of), location=Location("hits.datasource")) for name, of in COLUMNS.items())
     project = Project.of([DataSource("hits", columns, Engine())], [])
-    for name, (clickhouse, make_pipeline) in PAIRS.items():
+    for name, (clickhouse, make_pipeline) in ((name, pair) for name, pair in PAIRS.items() if only in name):
         text = Text(clickhouse, Location("q.sql"))
         compiling = statistics.median(
             _seconds(lambda text=text: compile_sql(project, text, "clickhouse")) for _ in range(COMPILED)

@@ -70,3 +70,8 @@ SELECT x, toDateTimeOrNull(x), toDateTimeOrZero(x), toDateTime64OrNull(x, 2), to
 SELECT toFloat32OrDefault(dec), accurateCastOrNull(dec, 'Float32'), accurateCastOrNull(i32, 'Float32'), accurateCastOrNull(f, 'Float32') FROM t;
 SELECT toUnixTimestamp(d), toUnixTimestamp(toDate32(d)), toUnixTimestamp(toDate32('1969-12-31')), toUnixTimestamp(toDate('2149-06-06')), toUnixTimestamp(toDateTime64('2100-01-01 00:00:00.5', 1, 'UTC')) FROM t;
 SELECT toUnixTimestamp(toDateTime64('1969-12-31 00:00:00', 1, 'UTC'));
+-- Texts of the fixed forms: other separators, twenty digits and more, and none.
+SELECT s, toDateOrNull(s), toDate32OrNull(s), toDateTimeOrNull(s), toDateTimeOrNull(s, 'Europe/Berlin'), toDateTimeOrZero(s), toDateTime64OrNull(s, 3), toDateTime64OrNull(s, 9, 'America/New_York'), toDateTime64OrZero(s, 0) FROM (SELECT arrayJoin(['', '-', '-0.5', '-1.5', '2020é01é02', '2020\t01\n02', '2020-01-02é03:04:05', '2020-01-02 03é04é5', '00000000000000000001', '00000000001577836800', '18446744073709551616', '2020-02-30 25:61:61', '1969-12-31 23:59:59', '2019-03-31 02:30:00', '2019-10-27 02:30:00', '2020-13-01', '2020-01-01.5', '+1577836800.5', '12345.678901234567', '2500-06-01 30:00:00']) AS s) ORDER BY s;
+SELECT toDate('2020é01é02'), toDate(s), toDate32(s) FROM (SELECT arrayJoin(['2020\t01\t02', '2020/1/2', '20200102', '2020-01-02 xxxxxxxx']) AS s) ORDER BY s;
+SELECT toDateTime64OrNull(f, 3), toDateTime64OrZero(f, 3), toDateTimeOrNull(f), toDateOrNull(f) FROM (SELECT arrayJoin([toFixedString('', 12), toFixedString('2020-01-01', 12)]) AS f) ORDER BY f;
+SELECT toDate('2020-01-0x');

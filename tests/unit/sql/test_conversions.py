@@ -36,7 +36,7 @@ OF_TEXT = ("toInt32({0})", "toDate({0})", "toDecimal32({0}, 2)", "toUUID({0})", 
 @pytest.mark.parametrize("call", OF_TEXT)
 def test_a_text_of_another_form_is_null_where_the_argument_may_be(call: str) -> None:
     assert "raise_error" not in sql_of(call.format("n"))
-    assert sql_of(call.format("s")).startswith("if(NOT (")
+    assert "raise_error" in sql_of(call.format("s"))
 
 
 TO_NULLABLE = ("s::Nullable(Int32)", "CAST(n AS Nullable(UUID))", "accurateCast(s, 'Nullable(Int8)')")

@@ -26,13 +26,9 @@ from penstock.lake.spark.java_process import StartingJava, java_configuration, l
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.model.json_documents.spark_functions import (
     EVENT_SEQUENCE,
-    FINE_TIME_OF_TEXT,
     FLOAT_TEXT,
-    LACKS_YEAR,
     LOWER_BYTES,
     SPARK_FUNCTIONS,
-    TIME64_OF_TEXT,
-    TIME_OF_TEXT,
     UPPER_BYTES,
 )
 from penstock.model.settings import Settings
@@ -104,11 +100,6 @@ def register_functions(session: SparkSession) -> None:
     registry.register(EVENT_SEQUENCE, jvm.penstock.EventSequence(), types.LongType)
     registry.register(LOWER_BYTES, jvm.penstock.AsciiCase.lower(), types.BinaryType)
     registry.register(UPPER_BYTES, jvm.penstock.AsciiCase.upper(), types.BinaryType)
-    times = jvm.penstock.BestEffortTime
-    registry.register(TIME_OF_TEXT, times.seconds(), types.TimestampType)
-    registry.register(TIME64_OF_TEXT, times.microseconds(), types.TimestampType)
-    registry.register(FINE_TIME_OF_TEXT, times.nanoseconds(), types.createDecimalType(24, 9))
-    registry.register(LACKS_YEAR, times.lacksYear(), types.BooleanType)
     jvm.penstock.StaticFunctions.register(session._jsparkSession)
 
 

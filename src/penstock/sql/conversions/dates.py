@@ -1,9 +1,9 @@
 """Conversions to dates and times, from texts, numbers, and other dates and times.
 
 In: a value and a date or time type. Out: `Conversion`. Texts are those that ClickHouse's toDate, toDateTime and
-toDateTime64 take. Invariant: a number out of the type's range becomes the nearest value in it, a date or time wraps
-around; in a text, a day after the end of a month counts into the next month, and an impossible month gives the
-default of the type.
+toDateTime64 take, which Java classes of ours read. Invariant: a number out of the type's range becomes the nearest
+value in it, a date or time wraps around; in a text, a day after the end of a month counts into the next month, and an
+impossible month gives the default of the type.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.conversions.parse_best_effort import (
     parse_best_effort,
     refuse_without_year,
-    truncate_fraction,
 )
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
     FIRST_DAY,
-    FIRST_SECOND,
-    LAST_DAY,
-    LAST_SECOND,
     clamp,
     clamp_below,
-    from_written_clock,
     midnight_of,
     wall_clock,
     wrap_to_range,
@@ -33,7 +28,6 @@ from penstock.sql.expr.dates import (
 from penstock.sql.expr.fine_times import (
     as_fine_time,
     as_microseconds,
-    cut_fine_time,
     cut_fine_toward_1970,
     from_nanoseconds,
 )
@@ -53,22 +47,6 @@ from penstock.sql.spark_text import string_literal
 TEXTS = (t.String, t.FixedString)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
-_SEPARATOR, _ANY = "[ -/:-~]", "[ -~]"
-"""What may stand between numbers: any character but a digit, or any at all."""
-_DAY_PATTERN = f"[0-9]{{4}}{_SEPARATOR}[0-9]{{2}}{_ANY}[0-9]{{2}}"
-_CLOCK_PATTERN = f"[ T][0-9]{{2}}{_ANY}[0-9]{{2}}{_ANY}[0-9]{{2}}"
-_ONE_DAY = f"([0-9]{{4}}{_SEPARATOR}[0-9]{{1,2}}{_SEPARATOR}[0-9]{{1,2}}|[0-9]{{8}})"
-_DATE_TEXT = string_literal(rf"^{_ONE_DAY}\z")
-_DATE_BEFORE_MORE = string_literal(f"^{_ONE_DAY}[ T]")
-_FRACTION_AFTER_TIME = string_literal(r"^[ -~]{19}[.][0-9]+\z")
-_TIME_TEXT = string_literal(rf"^{_DAY_PATTERN}({_CLOCK_PATTERN})?\z")
-_TIME64_TEXT = string_literal(rf"^{_DAY_PATTERN}({_CLOCK_PATTERN})?([.][0-9]*)?\z")
-_PARTS = string_literal(rf"^([0-9]{{4}}){_SEPARATOR}?([0-9]{{1,2}}){_SEPARATOR}?([0-9]{{1,2}})(?s:.*)\z")
-_SECONDS_TEXT = string_literal(r"^[0-9]{5,19}\z")
-_SECONDS64_TEXT = string_literal(r"^(-[0-9]{0,19}|[0-9]{5,19}|[+][0-9]{15,19}(?=[.]))([.][0-9]*)?\z")
-_LOST_SIGN = string_literal(r"^-0*(?=[.]|\z)")
-_MOST_SECONDS = {8: "92233720368.54775807BD", 9: "9223372036.854775807BD"}
-"""The greatest number of seconds in 64 bits, by the digits after its point; of fewer digits every year is less."""
 
 
 def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | None:
@@ -102,14 +80,9 @@ def _to_date(value: TypedSql, want: t.Date, seconds: t.Int | None) -> Conversion
         case t.Int() | t.Bool():
             return Conversion(_day_of_number(value, want), _in_range(value, seconds))
         case of if isinstance(of, TEXTS):
-            return _null_unless_given(value, parse_date(value.sql, want))
+            return Conversion(date_of_text(value.sql, want), null_if_invalid=True)
         case _:
             return None
-
-
-def _null_unless_given(value: TypedSql, found: Conversion) -> Conversion:
-    """NULL for a NULL, whatever the formula makes of it."""
-    return Conversion(unless_null(found.sql, value), found.valid)
 
 
 def _day_of_number(value: TypedSql, want: t.Date) -> str:
@@ -140,7 +113,7 @@ def _to_datetime(value: TypedSql, want: t.DateTime, seconds: t.Int | None) -> Co
         case t.Int() | t.Bool() | t.Float() | t.Decimal():
             return Conversion(_second_of_number(value), _in_range(value, seconds))
         case of if isinstance(of, TEXTS):
-            return _null_unless_given(value, parse_datetime(value.sql, want))
+            return Conversion(_time_of_text(value.sql, want), null_if_invalid=True)
         case _:
             return None
 
@@ -198,7 +171,7 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
             micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
             return Conversion(cut_toward_1970(micros, want.precision))
         case of if isinstance(of, TEXTS):
-            return _null_unless_given(value, parse_datetime64(value.sql, want))
+            return Conversion(_time64_of_text(value, want), null_if_invalid=True)
         case _:
             return None
 
@@ -233,28 +206,9 @@ def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Co
             ticks = f"CAST({as_spark(value, 'DOUBLE')} * {float(10**want.precision)!r}D AS BIGINT)"
             return Conversion(from_nanoseconds(f"{ticks} * {10 ** (9 - want.precision)}L"))
         case of if isinstance(of, TEXTS):
-            return _null_unless_given(value, _parse_fine_time(value.sql, want))
+            return Conversion(_fine_time_of_text(value.sql, want), null_if_invalid=True)
         case _:
             return None
-
-
-def _parse_fine_time(text: str, want: t.DateTime64) -> Conversion:
-    """A text as a fine time: the second as Spark reads it, and the digits of the fraction beside it."""
-    after_day = f"substring({text}, 11, 1) = '.'"
-    second = from_written_clock(_parse_wall_clock(f"left({text}, if({after_day}, 10, 19))"), zone_of(want))
-    fraction = f"if({after_day}, {_fraction(text, 11)}, {_fraction(text, 20)})"
-    moment = f"{fine_from_timestamp(second)} + {fraction}"
-    number = f"try_cast({_decimal_of_text(text)} AS DECIMAL(29,9))"
-    units = f"{number} / {10**want.precision}"
-    seconds = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number})"
-    is_number = f"{text} RLIKE {_SECONDS64_TEXT}"
-    whole = f"if({is_number}, CAST({seconds} AS {FINE_TIME}), {moment})"
-    last = _MOST_SECONDS.get(want.precision)
-    known = f"{text} RLIKE {_TIME64_TEXT}"
-    if last:
-        known = f"{known} AND abs(unix_seconds({second})) < {last.partition('.')[0]}"
-        is_number = f"{is_number} AND coalesce(abs({seconds}) <= {last}, false)"
-    return Conversion(cut_fine_time(whole, want.precision), f"{is_number} OR ({known})")
 
 
 def cut_toward_1970(sql: str, precision: int) -> str:
@@ -266,79 +220,28 @@ def cut_toward_1970(sql: str, precision: int) -> str:
     return sql if step == 1 else f"timestamp_micros(unix_micros({sql}) DIV {step}L * {step}L)"
 
 
-def parse_date(text: str, want: t.Date) -> Conversion:
+def date_of_text(text: str, want: t.Date) -> str:
     """YYYY-MM-DD, also with one digit for month or day, and YYYYMMDD. What follows after a blank or T is ignored if the
-    text is as long as YYYY-MM-DD hh:mm:ss, or a fraction follows there."""
-    found = _parse_day(text)
-    day = found if want.wide else f"least(greatest({found}, {FIRST_DAY}), {LAST_DAY})"
-    longer = f"{text} RLIKE {_DATE_BEFORE_MORE} AND (octet_length({text}) = 19 OR {text} RLIKE {_FRACTION_AFTER_TIME})"
-    return Conversion(day, f"({text} RLIKE {_DATE_TEXT} OR ({longer}))")
+    text is as long as YYYY-MM-DD hh:mm:ss, or a fraction follows there. NULL for any other text."""
+    return f"{'penstock_fixed_date32' if want.wide else 'penstock_fixed_date'}({text})"
 
 
-def _parse_day(text: str) -> str:
-    first = f"try_cast(regexp_replace({text}, {_PARTS}, '$1-$2-1') AS DATE)"
-    place = f"try_cast(regexp_replace({text}, {_PARTS}, '$3') AS INT)"
-    overflowing = f"if({place} BETWEEN 1 AND 31, date_add({first}, {place} - 1), NULL)"
-    return f"coalesce(try_cast(left({text}, 10) AS DATE), {overflowing}, DATE'1900-01-01')"
-
-
-def _parse_wall_clock(text: str) -> str:
-    """The time on the clock; hours, minutes and seconds beyond their range count into the next unit. Spark reads a
-    text by its separators, which may be any: then, and of what it does not read, the places count."""
-    hours, minutes, seconds = (f"try_cast(substring({text}, {place}, 2) AS BIGINT)" for place in (12, 15, 18))
-    passed = f"coalesce({hours} * 3600000000 + {minutes} * 60000000 + {seconds} * 1000000, 0)"
-    overflowing = f"timestampadd(MICROSECOND, {passed} + {_microseconds(text, 20)}, {_midnight_by_places(text)})"
-    never = f"if({text} LIKE '0000-00-00%', {FIRST_SECOND}, NULL)"
-    colons = f"concat(substring({text}, 14, 1), substring({text}, 17, 1)) IN ('', '::')"
-    return f"coalesce(if({colons}, try_cast({text} AS TIMESTAMP), NULL), {never}, {overflowing})"
-
-
-def _parse_fine_clock(text: str) -> str:
-    """As `_parse_wall_clock`, also of a day with a fraction and no clock."""
-    day = f"timestampadd(MICROSECOND, {_microseconds(text, 11)}, {_midnight_by_places(text)})"
-    return f"if(substring({text}, 11, 1) = '.', {day}, {_parse_wall_clock(text)})"
-
-
-def _fraction(text: str, place: int) -> str:
-    """The seconds of a point and digits from a place on; 0 where there are none."""
-    return f"coalesce(try_cast(concat('0', left(substring({text}, {place}), 10)) AS DECIMAL(10,9)), 0)"
-
-
-def _microseconds(text: str, place: int) -> str:
-    return f"CAST({_fraction(text, place)} * 1000000 AS BIGINT)"
-
-
-def _midnight_by_places(text: str) -> str:
-    """The beginning of a day YYYY-MM-DD with any separators."""
-    parts = ", '-', ".join(f"substring({text}, {place}, {length})" for place, length in ((1, 4), (6, 2), (9, 2)))
-    return f"CAST({_parse_day(f'concat({parts})')} AS TIMESTAMP)"
-
-
-def parse_datetime(text: str, want: t.DateTime) -> Conversion:
+def _time_of_text(text: str, want: t.DateTime) -> str:
     """A time on the wall clock of the zone. Five or more digits alone are seconds since 1970."""
-    moment = (
-        f"least(greatest({from_written_clock(_parse_wall_clock(text), zone_of(want))}, {FIRST_SECOND}), {LAST_SECOND})"
-    )
-    seconds = f"timestamp_seconds(least(try_cast({text} AS BIGINT), 4294967295))"
-    is_number = f"{text} RLIKE {_SECONDS_TEXT}"
-    valid = f"if({is_number}, try_cast({text} AS BIGINT) IS NOT NULL, {text} RLIKE {_TIME_TEXT})"
-    return Conversion(f"if({is_number}, {seconds}, {moment})", valid)
+    return f"penstock_fixed_time({text}, {_zone(want)})"
 
 
-def _decimal_of_text(text: str) -> str:
-    """A number of seconds; ClickHouse does not see the sign before a zero."""
-    return f"floor(try_cast(regexp_replace({text}, {_LOST_SIGN}, '0') AS DECIMAL(38,18)), 9)"
-
-
-def parse_datetime64(text: str, want: t.DateTime64) -> Conversion:
+def _time64_of_text(value: TypedSql, want: t.DateTime64) -> str:
     """As a DateTime, with a fraction. A number too large for seconds counts the units of the precision; one that is no
     time of the years 0 to 9999 is an error, which ClickHouse brings to their borders."""
-    number = f"try_cast({_decimal_of_text(text)} AS DECIMAL(28,9))"
-    units = f"{number} * {10 ** (6 - want.precision)}"
-    scaled = f"if({number} >= {10 ** (9 + want.precision)}, {units}, {number} * 1000000)"
-    error = f"raise_error(concat('beyond the years of a DateTime64: ', {text}))"
-    inside = f"{scaled} BETWEEN -62167219200000000 AND 253402300799999999"
-    seconds = cut_toward_1970(f"timestamp_micros(CAST(if({inside}, {scaled}, {error}) AS BIGINT))", want.precision)
-    moment = truncate_fraction(from_written_clock(_parse_fine_clock(text), zone_of(want)), want.precision)
-    sql = f"if({text} RLIKE {_SECONDS64_TEXT}, {seconds}, {moment})"
-    return Conversion(sql, f"{text} RLIKE {_SECONDS64_TEXT} OR {text} RLIKE {_TIME64_TEXT}")
+    found = f"penstock_fixed_time64({value.sql}, {_zone(want)}, {want.precision})"
+    error = f"raise_error(concat('beyond the years of a DateTime64: ', {value.sql}))"
+    return f"coalesce({found}, if(penstock_is_far_time({value.sql}, {want.precision}), {error}, NULL))"
+
+
+def _fine_time_of_text(text: str, want: t.DateTime64) -> str:
+    return f"CAST(penstock_fixed_fine_time({text}, {_zone(want)}, {want.precision}) AS {FINE_TIME})"
+
+
+def _zone(want: t.DateTime | t.DateTime64) -> str:
+    return string_literal(zone_of(want) or "")

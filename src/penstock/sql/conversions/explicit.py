@@ -129,7 +129,7 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
         return None
     value = replace(value, sql=_OPERAND)
     if isinstance(value.bare, t.FixedString) and not isinstance(want, (t.FixedString, t.String)):
-        value = typed_sql(f"rtrim(chr(0), {_OPERAND})", nullable_if_any(t.String(), [value]))
+        value = typed_sql(_without_zeros(want, mode), nullable_if_any(t.String(), [value]))
     conversion = _find_conversion(value, want, mode)
     if conversion is None:
         return None
@@ -140,6 +140,13 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
             return _null_if_invalid(conversion)
         case "zero":
             return _default_if_invalid(value, conversion, mode.default or function_default(want))
+
+
+def _without_zeros(want: Type, mode: ConversionMode) -> str:
+    """A FixedString without the zeros at its end. Nothing but zeros is no time; of a String, '' may be one."""
+    text = f"rtrim(chr(0), {_OPERAND})"
+    lenient = isinstance(want, t.DateTime64) and mode.failure not in STRICT_FAILURES
+    return f"nullif({text}, '')" if lenient else text
 
 
 def _raise_if_invalid(value: TypedSql, want: Type, conversion: Conversion) -> str:

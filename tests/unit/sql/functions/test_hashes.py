@@ -1,14 +1,10 @@
-"""Hash functions: refused arguments, the length of what is compiled, and the Java classes that it calls."""
+"""Hash functions: refused arguments, and the length of what is compiled."""
 
 from __future__ import annotations
-
-import re
-from pathlib import Path
 
 import pytest
 from tests.unit.sql.flights import problems, query
 
-from penstock.lake.spark.packages import TEXT_FUNCTIONS_JAR
 from penstock.sql.functions.hashes.hash_family import FAMILIES
 
 REFUSED = {
@@ -46,14 +42,3 @@ def test_a_hash_of_several_values_is_a_key_of_groups(name: str) -> None:
     assert query(f"SELECT {hashed} AS h FROM flights").sql == query(f"SELECT {hashed} AS h FROM flights").sql
     grouped = query(f"SELECT {hashed} AS h, count() AS c FROM flights GROUP BY h")
     assert [name for name, _ in grouped.columns] == ["h", "c"]
-
-
-def test_each_function_that_is_called_is_registered() -> None:
-    source = (Path(TEXT_FUNCTIONS_JAR).parent / "StaticFunctions.java").read_text(encoding="utf-8")
-    registered = set(re.findall(r'add\("(penstock_\w+)"', source))
-    values = "carrier, month, 1.5, [carrier], toUUID(carrier), CAST(carrier AS DateTime64(3)), toUInt64(month)"
-    calls = [f"{name}({values}), {name}(1, 2)" for name in NAMES]
-    calls += ["intHash64(month)", "intHash32(month)", "javaHash(carrier)", "hiveHash(carrier)"]
-    called = set(re.findall(r"penstock_\w+(?=\()", query(f"SELECT {', '.join(calls)} FROM flights").sql))
-    hashes = {name for name in registered if "time" not in name}
-    assert called - {"penstock_time64"} == hashes

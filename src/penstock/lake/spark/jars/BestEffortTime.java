@@ -2,16 +2,10 @@ package penstock;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.time.Instant;
+import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
-import java.time.zone.ZoneOffsetTransition;
-import java.time.zone.ZoneRules;
-import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.sql.api.java.UDF2;
-import org.apache.spark.sql.api.java.UDF3;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * The time that a text of unknown format shows, as ClickHouse's parseDateTimeBestEffort reads it: NULL where that finds
@@ -21,100 +15,58 @@ import org.apache.spark.sql.api.java.UDF3;
  *
  * scripts/java_jars.py compiles this file into the jar beside it.
  */
-public final class BestEffortTime implements UDF3 {
-    private static final ConcurrentHashMap RULES = new ConcurrentHashMap();
+public final class BestEffortTime {
     private static final long LAST_SECOND = 4294967295L;
-    private static final int LAST_OF_A_DAY = 86399;
 
-    private final int digits;
+    private BestEffortTime() {}
 
-    private BestEffortTime(int digits) {
-        this.digits = digits;
+    /** A DateTime as microseconds: whole seconds, the nearest that the type holds. */
+    public static Long seconds(UTF8String text, UTF8String zone, UTF8String style) {
+        TimeParts parts = new TimeParts(text.getBytes(), isMonthFirst(style), false);
+        if (!parts.read() || !parts.hasYear()) {
+            return null;
+        }
+        return Long.valueOf(Math.max(0L, Math.min(secondOf(parts, zone), LAST_SECOND)) * 1000000L);
     }
 
-    /** A DateTime: whole seconds, the nearest that the type holds. */
-    public static BestEffortTime seconds() {
-        return new BestEffortTime(0);
-    }
-
-    /** A DateTime64 as a timestamp. */
-    public static BestEffortTime microseconds() {
-        return new BestEffortTime(6);
+    /** A DateTime64 as microseconds. */
+    public static Long microseconds(UTF8String text, UTF8String zone, UTF8String style) {
+        TimeParts parts = new TimeParts(text.getBytes(), isMonthFirst(style), true);
+        if (!parts.read() || !parts.hasYear()) {
+            return null;
+        }
+        return Long.valueOf(secondOf(parts, zone) * 1000000L + parts.nanoseconds / 1000);
     }
 
     /** A DateTime64 as decimal seconds. */
-    public static BestEffortTime nanoseconds() {
-        return new BestEffortTime(9);
+    public static Decimal nanoseconds(UTF8String text, UTF8String zone, UTF8String style) {
+        TimeParts parts = new TimeParts(text.getBytes(), isMonthFirst(style), true);
+        if (!parts.read() || !parts.hasYear()) {
+            return null;
+        }
+        BigInteger whole = BigInteger.valueOf(secondOf(parts, zone)).multiply(BigInteger.valueOf(1000000000L));
+        return Decimal.apply(new BigDecimal(whole.add(BigInteger.valueOf(parts.nanoseconds)), 9), 24, 9);
     }
 
     /**
      * Whether ClickHouse completes a text with the year of the query, because it shows a day or a time without a year.
-     * Arguments: the text, and "us".
      */
-    public static UDF2 lacksYear() {
-        return new LacksYear();
+    public static boolean lacksYear(UTF8String text, UTF8String style) {
+        TimeParts parts = new TimeParts(text.getBytes(), isMonthFirst(style), true);
+        return parts.read() && !parts.hasYear();
     }
 
-    private static final class LacksYear implements UDF2 {
-        @Override
-        public Object call(Object text, Object style) {
-            if (text == null) {
-                return Boolean.FALSE;
-            }
-            TimeParts parts = new TimeParts((String) text, style.equals("us"), true);
-            return Boolean.valueOf(parts.read() && !parts.hasYear());
-        }
+    private static boolean isMonthFirst(UTF8String style) {
+        return style.numBytes() > 0;
     }
 
-    @Override
-    public Object call(Object text, Object zone, Object style) {
-        if (text == null) {
-            return null;
+    private static long secondOf(TimeParts parts, UTF8String zone) {
+        if (parts.unixTime >= 0) {
+            return parts.unixTime;
         }
-        TimeParts parts = new TimeParts((String) text, style.equals("us"), digits > 0);
-        if (!parts.read() || !parts.hasYear()) {
-            return null;
-        }
-        long second = parts.unixTime >= 0 ? parts.unixTime : secondOf(parts, (String) zone);
-        if (digits == 0) {
-            return Instant.ofEpochSecond(Math.max(0L, Math.min(second, LAST_SECOND)));
-        }
-        if (digits == 6) {
-            return Instant.ofEpochSecond(second, parts.nanoseconds / 1000 * 1000);
-        }
-        BigInteger whole = BigInteger.valueOf(second).multiply(BigInteger.valueOf(1000000000L));
-        return new BigDecimal(whole.add(BigInteger.valueOf(parts.nanoseconds)), 9);
-    }
-
-    private static long secondOf(TimeParts parts, String zone) {
         long midnight = LocalDate.of(parts.year, parts.month, parts.day).toEpochDay() * 86400L;
         int passed = parts.secondOfDay();
-        if (parts.hasOffset) {
-            return midnight + passed - parts.offset();
-        }
-        if (zone.isEmpty()) {
-            return midnight + passed;
-        }
-        return midnight + passed - offsetAt(midnight + passed, midnight + LAST_OF_A_DAY, rulesOf(zone));
-    }
-
-    /** Of a time that the change to summer time skips, the offset after it; past the end of its day, that of its end. */
-    private static int offsetAt(long wall, long lastOfDay, ZoneRules rules) {
-        LocalDateTime shown = LocalDateTime.ofEpochSecond(Math.min(wall, lastOfDay), 0, ZoneOffset.UTC);
-        ZoneOffsetTransition change = rules.getTransition(shown);
-        if (change != null && change.isGap()) {
-            return change.getOffsetAfter().getTotalSeconds();
-        }
-        return rules.getOffset(shown).getTotalSeconds();
-    }
-
-    private static ZoneRules rulesOf(String zone) {
-        ZoneRules known = (ZoneRules) RULES.get(zone);
-        if (known == null) {
-            known = ZoneId.of(zone).getRules();
-            RULES.put(zone, known);
-        }
-        return known;
+        return parts.hasOffset ? midnight + passed - parts.offset() : ZoneClock.second(midnight, passed, zone);
     }
 }
 
@@ -143,7 +95,7 @@ final class TimeParts {
     int nanoseconds;
     boolean hasOffset;
 
-    private final String text;
+    private final byte[] text;
     private final boolean monthFirst;
     private final boolean fractions;
     private int place;
@@ -160,7 +112,7 @@ final class TimeParts {
     private boolean isAfternoon;
     private boolean hasComma;
 
-    TimeParts(String text, boolean monthFirst, boolean fractions) {
+    TimeParts(byte[] text, boolean monthFirst, boolean fractions) {
         this.text = text;
         this.monthFirst = monthFirst;
         this.fractions = fractions;
@@ -169,10 +121,10 @@ final class TimeParts {
     /** Whether the whole text is a time. */
     boolean read() {
         boolean more = true;
-        while (more && place < text.length()) {
+        while (more && place < text.length) {
             if ((year != 0) != hasTime && skip(',')) {
                 hasComma = true;
-                if (place == text.length()) {
+                if (place == text.length) {
                     break;
                 }
             }
@@ -183,7 +135,7 @@ final class TimeParts {
             }
             more = step == CONTINUED;
         }
-        return place == text.length() && (unixTime >= 0 || isComplete());
+        return place == text.length && (unixTime >= 0 || isComplete());
     }
 
     private static final int CONTINUED = 0;
@@ -256,7 +208,7 @@ final class TimeParts {
     /** 9 or 10 digits are seconds since 1970, 13 milliseconds, 16 microseconds and 19 nanoseconds. */
     private int readUnixTime(int length) {
         int whole = Math.min(length, 10);
-        unixTime = Long.parseLong(text.substring(start, start + whole));
+        unixTime = Long.parseLong(new String(text, start, whole, StandardCharsets.US_ASCII));
         if (length > 10) {
             readFraction(start + whole, length - whole);
         } else if (fractions && skip('.')) {
@@ -297,10 +249,10 @@ final class TimeParts {
      */
     private int readYear() {
         year = number(0, 4);
-        if (place == text.length()) {
+        if (place == text.length) {
             return CONTINUED;
         }
-        char delimiter = text.charAt(place);
+        char delimiter = at(place);
         if (delimiter < ' ' || delimiter > 127 || ",;'\"".indexOf(delimiter) >= 0) {
             return ENDED;
         }
@@ -406,7 +358,7 @@ final class TimeParts {
 
     /** Anything but a number that is read as a part of the date or the clock. */
     private int readOther() {
-        char next = text.charAt(place);
+        char next = at(place);
         if (next == ' ' || (next == 'T' && !hasTime && (year != 0 || isYearZero()))) {
             place++;
             return CONTINUED;
@@ -433,7 +385,7 @@ final class TimeParts {
 
     /** A whole day of the year 0, which is no year for ClickHouse. */
     private boolean isYearZero() {
-        return place == 10 && text.startsWith("0000-");
+        return place == 10 && at(0) == '0' && at(1) == '0' && at(2) == '0' && at(3) == '0' && at(4) == '-';
     }
 
     /** Hours, or hours and minutes, ahead of UTC; after a whole day also six digits of a clock. */
@@ -500,21 +452,21 @@ final class TimeParts {
         return 0;
     }
 
-    private void readFraction(int at, int count) {
+    private void readFraction(int from, int count) {
         if (!fractions) {
             return;
         }
         nanoseconds = 0;
         for (int i = 0; i < 9; i++) {
-            nanoseconds = nanoseconds * 10 + (i < count ? text.charAt(at + i) - '0' : 0);
+            nanoseconds = nanoseconds * 10 + (i < count ? at(from + i) - '0' : 0);
         }
     }
 
     /** The digits from here on, whose first one is then at `start`; how many there are. */
     private int readDigits() {
         start = place;
-        int end = Math.min(text.length(), start + LONGEST_NUMBER);
-        while (place < end && text.charAt(place) >= '0' && text.charAt(place) <= '9') {
+        int end = Math.min(text.length, start + LONGEST_NUMBER);
+        while (place < end && at(place) >= '0' && at(place) <= '9') {
             place++;
         }
         return place - start;
@@ -523,7 +475,7 @@ final class TimeParts {
     private int number(int from, int length) {
         int value = 0;
         for (int i = start + from; i < start + from + length; i++) {
-            value = value * 10 + text.charAt(i) - '0';
+            value = value * 10 + at(i) - '0';
         }
         return value;
     }
@@ -532,11 +484,15 @@ final class TimeParts {
         return (part + value) & BYTE;
     }
 
+    private char at(int index) {
+        return (char) (text[index] & BYTE);
+    }
+
     private boolean isLetter() {
-        if (place == text.length()) {
+        if (place == text.length) {
             return false;
         }
-        char next = text.charAt(place);
+        char next = at(place);
         return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
     }
 
@@ -544,14 +500,14 @@ final class TimeParts {
     private String readLetters(int most) {
         StringBuilder word = new StringBuilder();
         while (word.length() < most && isLetter()) {
-            word.append((char) (text.charAt(place) | 32));
+            word.append((char) (at(place) | 32));
             place++;
         }
         return word.toString();
     }
 
     private boolean skip(char wanted) {
-        if (place == text.length() || text.charAt(place) != wanted) {
+        if (place == text.length || at(place) != wanted) {
             return false;
         }
         place++;

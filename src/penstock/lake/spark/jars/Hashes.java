@@ -23,6 +23,7 @@ public final class Hashes {
     private static final long INT_HASH_SEED = 0x4CF2D2BAAE6DA887L;
     private static final long SHORT_INT_HASH_SEED = 0x75D9543DE018BF45L;
     private static final long LOW_HALF = 0xFFFFFFFFL;
+    private static final BigInteger TWO_64 = BigInteger.ONE.shiftLeft(64);
 
     private Hashes() {}
 
@@ -150,6 +151,6 @@ public final class Hashes {
         if (bits >= 0) {
             return Decimal.createUnsafe(bits, 20, 0);
         }
-        return Decimal.apply(new BigDecimal(BigInteger.valueOf(bits).add(BigInteger.ONE.shiftLeft(64))), 20, 0);
+        return Decimal.apply(new BigDecimal(BigInteger.valueOf(bits).add(TWO_64)), 20, 0);
     }
 }

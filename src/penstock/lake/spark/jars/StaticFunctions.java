@@ -1,5 +1,6 @@
 package penstock;
 
+import java.lang.reflect.Method;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.classic.SparkSession;
@@ -25,6 +26,22 @@ public final class StaticFunctions {
     public static void register(SparkSession session) {
         StaticFunctions functions = new StaticFunctions(session.sessionState().functionRegistry());
         functions.addHashes();
+        functions.addTimes();
+    }
+
+    private void addTimes() {
+        DataType moment = DataTypes.TimestampType;
+        DataType decimal = DataTypes.createDecimalType(24, 9);
+        add("penstock_time", BestEffortTime.class, "seconds", moment);
+        add("penstock_time64", BestEffortTime.class, "microseconds", moment);
+        add("penstock_fine_time", BestEffortTime.class, "nanoseconds", decimal);
+        add("penstock_lacks_year", BestEffortTime.class, "lacksYear", DataTypes.BooleanType);
+        add("penstock_fixed_date", FixedTime.class, "date", DataTypes.DateType);
+        add("penstock_fixed_date32", FixedTime.class, "wideDate", DataTypes.DateType);
+        add("penstock_fixed_time", FixedTime.class, "time", moment);
+        add("penstock_fixed_time64", FixedTime.class, "time64", moment);
+        add("penstock_fixed_fine_time", FixedTime.class, "fineTime", decimal);
+        add("penstock_is_far_time", FixedTime.class, "isFar", DataTypes.BooleanType);
     }
 
     private void addHashes() {
@@ -72,7 +89,18 @@ public final class StaticFunctions {
 
         @Override
         public Object apply(Object arguments) {
-            return new StaticInvoke(owner, returns, method, (Seq) arguments, NO_TYPES, true, false, true, Option.empty());
+            boolean mayBeNull = !returnsPrimitive();
+            return new StaticInvoke(owner, returns, method, (Seq) arguments, NO_TYPES, true, mayBeNull, true, Option.empty());
+        }
+
+        private boolean returnsPrimitive() {
+            Method[] methods = owner.getMethods();
+            for (int i = 0; i < methods.length; i++) {
+                if (methods[i].getName().equals(method)) {
+                    return methods[i].getReturnType().isPrimitive();
+                }
+            }
+            throw new IllegalArgumentException(method);
         }
     }
 }

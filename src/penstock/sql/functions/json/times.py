@@ -7,7 +7,7 @@ that is nothing but a day; a time from any text that parseDateTimeBestEffort rea
 from __future__ import annotations
 
 from penstock.model import types as t
-from penstock.sql.conversions.dates import parse_date
+from penstock.sql.conversions.dates import date_of_text
 from penstock.sql.conversions.parse_best_effort import parse_best_effort, refuse_without_year
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.functions.json.numbers import Reader, is_number
@@ -23,7 +23,7 @@ def read_date(of: t.Date) -> Reader:
 
     def formula(v: str) -> str:
         shown = f"CAST({v} AS STRING)"
-        day = bind_if_long(shown, lambda s: f"if({s} RLIKE {_ONE_DAY}, {parse_date(s, of).sql}, NULL)")
+        day = bind_if_long(shown, lambda s: f"if({s} RLIKE {_ONE_DAY}, {date_of_text(s, of)}, NULL)")
         return f"if({variant_kind(v)} = 'STRING', {day}, NULL)"
 
     return formula
