@@ -138,6 +138,15 @@ def test_check_warns_of_dead_ends_in_python_only(penstock: Run, python_project: 
     assert penstock("check") == (0, "1 data source, 3 pipes: no problem\n", "")
 
 
+def test_plan_and_deploy_warn_as_check_does(penstock: Run, python_project: Path, pipeline: MemoryPipeline) -> None:
+    write_project(python_project, SOUND + "View('v', f'SELECT a FROM {flights}')\nprint('x')\n")
+    wanted = [f"app/main.py:{FIRST + 10}:1: nothing reads `v`", f"app/main.py:{FIRST + 11}:1: the project prints"]
+    both = (str(python_project), str(python_project))
+    for words in (("check",), ("plan", *both), ("deploy", "--check"), ("deploy",)):
+        code, _, err = penstock(*words)
+        assert (code, [err.count(each) for each in wanted]) == (0, [1, 1]), (words, err)
+
+
 def test_pull_writes_python(penstock: Run, project: Path, pipeline: MemoryPipeline, tmp_path: Path) -> None:
     assert penstock("deploy")[0] == 0
     code, out, err = penstock("pull", str(tmp_path / "python"), "--as", "python")

@@ -6,6 +6,7 @@ Invariants: columns are in the order of the fields; what a field says and a tabl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -70,6 +71,8 @@ class ModelColumn:
 
 def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
     """The columns of a model, one for each field."""
+    if not model.__pydantic_complete__:  # it names classes that were made after it
+        model.model_rebuild(raise_errors=False, _types_namespace=vars(sys.modules[model.__module__]))
     with_paths = any(json_path_of(field) is not None for field in model.model_fields.values())
     for name, field in model.model_fields.items():
         try:

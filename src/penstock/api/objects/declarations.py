@@ -50,6 +50,12 @@ class Declared:
 DECLARED: list[Declared] = []
 
 
+def require_text(what: str, value: object) -> None:
+    """Raises TypeError for a value that is no text."""
+    if not isinstance(value, str):
+        raise TypeError(f"the {what} must be a str, not {type(value).__name__}")
+
+
 class Modelled(Declared, Generic[RowModel]):
     """An object whose rows have a Pydantic model: `OlapTable[Event]`."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from penstock.api.objects.declarations import Declared
+from penstock.api.objects.declarations import Declared, require_text
 from penstock.api.objects.nodes import Nodes, nodes_of
 from penstock.api.objects.tables import Token
 
@@ -59,6 +59,7 @@ class Api(Declared, Generic[Parameters, Row]):
             raise TypeError(f"Api {name!r}: handlers in Python are not in this version; give the query as sql=…")
         if sql is None:
             raise TypeError(f"Api {name!r} needs its query: sql=…")
+        require_text(f"SQL of Api {name!r}", sql)
         super().__init__(name)
         self.sql = sql
         self.nodes = nodes_of(f"Api {name!r}", nodes)

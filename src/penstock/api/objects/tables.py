@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from penstock.api.objects.declarations import Modelled, RowModel
+from penstock.api.objects.declarations import Modelled, RowModel, require_text
 from penstock.api.objects.engines import TableEngine
 from penstock.api.objects.row_insertion import InsertOptions, InsertResult, Rows, insert_rows
 from penstock.model.datasource import versioned_name
@@ -112,6 +112,9 @@ class OlapTable(Modelled[RowModel]):
     def __init__(self, name: str, config: OlapConfig | None = None):
         if config is not None and not isinstance(config, OlapConfig):
             raise TypeError(f"the config of OlapTable {name!r} must be an OlapConfig, not {type(config).__name__}")
+        version = config.version if config is not None else None
+        if version is not None:
+            require_text(f"version of OlapTable {name!r}", version)
         super().__init__(name)
         self.config = config or OlapConfig()
         self.schema = self.row_model

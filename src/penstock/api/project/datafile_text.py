@@ -38,6 +38,7 @@ class WrittenFile:
         return "\n".join([*self.lines, ""])
 
     def line(self, text: str, place: Location | None = None) -> None:
+        self._check_characters(text, place)
         self.lines.append(text)
         self.places.append(LinePlace(place or self.location))
 
@@ -83,8 +84,13 @@ class WrittenFile:
         for each, source in zip(lines, places, strict=True):
             if each.lstrip().startswith("#"):
                 self._refuse("a line of SQL begins with #", "write a comment behind --", source.location)
+            self._check_characters(each, source.location)
             self.lines.append(f"{INDENT}{each}".rstrip())
             self.places.append(source)
+
+    def _check_characters(self, text: str, place: Location | None) -> None:
+        if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+            self._refuse("half of a character is in a text, which no file can keep", "remove it", place)
 
     def _refuse(self, message: str, hint: str, place: Location | None) -> None:
         self.problems.append(Problem("invalid-declaration", message, place or self.location, hint))

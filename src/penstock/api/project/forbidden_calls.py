@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 from penstock.api.project.source_files import SourceFiles
 from penstock.errors import Level, Location, Problem
@@ -31,6 +32,10 @@ _EVENTS = {
     "socket.sendto": "uses the network",
 }
 """Audit events of Python (library reference: audit events table) that are refused."""
+_FUNCTIONS_OF_C = frozenset(("fork", "vfork", "clone", "clone3", "daemon", "system", "popen", "posix_spawn", "execve"))
+"""Functions of C that start processes, which Python does not hear of."""
+_LONGEST_PRINT = 60
+_LONGEST_WARNING = 300
 
 
 class ForbiddenWhileRead(RuntimeError):
@@ -53,10 +58,12 @@ class CallWatch:
         """The function's result. An audit hook cannot be removed; it does nothing afterwards."""
         sys.addaudithook(self._refuse)
         before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = _Page(self._printed), _Page(self._printed)
+        sys.stdout, sys.stderr = _page(self._printed), _page(self._printed)
         self._is_on = True
         try:
-            return run()
+            with warnings.catch_warnings():
+                warnings.showwarning = self._warned
+                return run()
         finally:
             self._is_on = False
             sys.stdout, sys.stderr = before
@@ -68,20 +75,38 @@ class CallWatch:
         return Problem("empty-project", f"{module} declares no table and no view", Location(self._shown(path)), hint)
 
     def _refuse(self, event: str, arguments: tuple[object, ...]) -> None:
-        if not self._is_on or event not in _EVENTS:
+        is_of_c = event == "ctypes.dlsym" and arguments[1] in _FUNCTIONS_OF_C
+        if not self._is_on or not (is_of_c or event in _EVENTS):
             return
-        message = f"the project {_EVENTS[event]} ({event}) while it is read"
+        what = "starts a process" if is_of_c else _EVENTS[event]
+        message = f"the project {what} ({arguments[1] if is_of_c else event}) while it is read"
         self._add_problem("forbidden-call", message, "a project only declares: call this where it is used", "error")
         raise ForbiddenWhileRead(message)
 
-    def _printed(self) -> None:
+    def _warned(  # noqa: PLR0913 the signature that Python calls
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Keep a warning of Python, at the line that it is about."""
+        place = Location(self._sources.shown(filename) or filename, lineno)
+        text = f"{category.__name__}: {' '.join(str(message).split())}"
+        self.problems.append(Problem("python-warning", text[:_LONGEST_WARNING], place, None, "warning"))
+
+    def _printed(self, given: bytes) -> None:
+        text = given.decode("utf-8", "replace").strip()[:_LONGEST_PRINT].splitlines()
         hint = "what a project prints while it is read is shown to nobody"
-        self._add_problem("prints-when-read", "the project prints while it is read", hint, "warning")
+        message = f"the project prints while it is read{f': {text[0]}' if text else ''}"
+        self._add_problem("prints-when-read", message, hint, "warning")
 
     def _add_problem(self, code: str, message: str, hint: str, level: Level) -> None:
-        problem = Problem(code, message, self._caller(), hint, level)
-        if problem not in self.problems:
-            self.problems.append(problem)
+        place = self._caller()
+        if (code, place) not in {(each.code, each.location) for each in self.problems}:
+            self.problems.append(Problem(code, message, place, hint, level))
 
     def _caller(self) -> Location | None:
         """The nearest line on the stack that is the project's."""
@@ -97,15 +122,21 @@ class CallWatch:
         return (self._sources.shown(path) or path) if path else ""
 
 
-class _Page(io.TextIOBase):
-    """A stream that keeps nothing."""
+class _Nothing(io.RawIOBase):
+    """A file that keeps nothing."""
 
-    def __init__(self, written: Callable[[], None]):
+    def __init__(self, written: Callable[[bytes], None]):
         self._written = written
 
     def writable(self) -> bool:
         return True
 
-    def write(self, text: str) -> int:
-        self._written()
-        return len(text)
+    def write(self, given: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+        content = bytes(given)
+        self._written(content)
+        return len(content)
+
+
+def _page(written: Callable[[bytes], None]) -> io.TextIOWrapper:
+    """A stream that hands on what is written, and keeps nothing."""
+    return io.TextIOWrapper(_Nothing(written), "utf-8", "backslashreplace", write_through=True)  # type: ignore[arg-type]

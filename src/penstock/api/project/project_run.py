@@ -24,6 +24,9 @@ from penstock.api.project.source_files import SourceFiles
 from penstock.api.project.user_errors import problem_of
 from penstock.api.project.view_functions import ViewCalls, call_view_functions
 
+_LARGEST_FILE = 256 * 2**20
+"""The most bytes of a file that the project may write; what it writes to its errors would fill the disk otherwise."""
+
 
 def main(arguments: list[str]) -> int:
     folder, module, result, seconds, size = arguments
@@ -85,6 +88,7 @@ def _limit_memory(size: int) -> None:
     wanted = size if hard == resource.RLIM_INFINITY else min(size, hard)
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
 
 
 if __name__ == "__main__":

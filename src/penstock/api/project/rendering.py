@@ -34,6 +34,8 @@ from penstock.parse.datasource import EXTERNALLY_MANAGED
 from penstock.parse.directive_values import NAME
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
+MOST_OBJECTS = 5_000
+"""A project with more is refused: its plan alone would take minutes."""
 LAST_NODE = "query"
 """The name of the node whose rows are those of the pipe."""
 
@@ -61,6 +63,11 @@ def render(declared: Sequence[Declared], sources: SourceFiles, views: ViewCalls)
     into = Rendering(sources, problems=list(views.problems), views=views.found)
     first: dict[str, Declared] = {}
     declared = [each for each in declared if each.has_file]
+    if len(declared) > MOST_OBJECTS:
+        message = f"the project declares {len(declared):,} objects, and may declare {MOST_OBJECTS:,}"
+        place = sources.call_location(declared[MOST_OBJECTS].location)
+        into.add_problem("too-many-objects", message, place, "make several projects of it")
+        return into
     for each in declared:
         place = sources.call_location(each.location)
         if not NAME.fullmatch(each.ref):
@@ -75,8 +82,18 @@ def render(declared: Sequence[Declared], sources: SourceFiles, views: ViewCalls)
         into.names.add(each.ref)
     for each in declared:
         if first.get(each.ref) is each:
-            _render_object(each, into)
+            _try_to_render(each, into)
     return into
+
+
+def _try_to_render(each: Declared, into: Rendering) -> None:
+    """Render an object; a value that no argument may have, which no rule looks for, is a problem, too."""
+    try:
+        _render_object(each, into)
+    except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
+        message = f"an argument of {type(each).__name__} `{each.ref}` has a value that it cannot have"
+        hint = f"{type(error).__name__}: {error}"[:200]
+        into.add_problem("invalid-declaration", message, into.sources.call_location(each.location), hint)
 
 
 def _render_object(each: Declared, into: Rendering) -> None:
@@ -138,8 +155,13 @@ def _refuse_options(table: OlapTable[Any], into: Rendering) -> None:
     """What a table's config says and this version cannot do."""
     config = table.config
     refused = {
+        "order_by_fields": (
+            isinstance(config.order_by_fields, str),
+            "order_by_fields is a list of names",
+            f'write order_by_fields=["{config.order_by_fields}"], or order_by_expression',
+        ),
         "version": (
-            config.version is not None and not _VERSION.fullmatch(config.version),
+            config.version is not None and not _VERSION.fullmatch(str(config.version)),
             f"{config.version!r} is no version: it is whole numbers with dots between them",
             'such as version="0.1"',
         ),

@@ -155,7 +155,10 @@ class SourceFiles:
         return None
 
     def shown(self, path: str) -> str | None:
-        """The path relative to the project's folder; None for a file that is not of the project."""
+        """The path relative to the project's folder; None for a file that is not of the project, and for code of none,
+        such as `<string>`."""
+        if path.startswith("<"):
+            return None
         try:
             return Path(path).resolve().relative_to(self.folder).as_posix()
         except (ValueError, OSError):

@@ -19,6 +19,11 @@ NOT_YET = (
     "Workflow",
 )
 """Names of this field's packages that Penstock does not have yet."""
+_HINTS: dict[type[BaseException], str] = {
+    SystemExit: "a module that is imported must not end Python",
+    EOFError: "nobody is at a keyboard while a project is read",
+    MemoryError: "the project may use max_bytes of [python] in penstock.toml",
+}
 _LONGEST = 500
 
 
@@ -31,12 +36,34 @@ def problem_of(error: BaseException, sources: SourceFiles, module: str) -> Probl
     if isinstance(error, SyntaxError) and error.filename is not None and sources.shown(error.filename) is not None:
         place = Location(sources.shown(error.filename) or "", error.lineno or 1, error.offset or 1)
         return Problem("python-error", f"{type(error).__name__}: {error.msg}", place)
+    if isinstance(error, (SyntaxError, ValueError)) and "null bytes" in str(error.args[:1]):
+        found = _nul_location(sources) or _location(error, sources)
+        return Problem("python-error", "a NUL byte is in the file", found, "save it as text, in UTF-8")
     if isinstance(error, ModuleNotFoundError) and error.name is not None and _is_part(error.name, module):
         message = f"there is no module {error.name}"
         hint = 'name the project\'s module in penstock.toml: [python] module = "app.main"'
         return Problem("python-error", message, _location(error, sources), hint)
-    message = f"{type(error).__name__}: {error}".strip(": ")[:_LONGEST]
+    message = f"{type(error).__name__}: {_text_of(error)}".strip(": ")[:_LONGEST]
     return Problem("python-error", message, _location(error, sources), _hint(error))
+
+
+def _nul_location(sources: SourceFiles) -> Location | None:
+    """The first NUL byte of the project's files: the error of Python does not say in which one it is."""
+    for path in sorted(sources.folder.rglob("*.py")):
+        content = path.read_bytes() if path.is_file() else b""
+        if b"\0" in content:
+            before = content[: content.index(b"\0")]
+            column = len(before) - before.rfind(b"\n")
+            return Location(path.relative_to(sources.folder).as_posix(), before.count(b"\n") + 1, column)
+    return None
+
+
+def _text_of(error: BaseException) -> str:
+    """The text of an exception; that of a project may have none, or one that no output takes."""
+    try:
+        return str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+    except Exception as fault:  # whatever the project's own __str__ raises
+        return f"its text cannot be read, since that raises {type(fault).__name__}"
 
 
 def _is_part(name: str, module: str) -> bool:
@@ -54,10 +81,9 @@ def _location(error: BaseException, sources: SourceFiles) -> Location | None:
 
 
 def _hint(error: BaseException) -> str | None:
-    if isinstance(error, SystemExit):
-        return "a module that is imported must not end Python"
-    if isinstance(error, MemoryError):
-        return "the project may use max_bytes of [python] in penstock.toml"
+    for kind, hint in _HINTS.items():
+        if isinstance(error, kind):
+            return hint
     if isinstance(error, NameError) and error.name in penstock.api.objects.__all__:
         return f"write `from penstock import {error.name}`"
     if isinstance(error, ImportError) and error.name == "penstock":

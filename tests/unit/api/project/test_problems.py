@@ -51,6 +51,30 @@ OF_OBJECTS = {
         5,
         "`x`: A contains itself: A > A",
     ),
+    "a model in itself by another": (
+        "class A(BaseModel):\n    x: 'B'\nclass B(BaseModel):\n    y: A\nOlapTable[A]('a')\n",
+        8,
+        5,
+        "`x`: A contains itself: A > B > A",
+    ),
+    "a key that is a text": (
+        "OlapTable[Row]('a', OlapConfig(order_by_fields='id'))\n",
+        7,
+        48,
+        "order_by_fields is a list of names",
+    ),
+    "a value that no argument has": (
+        "OlapTable[Row]('a', OlapConfig(order_by_fields=['id'], partition_by=5))\n",
+        7,
+        1,
+        "an argument of OlapTable `a` has a value that it cannot have",
+    ),
+    "half of a character": (
+        "OlapTable[Row]('a', OlapConfig(order_by_fields=['id'], description='\\ud800'))\n",
+        7,
+        68,
+        "half of a character is in a text",
+    ),
     "a default that is Python": (
         "class A(BaseModel):\n    x: list[int] = Field(default_factory=list)\nOlapTable[A]('a')\n",
         8,

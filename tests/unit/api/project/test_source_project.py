@@ -70,6 +70,26 @@ FAILING = {
         place(3),
         "TypeError: DeadLetterQueue 'q' belongs to no stream yet",
     ),
+    "starts a process by C": (
+        "\nimport ctypes\nctypes.CDLL(None).fork()\n",
+        place(2),
+        "the project starts a process (fork) while it is read",
+    ),
+    "asks somebody": ("\nx = input()\n", place(1), "EOFError: EOF when reading a line"),
+    "has an error without a text": (
+        "\nclass E(Exception):\n    def __str__(self): raise ValueError\nraise E\n",
+        place(3),
+        "E: its text cannot be read, since that raises ValueError",
+    ),
+    "has an error of half a character": ("\nraise ValueError('\\ud800')\n", place(1), "ValueError: \\ud800"),
+    "has a version that is a number": (
+        TABLE + "OlapTable[Row]('t', OlapConfig(version=1.0))\n",
+        place(5),
+        "TypeError: the version of OlapTable 't' must be a str, not float",
+    ),
+    "has SQL that is none": (TABLE + "Api[None, Row]('e', sql=5)\n", place(5), "TypeError: the SQL of Api 'e' must be"),
+    "has a view that is none": (TABLE + "View('v', None)\n", place(5), "TypeError: the select_statement of View 'v'"),
+    "imports itself by a name": ("\nfrom app.main import t\n", place(1), "ImportError: cannot import name 't'"),
     "declares nothing": ("\nx = 1\n", "app/main.py:1", "app.main declares no table and no view"),
 }
 
@@ -130,6 +150,67 @@ def test_what_a_project_prints_is_a_warning_and_reaches_nobody(tmp_path: Path) -
     assert (found.code, found.level) == ("prints-when-read", "warning")
     assert str(found.location) == "app/main.py:14:1"
     assert read.loaded.project.datasource("t") is not None
+
+
+@pytest.mark.parametrize(
+    "given", ["sys.stdout.buffer.write(b'x')", "sys.stderr.writelines(['x'])", "print('x', end='', flush=True)"]
+)
+def test_whatever_is_printed_is_a_warning_with_its_text(given: str, tmp_path: Path) -> None:
+    (found,) = problems_of(read_project(tmp_path, TABLE + f"import sys\n{given}\n"))
+    assert (found.message, str(found.location)) == ("the project prints while it is read: x", "app/main.py:15:1")
+
+
+def test_a_warning_of_python_is_one_of_the_project(tmp_path: Path) -> None:
+    (found,) = problems_of(read_project(tmp_path, TABLE + "import warnings\nwarnings.warn('old')\n"))
+    assert (found.message, found.level, str(found.location)) == ("UserWarning: old", "warning", "app/main.py:15:1")
+
+
+def test_what_a_project_writes_to_its_errors_is_bounded(tmp_path: Path) -> None:
+    endless = "\nimport os\nwhile True: os.write(2, b'x' * 2**24)\n"
+    (found,) = problems_of(read_project(tmp_path, endless))
+    assert found.message == "OSError: [Errno 27] File too large"
+
+
+def test_a_project_of_very_many_objects_is_refused_at_the_first_that_is_too_many(tmp_path: Path) -> None:
+    many = "for n in range(10_000):\n    OlapTable[Row](f'x{n}')\n"
+    (found,) = problems_of(read_project(tmp_path, TABLE + many))
+    assert found.message == "the project declares 10,001 objects, and may declare 5,000"
+    assert str(found.location) == "app/main.py:15:1"
+
+
+FILES = {
+    "not UTF-8": (
+        b"x = '\xe9'\n",
+        "app/more.py:1:",
+    ),
+    "a NUL": (b"x = 1\0\n", "app/more.py:1:6: a NUL byte is in the file"),
+    "an error in the last line": (b"x = 1\ny = (1,", "app/more.py:2:5: SyntaxError: '(' was never closed"),
+    "a mark of the order of bytes": (b"\xef\xbb\xbfx = 1\n", ""),
+    "ends of lines of another system": (b"x = 1\r\ny = 2\r\n1 / 0\r\n", "app/more.py:3:1: ZeroDivisionError: division"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_with(case: str, tmp_path: Path) -> None:
+    content, problem = FILES[case]
+    folder = write_project(tmp_path, TABLE + "import app.more\n")
+    (folder / "app/more.py").write_bytes(content)
+    found = shown(load_source_folder(folder))
+    assert [each.startswith(problem) for each in found] == [True] * bool(problem), found
+
+
+def test_files_may_have_names_of_python_and_folders_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "größe mit raum"
+    files = dict.fromkeys(("typing", "penstock", "app__json"), "raise ValueError")
+    main = "\nfrom . import more\nfrom .more import x\n" + TABLE
+    write_project(folder, main, app____init__="", app__more="x = 1\n", **files)
+    assert problems_of(load_source_folder(folder)) == []
+    (folder / "app/more.py").unlink()
+    (tmp_path / "elsewhere.py").write_text("x = 1\n1 / 0\n")
+    (folder / "app/more.py").symlink_to(tmp_path / "elsewhere.py")
+    (found,) = problems_of(load_source_folder(folder))
+    assert found.message == "ZeroDivisionError: division by zero"
+    assert found.location is not None
 
 
 def test_a_module_runs_once_and_leaves_no_file(tmp_path: Path) -> None:
