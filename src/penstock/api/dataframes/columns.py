@@ -139,8 +139,8 @@ class _Writer:
     def _call(self, name: str, of: connect.UnresolvedFunction) -> SqlPiece:
         if name == "struct":
             return self._struct(of._args)
-        if name == "count" and any(isinstance(each, connect.UnresolvedStar) for each in of._args):
-            return sql("count(DISTINCT *)" if of._is_distinct else "count(1)")
+        if name == "count" and not of._is_distinct and len(of._args) == 1 and _is_every_column(of._args[0]):
+            return sql("count(1)")
         arguments = [self.write(each) for each in of._args]
         if name in _INFIX and len(arguments) == 2:
             return sql("(", arguments[0], f" {_INFIX[name]} ", arguments[1], ")")
@@ -169,12 +169,12 @@ class _Writer:
         return call("named_struct", found)
 
     def case(self, of: connect.CaseWhen) -> SqlPiece:
-        found = sql("CASE")
+        found = sql("(CASE")
         for condition, value in of._branches:
             found = sql(found, " WHEN ", self.write(condition), " THEN ", self.write(value))
         if of._else_value is not None:
             found = sql(found, " ELSE ", self.write(of._else_value))
-        return sql(found, " END")
+        return sql(found, " END)")
 
     def cast(self, of: connect.CastExpression) -> SqlPiece:
         kind = of._data_type
@@ -278,7 +278,13 @@ _WRITERS: dict[type, Callable[..., SqlPiece]] = {
 
 def is_star(given: object) -> bool:
     """Whether all columns are meant."""
-    return given == "*" if isinstance(given, str) else isinstance(getattr(given, "_expr", None), connect.UnresolvedStar)
+    return given == "*" if isinstance(given, str) else _is_every_column(getattr(given, "_expr", None))
+
+
+def _is_every_column(expression: object) -> bool:
+    """Whether it is `*`, of no one table."""
+    is_any = isinstance(expression, connect.UnresolvedStar)
+    return is_any and expression._unparsed_target is None and expression._plan_id is None  # type: ignore[attr-defined]
 
 
 def reference(name: str, number: int) -> Column:

@@ -27,12 +27,14 @@ _REFUSED = {
     **dict.fromkeys(("now", "current_timestamp", "current_date", "curdate", "current_time", "localtimestamp"), _CLOCK),
     **dict.fromkeys(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"), _CHANCE),
     **dict.fromkeys(("first", "first_value", "last", "last_value", "any_value"), _ORDER),
+    "session_window": "rows of other steps",
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id", "input_file_name"), "how Spark divides work"),
 }
 _HINTS = {
     _CLOCK: "use a time that the row itself has",
     _CHANCE: "compute it of what the row has, such as xxhash64 of its key",
     _ORDER: "use min, max, min_by or max_by",
+    "rows of other steps": "group by date_trunc, or find sessions where the rows are queried",
     "how Spark divides work": "number rows by what they have",
 }
 
@@ -44,6 +46,8 @@ def refusal_of(name: str, arguments: int) -> tuple[str, str] | None:
         reason = _CLOCK
     if reason is not None:
         return f"`{name}` depends on {reason}", _HINTS[reason]
+    if name == "window":
+        return "`window` is not read in SQL here", "group by date_trunc, or by a part of unix_timestamp"
     if name == "log10":
         return "`log10` becomes log(10, x) in SQL here, whose last digit may differ", "write F.log(10.0, column)"
     if name == "arrays_zip":

@@ -103,6 +103,20 @@ REFUSED: dict[str, tuple[View, str]] = {
         lambda e, u: e.withColumn("r", F.row_number().over(Window.partitionBy("id").orderBy("n"))),
         "a window would see the rows of each step only",
     ),
+    "a session": (
+        lambda e, u: e.groupBy(F.session_window("n", "5 minutes").alias("w")).count(),
+        "`session_window` depends on rows of other steps",
+    ),
+    "a window of time": (lambda e, u: e.groupBy(F.window("n", "1 hour").alias("w")).count(), "`window` is not read"),
+    "another last digit": (lambda e, u: e.select(F.log10("n").alias("x")), "`log10` becomes log"),
+    "all columns as one": (
+        lambda e, u: e.agg(F.countDistinct("*").alias("c")),
+        "is all columns, and this is one value",
+    ),
+    "all columns of one side": (
+        lambda e, u: e.alias("e").join(u.alias("u"), F.col("e.id") == F.col("u.id")).select(F.col("e.*")),
+        "is all columns, and this is one value",
+    ),
     "a function of Python": (
         lambda e, u: e.select(F.udf(lambda x: x)("n").alias("n")),
         "a function of Python for each row",
