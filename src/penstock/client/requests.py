@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote
 
-import orjson
 from pydantic import BaseModel
 
 from penstock.client.client_error import ClientError
 from penstock.client.rows.row_batches import RowBatch
-from penstock.client.rows.sendable_values import UnsendableValue, sendable
+from penstock.client.rows.sendable_values import UnsendableValue, sendable_parts, write_row
 from penstock.client.sql_parameters import bind_parameters
 
 JSON_HEADERS = {"Content-Type": "application/json"}
@@ -72,13 +71,17 @@ def query_request(
             raise ClientError("the parameters of an endpoint are given to the EndpointQuery", code="wrong-usage")
         name = source.endpoint if isinstance(source.endpoint, str) else source.endpoint.name
         sent = _sent_parameters(source.parameters)
-        return Request(f"/v0/pipes/{quote(name, safe='')}.arrow", orjson.dumps(sent), asked, JSON_HEADERS)
+        return Request(f"/v0/pipes/{quote(name, safe='')}.arrow", _body(sent), asked, JSON_HEADERS)
     text, sent = _sql_with_parameters(source, parameters)
     body = {**sent, "q": f"{text.strip().removesuffix(';')}\nFORMAT ArrowStream"}
+    return Request("/v0/sql", _body(body), asked, JSON_HEADERS)
+
+
+def _body(sent: Mapping[str, object]) -> bytes:
     try:
-        return Request("/v0/sql", orjson.dumps(body), asked, JSON_HEADERS)
-    except orjson.JSONEncodeError as error:
-        raise ClientError(f"the query cannot be sent: {error}", code="wrong-usage") from None
+        return write_row(sent)
+    except UnsendableValue as fault:
+        raise ClientError(f"the query cannot be sent: {fault}", code="wrong-usage") from None
 
 
 def _sql_with_parameters(
@@ -101,7 +104,7 @@ def _sent_parameters(parameters: Mapping[str, object] | BaseModel | None) -> dic
     if wrong is not None:
         raise ClientError(f"no parameter is called `{wrong}`: the call has its own", code="wrong-usage")
     try:
-        return {name: sendable(value) for name, value in given.items() if value is not None}
+        return sendable_parts({name: value for name, value in given.items() if value is not None})
     except UnsendableValue as fault:
         raise ClientError(f"a parameter cannot be sent: {fault}", code="wrong-usage") from None
 
