@@ -131,7 +131,7 @@ PROBLEMS = {
         3,
         "the type of `plan` cannot be inferred",
     ),
-    "a long time": ("def v(e):\n    while True:\n        pass", 3, "the project was not read within 4 s"),
+    "a long time": ("def v(e):\n    while True: pass", 3, "the project was not read within 4 s"),
     "a process": ("def v(e):\n    import os\n    os.system('true')\n    return e", 4, "the project starts a process"),
 }
 
