@@ -26,7 +26,7 @@ from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
 from penstock.sql.compile import compile_sql
 
-ROWS, REPEATS, WARM, COMPILED = 8_000_000, 9, 2, 50
+ROWS, REPEATS, WARM, COMPILED = 4_000_000, 5, 2, 50
 COLUMNS = {
     "id": "Int64",
     "at": "DateTime",
