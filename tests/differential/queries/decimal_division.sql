@@ -7,3 +7,5 @@ SELECT toDecimal32(1234567.12, 2) % toInt64(9223372036854775807 - number * 21474
 SELECT toDecimal64(7.5, 2) % toDecimal32(2, 3);
 SELECT toDecimal64(7.5, 2) % 0;
 SELECT toDecimal128(10, 2) / toDecimal32(0, 2);
+SELECT a * a, a * b, b * a, a + c, a - c, c + c, c * 3, c - toUInt64(3), c * b FROM (SELECT toDecimal128(arrayJoin(['1.000001', '-123456789.123456', '0.1']), 6) AS a, toDecimal64('2.0001', 4) AS b, toDecimal128('3.000000000001', 12) AS c);
+SELECT sum(a) + sum(a), sum(a) - sum(b), sum(a) * sum(b), sum(a) * 2, sum(b) * c FROM (SELECT arrayJoin([toDecimal64('1.00000001', 8), toDecimal64('-2.12345678', 8)]) AS a, toDecimal64('3.3333', 4) AS b, toDecimal32(2.5, 1) AS c) GROUP BY c;

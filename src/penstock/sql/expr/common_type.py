@@ -187,6 +187,8 @@ def _integer_result(operator: str, a: t.Int, b: t.Int) -> Type:
             return t.Int(min(64, 2 * max(a.bits, b.bits)), a.signed or b.signed)
 
 
+_LARGEST_SCALE = 30
+"""Of a result with more digits behind the point, too few are left before it."""
 _LARGEST_SCALE_OF_QUOTIENTS = 6
 """Spark keeps so many digits behind the point of a quotient, remainder or product of decimals of 38 digits."""
 
@@ -210,7 +212,8 @@ def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:
         case (t.Decimal(p, s), t.Decimal(q, r)) if operator in "/%":
             return _clickhouse_decimal(max(p, q), s) if r <= s else None
         case (t.Decimal(p, s), t.Decimal(q, r)):
-            return _clickhouse_decimal(max(p, q), s + r if operator == "*" else max(s, r))
+            scale = s + r if operator == "*" else max(s, r)
+            return _clickhouse_decimal(max(p, q), scale) if scale <= _LARGEST_SCALE else None
         case (t.Decimal(), t.Int()):
             return a
         case (t.Int(), t.Decimal()):

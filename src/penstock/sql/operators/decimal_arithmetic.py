@@ -11,6 +11,8 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, as_spark
 
 _MOST_DIGITS = 38
+_KEPT_SCALE = 6
+"""Digits behind the point that Spark always keeps."""
 _BITS_OF_DIGITS = {9: 32, 18: 64, _MOST_DIGITS: 128}
 """The size of the integer behind a Decimal, by the most digits that it holds."""
 
@@ -25,8 +27,37 @@ def decimal_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Dec
         case "%":
             sql = _remainder(pair, of, digits)
         case _:
-            sql = f"({as_decimal(pair[0])} {operator} {as_decimal(pair[1])})"
+            left, right = _without_loss(operator, pair)
+            sql = f"({left} {operator} {right})"
     return TypedSql(f"CAST({sql} AS {spark})", result, spark)
+
+
+def _without_loss(operator: str, pair: tuple[TypedSql, TypedSql]) -> tuple[str, str]:
+    """The operands of + - *. Where their result may have more than 38 digits, Spark keeps six behind the point: there
+    they get so few digits before the point that it keeps all, and an operand with more is an error."""
+    (whole, scale), (other, other_scale) = map(_digits, pair)
+    if operator == "*":
+        result, most = scale + other_scale, whole + scale + other + other_scale + 1
+        room = _MOST_DIGITS - 1 - result
+        first = min(whole, max(room // 2, room - other))
+        second = room - first
+    else:
+        result = max(scale, other_scale)
+        most = max(whole, other) + result + 1
+        first = second = _MOST_DIGITS - 1 - result
+    left, right = map(as_decimal, pair)
+    if most <= _MOST_DIGITS or max(_MOST_DIGITS - (most - result), min(result, _KEPT_SCALE)) >= result:
+        return left, right
+    return (
+        f"CAST({left} AS DECIMAL({min(whole, first) + scale},{scale}))",
+        f"CAST({right} AS DECIMAL({min(other, second) + other_scale},{other_scale}))",
+    )
+
+
+def _digits(value: TypedSql) -> tuple[int, int]:
+    """The digits before and behind the point that a value may have."""
+    of = value.bare
+    return (of.precision - of.scale, of.scale) if isinstance(of, t.Decimal) else (20, 0)
 
 
 def as_decimal(value: TypedSql) -> str:

@@ -12,6 +12,9 @@ from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import bytes_as_characters
 from penstock.sql.functions.function import STRING, UINT16, UINT64, Function, template_function
 
+_EDIT_DISTANCE_UTF8 = (
+    "if({0} = '' OR {1} = '', octet_length({0}) + octet_length({1}), levenshtein({0}, {1}))"  # from '' bytes count
+)
 _EDIT_DISTANCE = f"levenshtein({bytes_as_characters('{0}')}, {bytes_as_characters('{1}')})"
 
 
@@ -50,7 +53,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("byteHammingDistance", (2, 2), ("text",), _byte_hamming_distance),
     Function("stringBytesUniq", (1, 1), ("text",), _string_bytes_uniq),
     template_function("editDistance", "text text", _EDIT_DISTANCE, UINT64, "INT"),
-    template_function("editDistanceUTF8", "text text", "levenshtein({0}, {1})", UINT64, "INT"),
+    template_function("editDistanceUTF8", "text text", _EDIT_DISTANCE_UTF8, UINT64, "INT"),
 )
 ALIASES: dict[str, str] = {
     "mismatches": "byteHammingDistance",
