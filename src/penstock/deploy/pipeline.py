@@ -243,6 +243,7 @@ class Pipeline:
             PipelinePart("Spark", stop=core.warehouse.lake.close),
             PipelinePart("memory watch", self.memory_watch.start, self.memory_watch.stop),
             PipelinePart("memory of readers", self.reader_memory.start, self.reader_memory.stop),
+            PipelinePart("handlers", stop=self.reader.close),
             PipelinePart("deployments under way", stop=self.deployer.close),  # they end once the scheduler has stopped
             PipelinePart("deployment board", core.board.refresh),
             PipelinePart("drift watch", self.drift.start, self.drift.stop),

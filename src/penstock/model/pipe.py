@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
-from penstock.model.datasource import Text, Token
+from penstock.model.datasource import Column, Text, Token
 
 Dialect: TypeAlias = Literal["clickhouse", "spark"]
 OnError: TypeAlias = Literal["stop", "quarantine"]
@@ -67,6 +67,16 @@ NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied, Exported]
 
 
 @dataclass(frozen=True, slots=True)
+class Handler:
+    """A function in Python that makes the rows of an endpoint. The one row of the node's SQL is its parameters."""
+
+    source: Text
+    """Python that gives `HANDLER`, the function, and `PARAMETERS`, the Pydantic model of its parameters if any."""
+    returns: tuple[Column, ...]
+    """The columns of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """One NODE: its name, SQL and kind."""
 
@@ -75,6 +85,8 @@ class Node:
     kind: NodeKind = Standard()
     description: str = ""
     location: Location = field(default=Location(""), compare=False)
+    handler: Handler | None = None
+    """What answers in place of the SQL."""
 
 
 @dataclass(frozen=True, slots=True)

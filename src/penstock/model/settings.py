@@ -69,6 +69,14 @@ class PythonSettings:
     """A module that takes longer is ended."""
     max_bytes: int = 4_294_967_296
     """The most memory that the process may take."""
+    handlers: bool = True
+    """Whether the server runs the functions of endpoints that answer by Python."""
+    handler_processes: int = 2
+    """How many of them run at a time."""
+    handler_seconds: int = 10
+    """A call that takes longer is ended."""
+    handler_bytes: int = 1_073_741_824
+    """The most memory that the process of a call may take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,11 @@ from penstock.model.datasource import Text
 from penstock.parse.lexer import location_at
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
-_BLOCKS = ("SCHEMA", *_SQL_KEYWORDS)
+_BLOCKS = ("SCHEMA", "RETURNS", "PYTHON", *_SQL_KEYWORDS)
 """Directives whose value mostly is a block."""
-PROSE = ("DESCRIPTION",)
-"""Directives in whose block a line that begins with # is no comment: it is a heading in Markdown."""
+PROSE = ("DESCRIPTION", "PYTHON")
+"""Directives in whose block an indented line that begins with # is no comment: it is a heading in Markdown, or one of
+Python's own, which may be within a text."""
 _SQL_WORDS = frozenset(str(words).split()[0] for words in ClickHouse.Tokenizer.KEYWORDS if str(words)[:1].isalpha())
 _DIRECTIVE = re.compile(r"(?P<indent>\s*)(?P<keyword>[^\s>]+|\S+?)(?P<space>\s*)(?P<value>.*)", re.DOTALL)
 _BLOCK_SIGN = re.compile(r">(?:\s+(?P<first>.*))?", re.DOTALL)

@@ -8,15 +8,18 @@ warning.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast, get_args
 
 from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import Text
 from penstock.model.pipe import (
     Copied,
     CopyMode,
     Dialect,
     Endpoint,
+    Handler,
     Materialized,
     Node,
     NodeKind,
@@ -39,6 +42,7 @@ from penstock.parse.directive_values import (
     unique_directives,
 )
 from penstock.parse.engine import ENGINE_KEYWORDS
+from penstock.parse.schema import parse_schema
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 _MODES: tuple[str, ...] = get_args(CopyMode)
@@ -65,12 +69,16 @@ def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
     return "append"
 
 
-NODE_KEYWORDS = ("SQL", "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS, *SINK_KEYWORDS)
+HANDLER_KEYWORDS = ("PYTHON", "RETURNS")
+FUNCTION = "HANDLER"
+"""The name that the source of a handler gives the function."""
+NODE_KEYWORDS = ("SQL", *HANDLER_KEYWORDS, "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS, *SINK_KEYWORDS)
 _STANDARD_TYPES = ("standard", "default", "")
 _TYPES = ("standard", "endpoint", "materialized", "copy", "sink")
 _TYPE_OF_DIRECTIVE = {
     "DATASOURCE": "materialized",
     "ON_ERROR": "materialized",
+    **dict.fromkeys(HANDLER_KEYWORDS, "endpoint"),
     **dict.fromkeys(COPY_KEYWORDS, "copy"),
     **dict.fromkeys(SINK_KEYWORDS, "sink"),
 }
@@ -92,7 +100,8 @@ def parse_node(entries: Sequence[Entry], problems: list[Problem]) -> Node | None
     problems.extend(faults)
     if name is None or faults:
         return None
-    return Node(name, sql.value, kind, parse_text(directives.get("DESCRIPTION")), head.location)
+    handler = parse_handler(directives, problems)
+    return Node(name, sql.value, kind, parse_text(directives.get("DESCRIPTION")), head.location, handler)
 
 
 def check_nodes(nodes: Sequence[Node]) -> Iterator[Problem]:
@@ -144,8 +153,9 @@ def _misplaced_directives(name: str, entries: Iterable[Entry]) -> Iterator[Probl
     """Problems of directives that belong to another type of node."""
     for entry in entries:
         of = _TYPE_OF_DIRECTIVE.get(entry.keyword, name)
+        article = "an" if of == "endpoint" else "a"
         if of != name:
-            message = f"{entry.keyword} belongs to a {of} node, not to a node of type {name}"
+            message = f"{entry.keyword} belongs to {article} {of} node, not to a node of type {name}"
             yield Problem("misplaced-directive", message, entry.location, f"write `TYPE {of}`, or remove it")
 
 
@@ -228,3 +238,38 @@ def _parse_dialect(entry: Entry | None, default: Dialect, problems: list[Problem
     hint = did_you_mean(found, _DIALECTS)
     problems.append(Problem("invalid-value", f"unknown dialect `{entry.value.text[:60]}`", entry.value.location, hint))
     return default
+
+
+def parse_handler(directives: Mapping[str, Entry], problems: list[Problem]) -> Handler | None:
+    """The function of a node."""
+    python, returns = (directives.get(each) for each in HANDLER_KEYWORDS)
+    if python is None and returns is None:
+        return None
+    if python is None or returns is None:
+        given = python or returns
+        assert given is not None, "one of them is there"
+        missing = "RETURNS" if returns is None else "PYTHON"
+        message = f"{given.keyword} needs {missing} beside it"
+        hint = "RETURNS has the columns of the rows that the function in PYTHON gives, as a SCHEMA has them"
+        problems.append(Problem("missing-directive", message, given.location, hint))
+        return None
+    found = list(_source_problems(python.value))
+    problems.extend(found)
+    columns = parse_schema(returns.value, problems)
+    if not columns and returns.value.text.strip() == "":
+        problems.append(Problem("empty-directive", "RETURNS has no columns", returns.location, "such as `page String`"))
+    return None if found or not columns else Handler(python.value, columns)
+
+
+def _source_problems(source: Text) -> Iterable[Problem]:
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line, column = (getattr(error, name, None) or 1 for name in ("lineno", "offset"))
+        yield Problem("invalid-python", f"PYTHON cannot be read: {error}", source.at(line, column))
+        return
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    names |= {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
+    if FUNCTION not in names:
+        hint = f"end it with `{FUNCTION} = ` and the name of the function, or call the function so"
+        yield Problem("invalid-python", f"PYTHON does not say what {FUNCTION} is", source.location, hint)

@@ -222,6 +222,10 @@ SETTINGS: SettingChecks = {
         "module": check_module,
         "max_seconds": NumberRange(1, 3_600),
         "max_bytes": NumberRange(2**28, 2**62),
+        "handlers": check_flag,
+        "handler_processes": NumberRange(1, 64),
+        "handler_seconds": NumberRange(1, 3_600),
+        "handler_bytes": NumberRange(2**28, 2**62),
     },
     "state": {"url": check_text},
     "deploy": {

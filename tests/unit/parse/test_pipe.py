@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from penstock.errors import Problem
@@ -139,3 +141,52 @@ def test_the_classic_format_names_the_command_that_converts_it(line: str, level:
     parse_pipe(f"NODE a\nSQL >\nSELECT 1\n{line}\nTYPE endpoint\n", "x.pipe", "x", "clickhouse", problems)
     assert [(problem.code, problem.level) for problem in problems] == [("classic-format", level)]
     assert "penstock migrate" in str(problems[0].hint)
+
+
+HANDLER = """NODE n
+SQL >
+    %
+    SELECT {{String(page)}} AS page
+PYTHON >
+    # what it asks
+    def pages(client, given):
+
+        return [{"page": '''
+    # no comment
+      a'''}]
+    HANDLER = pages
+RETURNS >
+    `page` String, `hits` Nullable(UInt8)
+TYPE endpoint
+"""
+
+
+def test_a_function_in_python_is_kept_line_by_line() -> None:
+    problems: list[Problem] = []
+    pipe = parse_pipe(HANDLER, "x.pipe", "x", "clickhouse", problems)
+    assert (problems, pipe is not None) == ([], True)
+    assert pipe is not None
+    assert pipe.endpoint is not None
+    handler = pipe.endpoint.handler
+    assert handler is not None
+    names: dict[str, Any] = {}
+    exec(handler.source.text, names)
+    assert names["HANDLER"](None, None) == [{"page": "\n# no comment\n  a"}]
+    assert [str(each.type) for each in handler.returns] == ["String", "Nullable(UInt8)"]
+    assert str(handler.source.at(4, 1)) == "x.pipe:9:5"
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "code", "place"),
+    [
+        ("RETURNS >\n    `page` String, `hits` Nullable(UInt8)\n", "", "missing-directive", "x.pipe:5:1"),
+        ("(client, given)", "((", "invalid-python", "x.pipe:7:15"),
+        ("HANDLER = pages", "", "invalid-python", "x.pipe:6:5"),
+        ("Nullable(UInt8)", "Nulable(UInt8)", "invalid-type", "x.pipe:14:27"),
+        ("TYPE endpoint", "TYPE standard", "misplaced-directive", "x.pipe:5:1"),
+    ],
+)
+def test_what_is_wrong_with_a_function_has_its_place(was: str, written: str, code: str, place: str) -> None:
+    problems: list[Problem] = []
+    parse_pipe(HANDLER.replace(was, written), "x.pipe", "x", "clickhouse", problems)
+    assert (problems[0].code, str(problems[0].location)) == (code, place)

@@ -83,6 +83,15 @@ def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
         yield ModelColumn(name, text, field.description or "", "key" in markers_of(field), faults)
 
 
+def result_columns(model: type[BaseModel]) -> Iterator[ModelColumn]:
+    """The columns of rows that are answers: name and type of each field, since the model itself gives the values."""
+    for name, field in model.model_fields.items():
+        try:
+            yield ModelColumn(name, f"`{name}` {field_type(field, (model,))}", field.description or "", False, ())
+        except NoColumnType as fault:
+            yield ModelColumn(name, "", "", False, (FieldFault(fault.message, fault.hint),))
+
+
 def markers_of(field: FieldInfo) -> tuple[object, ...]:
     """The markers of a field, also those before a `| None`."""
     found, of = list(field.metadata), field.annotation

@@ -6,9 +6,10 @@ values of parameters are bound as typed values and never become SQL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -24,7 +25,9 @@ class Api(Declared, Generic[Parameters, Row]):
     """A query that is called over HTTP by its name. `{field}` in its SQL is a parameter: a field of the first model,
     whose value is bound and never becomes SQL; `Api[None, Row]` has none. The second model documents the rows.
 
-    Raises TypeError without `sql`. A `{name}` of no field, or a field of a type that no parameter can have, is a
+    With a function of a client and the parameters in place of `sql`, that answers, with rows of the second model.
+
+    Raises TypeError without either. A `{name}` of no field, or a field of a type that no parameter can have, is a
     problem where the project is loaded.
 
     >>> class Search(BaseModel):
@@ -33,35 +36,41 @@ class Api(Declared, Generic[Parameters, Row]):
     >>> search = Api[Search, Event](
     ...     "search", sql=f"SELECT id, at, page FROM {events} WHERE page = {{page}} ORDER BY at LIMIT {{most}}"
     ... )
+    >>> def newest(client, given: Search):
+    ...     query = "SELECT id, at, page FROM {table} WHERE page = {page} ORDER BY at DESC LIMIT {most}"
+    ...     return client.query.execute(query, {"table": events, **given.model_dump()})
+    >>> newest_events = Api[Search, Event]("newest", query_function=newest)
     """
 
     parameters: ClassVar[type[BaseModel] | None] = None
+    rows: ClassVar[type[BaseModel] | None] = None
 
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, models: object) -> type:
             given = models if isinstance(models, tuple) else (models,)
-            if len(given) != 2 or not all(each is None or isinstance(each, type) for each in given):
+            if len(given) != 2 or not all(isinstance(each, (type, type(None), GenericAlias)) for each in given):
                 raise TypeError("Api[…] needs two models: those of its parameters (or None) and of its rows")
-            return _with_parameters(cls, given[0])
+            return _with_models(cls, given[0], given[1])
 
     def __init__(  # noqa: PLR0913 the field's arguments, most of them by name
         self,
         name: str,
-        query_function: object = None,
+        query_function: Callable[..., object] | None = None,
         *,
         sql: str | None = None,
         nodes: Nodes | None = None,
         tokens: Sequence[Token] = (),
         description: str | None = None,
     ):
-        if query_function is not None:
-            raise TypeError(f"Api {name!r}: handlers in Python are not in this version; give the query as sql=…")
-        if sql is None:
-            raise TypeError(f"Api {name!r} needs its query: sql=…")
-        require_text(f"SQL of Api {name!r}", sql)
+        if (query_function is None) == (sql is None):
+            raise TypeError(f"Api {name!r} needs its query: sql=…, or a function (client, parameters) that gives rows")
+        if query_function is not None and nodes:
+            raise TypeError(f"Api {name!r}: nodes are for sql=…; a function asks its queries itself")
+        require_text(f"SQL of Api {name!r}", sql or "")
         super().__init__(name)
-        self.sql = sql
+        self.sql = sql or ""
+        self.query_function = query_function
         self.nodes = nodes_of(f"Api {name!r}", nodes)
         """Queries by name, each of which those after it and `sql` may read."""
         self.tokens = tokens
@@ -69,9 +78,16 @@ class Api(Declared, Generic[Parameters, Row]):
 
 
 @cache
-def _with_parameters(kind: type, parameters: type | None) -> type:
-    if parameters in (None, type(None)):
-        return kind
-    if not isinstance(parameters, type) or not issubclass(parameters, BaseModel):
+def _with_models(kind: type, parameters: type | None, rows: type | None) -> type:
+    if parameters is type(None):
+        parameters = None
+    if parameters is not None and not issubclass(parameters, BaseModel):
         raise TypeError(f"the parameters of Api[…] are a Pydantic model or None, not {parameters!r}")
-    return type(kind.__name__, (kind,), {"parameters": parameters, "__module__": kind.__module__})
+    row = _row_model(rows)
+    return type(kind.__name__, (kind,), {"parameters": parameters, "rows": row, "__module__": kind.__module__})
+
+
+def _row_model(rows: type | None) -> type[BaseModel] | None:
+    """The model of a row: `Row`, or that of `list[Row]`."""
+    of = get_args(rows)[0] if get_origin(rows) is list else rows
+    return of if isinstance(of, type) and issubclass(of, BaseModel) else None

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 
+from penstock.api import objects
+from penstock.api.objects.declarations import Declared
 from penstock.api.project.name_use import changed_names, names_used
 from penstock.api.project.source_files import LinePlace, SourceFile, SourceFiles
 from penstock.api.project.value_text import is_changeable, written_value
@@ -55,10 +57,13 @@ class _Part:
         return self.node.lineno - (2 if self.node.col_offset else 1)
 
 
-def capture_source(function: Callable[..., object], sources: SourceFiles) -> FunctionSource:
-    """A function as text. Its own decorators are left out; a decorated function that it calls is a problem."""
+def capture_source(function: Callable[..., object], sources: SourceFiles, more: Sequence[type] = ()) -> FunctionSource:
+    """A function as text, with `more` classes that are used beside it. Its own decorators are left out; a decorated
+    function that it calls is a problem. A table in it is `TableName("events")`."""
     capture = _Capture(sources)
     capture.add_function(getattr(function, "__name__", ""), function, None)
+    for each in more:
+        capture.add_value(each.__name__, each, capture.place_of(function))
     lines, places = capture.result()
     return FunctionSource(function.__name__, "\n".join([*lines, ""]), tuple(places), tuple(capture.problems))
 
@@ -94,7 +99,7 @@ class _Capture:
 
     def add_function(self, name: str, function: object, user: Location | None) -> None:
         """Add a function of the project, and all that it uses."""
-        place = user or self._place_of(function)
+        place = user or self.place_of(function)
         if not isinstance(function, FunctionType):
             self._refuse(f"`{name}` is no function of the project", place, "write it as a function with def")
             return
@@ -128,10 +133,10 @@ class _Capture:
                 self._refuse(message, place, "give it as an argument, or return the new value")
         for used in names_used("\n".join(part.lines), part.before):
             if used.name in part.values and used.name != name:
-                self._add_name(used.name, part.values[used.name], Location(part.file.shown, used.line, used.column))
+                self.add_value(used.name, part.values[used.name], Location(part.file.shown, used.line, used.column))
         self._parts[name] = part
 
-    def _add_name(self, name: str, value: object, place: Location) -> None:
+    def add_value(self, name: str, value: object, place: Location) -> None:
         """Add what a name stands for."""
         imported = self._import_of(name, value)
         if imported is not None:
@@ -142,6 +147,9 @@ class _Capture:
             self._refuse(f"`{name}` is a module of the project, which a text cannot hold", place, hint)
         elif isinstance(value, FunctionType):
             self.add_function(name, value, place)
+        elif isinstance(value, Declared):
+            if self._means(name, value, place):
+                self._constants[name] = (f"{name} = TableName({value.ref!r})", place)
         elif isinstance(value, type):
             self._add_class(name, value, place)
         else:
@@ -187,6 +195,8 @@ class _Capture:
                 return None
             top = value.__name__ == name
             return f"import {name}" if top else f"import {value.__name__} as {name}"
+        if getattr(objects, name, None) is value:
+            return f"from penstock import {name}"  # such as UInt64, an annotation, which does not say where it is from
         module, own_name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
         found = sys.modules.get(str(module))
         path = getattr(found, "__file__", None)
@@ -196,7 +206,7 @@ class _Capture:
             return None
         return f"from {module} import {own_name}" + ("" if own_name == name else f" as {name}")
 
-    def _place_of(self, function: object) -> Location:
+    def place_of(self, function: object) -> Location:
         code = getattr(function, "__code__", None)
         return Location(self.sources.file(code.co_filename).shown, code.co_firstlineno) if code else Location("")
 

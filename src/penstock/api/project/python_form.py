@@ -202,6 +202,8 @@ def _copy(pipe: Pipe, target: str, kind: Copied) -> Iterator[str]:
 
 def _endpoint(pipe: Pipe) -> Iterator[str]:
     *earlier, last = pipe.nodes
+    if last.handler is not None:
+        return  # its function is text, which stays a datafile
     query = [*_nodes(earlier), ("sql", _sql(last.sql.text))]
     arguments = [("name", repr(pipe.name)), *query, *_tokens(pipe), *_description(pipe)]
     yield from _call("Api[None, BaseModel]", arguments)

@@ -25,6 +25,7 @@ from penstock.api.objects.view_functions import ViewFunction
 from penstock.api.objects.views import CopyPipe, MaterializedView, View
 from penstock.api.project.api_template import name_faults, template_of
 from penstock.api.project.datafile_text import WrittenFile, sql_lines
+from penstock.api.project.handler_text import render_handler
 from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.api.project.versioned_names import name_versions
@@ -379,6 +380,14 @@ def _render_copy(copy: CopyPipe, file: WrittenFile, into: Rendering) -> None:
 def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:
     file.prose("DESCRIPTION", api.description or "", into.sources.argument_location(api, "description"))
     _write_tokens(api, api.tokens, file, into)
+    if api.query_function is None:
+        _write_query(api, file, into)
+    else:
+        render_handler(api, file, into.sources)
+    file.line("TYPE endpoint")
+
+
+def _write_query(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:
     faults: dict[tuple[str, FieldFault], None] = {}
     used: set[str] = set()
     for name, node in (*api.nodes.items(), (LAST_NODE, Node(api.sql))):
@@ -399,7 +408,6 @@ def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> 
             found = into.sources.field_location(api.parameters, name) if name else None
             place = found or into.sources.argument_location(api, "sql")
             into.add_problem("invalid-parameter", fault.message, place, fault.hint)
-    file.line("TYPE endpoint")
 
 
 def _write_template(before: list[str], text: str, places: Sequence[LinePlace], file: WrittenFile) -> None:

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from penstock.deploy.external.external_tables import ExternalTables
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
+from penstock.deploy.queries.handlers.endpoint_handlers import EndpointHandlers
 from penstock.deploy.queries.queryable_project import QueryableProject
 from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
 from penstock.deploy.queries.template_secrets import read_template_secrets
@@ -84,6 +85,11 @@ class QueryReader:
         self._projects, self._suspects = core.projects, core.suspects
         self._compiled = RecentlyUsed[QueryableProject](MOST_PROJECTS)
         self._secrets = read_template_secrets()
+        self._handlers = EndpointHandlers(core.settings, core.warehouse.lake)
+
+    def close(self) -> None:
+        """End the processes of handlers."""
+        self._handlers.close()
 
     def sql(
         self,
@@ -139,7 +145,20 @@ class QueryReader:
             query = self._compile_endpoint(compiled, pipe, own, caller)
             call = QueryCall(deployment.id, name, own)
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
-                return self._run_query(query, deployment.manifest, most)
+                answer = self._run_query(query, deployment.manifest, most)
+            node = pipe.endpoint
+            if node is None or node.handler is None:
+                return answer
+            return self._handlers.answer(pipe.name, node.handler, answer, partial(self._ask, str(deployment.id)), most)
+
+    def has_handler(self, deployment: Deployment, name: str) -> bool:
+        """Whether an endpoint of a deployment answers by a function in Python."""
+        node = _find_endpoint(self._compiled_project(deployment).project, name).endpoint
+        return node is not None and node.handler is not None
+
+    def _ask(self, ref: str, text: str) -> QueryResult:
+        """The answer to a query of a handler."""
+        return self.sql(text, ref)
 
     def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
         """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""

@@ -95,7 +95,15 @@ def _may_name(name: str, sql: str) -> bool:
 def _comparable_nodes(pipe: Pipe, unread: Collection[str]) -> tuple[object, ...]:
     *earlier, last = pipe.nodes
     named = [(node.name, node) for node in earlier] + [("" if last.name in unread else last.name, last)]
-    return tuple((name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node)) for name, node in named)
+    return tuple(
+        (name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node), _comparable_handler(node))
+        for name, node in named
+    )
+
+
+def _comparable_handler(node: Node) -> tuple[object, ...] | None:
+    """The function of an endpoint, without where it is written."""
+    return (node.handler.source.text, node.handler.returns) if node.handler is not None else None
 
 
 def _special_kinds(pipe: Pipe) -> tuple[object, ...]:

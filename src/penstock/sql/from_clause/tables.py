@@ -200,6 +200,9 @@ def find_node(environment: Environment, name: str) -> tuple[Pipe, Node] | None:
 def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, Node]) -> SelectOutput:
     """A node compiled where it is read. Raises Refused if it reads itself."""
     pipe, node = found
+    if node.handler is not None:
+        message = f"`{pipe.name}` answers by a function in Python, which SQL cannot read"
+        raise refusal(environment.text, place, "unsupported-clause", message, "read the tables that it reads")
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refusal(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")

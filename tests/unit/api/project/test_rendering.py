@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from penstock.parse.project_loader import load_files
 from penstock.plan.project_check import check_loaded
@@ -331,3 +335,62 @@ def test_copies_are_those_of_datafiles(tmp_path: Path) -> None:
     assert shown(read) == []
     assert read.loaded.project == same.project
     assert check_loaded(read.loaded).problems == ()
+
+
+HANDLERS = """
+class Row(BaseModel):
+    id: Key[UInt64]
+    note: str | None = "x"
+
+class Given(BaseModel):
+    least: int = Field(default=0, ge=0)
+    names: list[str] = []
+
+rows = OlapTable[Row]("rows", OlapConfig(version="2"))
+TEXT = '''two
+# lines'''
+
+def ask(client, text):
+    return client.query.execute(text, {"t": rows})
+
+def answer(client, given: Given):
+    return [TEXT, *ask(client, f"SELECT id FROM {rows}")]
+
+Api[Given, list[Row]]("answers", query_function=answer)
+"""
+
+
+def test_a_function_of_an_endpoint_is_text_that_needs_nothing_else(tmp_path: Path) -> None:
+    read = read_project(tmp_path, HANDLERS)
+    assert shown(read) == []
+    assert check_loaded(read.loaded).problems == ()
+    pipe = read.loaded.project.pipe("answers")
+    assert pipe is not None
+    assert pipe.endpoint is not None
+    handler = pipe.endpoint.handler
+    assert handler is not None
+    assert [f"{each.name} {each.type}" for each in handler.returns] == ["id UInt64", "note Nullable(String)"]
+    names: dict[str, Any] = {"TableName": str}
+    exec(handler.source.text, names)
+    client = SimpleNamespace(query=SimpleNamespace(execute=lambda *asked: list(asked)))
+    assert names["HANDLER"](client, None) == ["two\n# lines", "SELECT id FROM rows_2", {"t": "rows_2"}]
+    with pytest.raises(ValueError, match="greater than or equal to 0"):
+        names["PARAMETERS"](least=-1)
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "line", "said"),
+    [
+        ("(client, given: Given)", "(client)", 26, "called as (client, parameters)"),
+        ("list[Row]]", "None]", 26, "rows have no model"),
+        ('"answers", ', '"answers", nodes={"a": "SELECT 1"}, ', 26, "nodes are for sql"),
+        ("query_function=answer", "answer, sql='SELECT 1'", 26, "needs its query"),
+        ("TEXT = ", "TEXT = open(__file__)  # ", 23, "cannot be written as text"),
+        ("names: list[str] = []", "names: dict[str, int] = {}", 16, "no endpoint takes"),
+        ('note: str | None = "x"', "note: object", 12, "`note`"),
+    ],
+)
+def test_what_no_function_of_an_endpoint_can_be(tmp_path: Path, was: str, written: str, line: int, said: str) -> None:
+    main = HANDLERS.replace("'''two\n# lines'''", "'two\\n# lines'").replace(was, written)
+    found = read_project(tmp_path, main).loaded.problems
+    assert any(said in each.message for each in found), found

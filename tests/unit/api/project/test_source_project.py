@@ -49,7 +49,11 @@ FAILING = {
     "says an unknown option": ("\nOlapConfig(databse='x')\n", place(1), "TypeError:"),
     "has no model": ("\nOlapTable('t')\n", place(1), "TypeError: OlapTable needs the model of its rows"),
     "has another class": ("\nOlapTable[int]('t')\n", place(1), "TypeError: OlapTable[…] needs a Pydantic model"),
-    "has a handler": ("\nApi[None, BaseModel]('a', print)\n", place(1), "TypeError: Api 'a': handlers in Python"),
+    "has two queries": (
+        "\nApi[None, BaseModel]('a', print, sql='SELECT 1')\n",
+        place(1),
+        "TypeError: Api 'a' needs its query: sql=…, or a function",
+    ),
     "changes rows in Python": (
         "\nclass A(BaseModel):\n    x: int\nStream[A]('s').add_transform(None, print)\n",
         place(3),

@@ -1,0 +1,190 @@
+"""The process in which functions of endpoints run, one call after the other.
+
+In: over the connection of file descriptor FD, a call: `{"source", "name", "parameters"}`. Out: messages in JSON: any
+number of queries, each answered by the server with its rows, then the rows of the answer or what went wrong with the
+line of the source. Invariants: nothing of a call but what its source keeps in modules outlives it; a function starts
+no process and uses no network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from types import ModuleType
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+Handler = Callable[..., object]
+_SOURCE = "<handler>"
+_MOST_SOURCES = 64
+_REFUSED = ("os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "socket.connect")
+"""Audit events of Python (library reference: audit events table) that a function may not cause."""
+
+
+class QueryRefused(RuntimeError):
+    """A query of a handler that the server refused; the function may catch it."""
+
+
+class HandlerQuery:
+    """What `client.query` is."""
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+
+    def execute(
+        self, query: str, variables: Mapping[str, object] | None = None, row_type: type[BaseModel] | None = None
+    ) -> list[Any]:
+        """The rows of a SELECT, as dicts or as models. `{name}` in it is a variable, which is bound as a value; a table
+        is bound as its name. Raises QueryRefused, and TypeError for a variable that SQL cannot be given."""
+        bound = {name: written_value(value, name) for name, value in (variables or {}).items()}
+        self._connection.send_bytes(json.dumps({"query": str(query), "variables": bound}).encode())
+        answer = self._connection.recv()
+        if "error" in answer:
+            raise QueryRefused(answer["error"])
+        rows: list[dict[str, object]] = answer["rows"]
+        return rows if row_type is None else TypeAdapter(list[row_type]).validate_python(rows)  # type: ignore[valid-type]
+
+    __call__ = execute
+
+
+class HandlerClient:
+    """What the first parameter of a handler is: it asks the deployment of the endpoint."""
+
+    def __init__(self, connection: Connection):
+        self.query = HandlerQuery(connection)
+
+
+class TableName(str):
+    """The name of a table in a handler's source."""
+
+
+def written_value(value: object, name: str) -> list[object]:
+    """A variable as its kind and text. Raises TypeError."""
+    if isinstance(value, (list, tuple)):
+        return ["list", [written_value(each, name) for each in value]]
+    for kind, (types, written) in _KINDS.items():
+        if isinstance(value, types):
+            return [kind, written(value)]
+    if isinstance(value, datetime):
+        return _written_time(value)
+    if isinstance(value, date):
+        return ["date", value.isoformat()]
+    raise TypeError(f"the variable {name!r} is a {type(value).__name__}, which SQL cannot be given")
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], Callable[[Any], str]]] = {
+    "name": ((TableName,), str),
+    "null": ((type(None),), lambda _: ""),
+    "bool": ((bool,), lambda value: "true" if value else "false"),
+    "int": ((int,), lambda value: str(int(value))),
+    "float": ((float,), lambda value: repr(float(value))),
+    "decimal": ((Decimal,), lambda value: format(value, "f")),
+    "text": ((str, UUID), str),
+}
+"""By kind, the types that it is of and how a value is written; the first that fits counts: a bool is an int, too."""
+
+
+def _written_time(value: datetime) -> list[object]:
+    if value.tzinfo is None:
+        return ["time", value.isoformat(" ", "microseconds")]
+    return ["moment", value.astimezone(timezone.utc).replace(tzinfo=None).isoformat(" ", "microseconds")]
+
+
+@lru_cache(_MOST_SOURCES)
+def _load_handler(source: str, name: str) -> tuple[Handler, type[BaseModel] | None]:
+    """The function of a source, and the model of its parameters."""
+    module = ModuleType(_SOURCE)
+    module.__dict__["TableName"] = TableName
+    sys.modules[_SOURCE] = module  # where Pydantic looks for what annotations name
+    exec(compile(source, _SOURCE, "exec", dont_inherit=True), module.__dict__)
+    found, model = module.__dict__[name], module.__dict__.get("PARAMETERS")
+    if not callable(found):
+        raise TypeError(f"{name} is no function")
+    return found, model if isinstance(model, type) and issubclass(model, BaseModel) else None
+
+
+def run_call(call: Mapping[str, object], connection: Connection) -> bytes:
+    """The message of what came of a call."""
+    try:
+        handler, model = _load_handler(str(call["source"]), str(call["name"]))
+        given = call["parameters"]
+        parameters = model.model_validate(given) if model is not None else None
+    except ValidationError as error:
+        return _failure("invalid-parameter", _first_fault(error), None)
+    except BaseException as error:
+        return _failure("handler-failed", _text(error), _line(error))
+    try:
+        rows = handler(HandlerClient(connection), *([parameters] if parameters is not None else []))
+        return to_json({"rows": _listed(rows)}, inf_nan_mode="strings", by_alias=False)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt of a function are its errors, too
+        return _failure("handler-failed", _text(error), _line(error))
+
+
+def _listed(rows: object) -> Sequence[object]:
+    """The rows of what a handler returned: one row, or several."""
+    if isinstance(rows, (Mapping, BaseModel)):
+        return [rows]
+    if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
+        raise TypeError(f"the function returned {type(rows).__name__}: expected rows, as dicts or models")
+    return list(rows)
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"parameter `{'.'.join(map(str, first['loc']))}`: {first['msg']}"
+
+
+def _failure(code: str, message: str, line: int | None) -> bytes:
+    return json.dumps({"failure": {"code": code, "message": message, "line": line}}).encode()
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:1000]
+    except Exception:
+        return type(error).__name__
+
+
+def _line(error: BaseException) -> int | None:
+    """The innermost line of the source."""
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == _SOURCE]
+    if not lines and isinstance(error, SyntaxError):
+        return error.lineno
+    return lines[-1] if lines else None
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if event in _REFUSED:
+        raise PermissionError(f"a function of an endpoint may not do this ({event})")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Answer calls until the connection is closed."""
+    descriptor, size = map(int, arguments)
+    connection = Connection(descriptor)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    sys.stdin.close()
+    sys.addaudithook(_refuse)
+    while True:
+        try:
+            call = connection.recv()
+        except EOFError:
+            os._exit(0)
+        connection.send_bytes(run_call(call, connection))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,169 @@
+"""Functions of endpoints run in processes with limits; what goes wrong in one call is that call's error alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+
+import psutil
+import pytest
+
+from penstock.deploy.queries.handlers.handler_pool import (
+    HandlerCall,
+    HandlerFailed,
+    HandlerLimits,
+    HandlerPool,
+    Json,
+)
+from penstock.errors import InvalidRequest, NotFound, PenstockError, Timeout, TooLarge, Unavailable
+
+MODEL = """
+from pydantic import BaseModel, Field
+class Search(BaseModel):
+    page: str
+    most: int = Field(default=3, le=5)
+def HANDLER(client, given):
+    rows = client.query.execute("SELECT {p}", {"p": given.page, "t": TableName("hits")})
+    return [{"page": given.page, "most": given.most, **row} for row in rows]
+PARAMETERS = Search
+"""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[HandlerPool]:
+    made = HandlerPool(HandlerLimits(2, 5.0, 2**31, 100_000))
+    yield made
+    made.close()
+
+
+def no_query(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+    raise NotFound(f"nothing answers `{text}`")
+
+
+def run(pool: HandlerPool, body: str, **parameters: object) -> Sequence[object]:
+    source = f"def HANDLER(client):\n    {body}\n" if "HANDLER" not in body else body
+    return pool.run(HandlerCall(source, "HANDLER", parameters), no_query)
+
+
+def test_rows_come_from_queries_and_parameters(pool: HandlerPool) -> None:
+    asked: list[tuple[str, Json]] = []
+
+    def answer(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+        asked.append((text, variables))
+        return [{"at": datetime(2026, 1, 2, tzinfo=timezone.utc), "n": Decimal("1.50")}]
+
+    rows = pool.run(HandlerCall(MODEL, "HANDLER", {"page": "/a'"}), answer)
+    assert rows == [{"page": "/a'", "most": 3, "at": "2026-01-02T00:00:00Z", "n": "1.50"}]
+    assert asked == [("SELECT {p}", {"p": ["text", "/a'"], "t": ["name", "hits"]})]
+
+
+def test_the_model_checks_parameters_with_its_own_rules(pool: HandlerPool) -> None:
+    for given, said in (({"page": "a", "most": 9}, "`most`"), ({}, "`page`")):
+        with pytest.raises(InvalidRequest, match=said):
+            pool.run(HandlerCall(MODEL, "HANDLER", given), no_query)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ("return 1 / 0", HandlerFailed, "ZeroDivisionError"),
+        ("return 'rows'", HandlerFailed, "expected rows"),
+        ("return 5", HandlerFailed, "expected rows"),
+        ("return [object()]", HandlerFailed, "serialize"),
+        ("raise SystemExit(3)", HandlerFailed, "SystemExit"),
+        ("import os; os._exit(3)", HandlerFailed, "ended"),
+        ("import os; os.kill(os.getpid(), 11)", HandlerFailed, "ended"),
+        ("import os; os.system('true')", HandlerFailed, "may not do this"),
+        ("import subprocess; subprocess.run(['true'])", HandlerFailed, "may not do this"),
+        ("import socket; socket.create_connection(('127.0.0.1', 1))", HandlerFailed, "may not do this"),
+        ("return ['x' * 2**33]", HandlerFailed, "MemoryError"),
+        ("return ['x' * 200_000]", TooLarge, "100,000 bytes"),
+        ("def f(): f()\n    f()", HandlerFailed, "RecursionError"),
+        ("return client.query.execute('SELECT 1')", HandlerFailed, "nothing answers `SELECT 1`"),
+        ("return client.query.execute('SELECT {x}', {'x': object()})", HandlerFailed, "'x'"),
+        ("HANDLER = None", HandlerFailed, "no function"),
+        ("HANDLER (", HandlerFailed, "SyntaxError"),
+    ],
+)
+def test_what_goes_wrong_is_an_error_of_the_call(
+    pool: HandlerPool, body: str, kind: type[PenstockError], said: str
+) -> None:
+    with pytest.raises(kind) as raised:
+        run(pool, body)
+    assert said in raised.value.message
+    assert run(pool, "return [{'n': 1}]") == [{"n": 1}], "the next call does not notice"
+
+
+def test_the_line_of_a_failure_is_that_of_the_source(pool: HandlerPool) -> None:
+    with pytest.raises(HandlerFailed) as raised:
+        run(pool, "def help():\n    return {}['x']\n\ndef HANDLER(client):\n    return help()\n")
+    assert (raised.value.line, raised.value.message) == (2, "KeyError: 'x'")
+
+
+def test_what_is_printed_or_caught_is_no_answer(pool: HandlerPool) -> None:
+    caught = "try:\n        client.query.execute('SELECT 1')\n    except RuntimeError:\n        print('none')"
+    assert run(pool, f"{caught}\n    return {{'n': float('nan')}}") == [{"n": "NaN"}]
+
+
+def test_values_of_all_kinds_become_variables(pool: HandlerPool) -> None:
+    found: list[Json] = []
+
+    def answer(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+        found.append(variables)
+        return []
+
+    source = """
+import datetime, decimal, uuid
+def HANDLER(client):
+    at = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    east = at.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    values = [None, True, 2**70, 0.5, decimal.Decimal("1.50"), uuid.UUID(int=7), at, east, at.date(), (1, "a")]
+    client.query.execute("", {f"v{at}": each for at, each in enumerate(values)})
+    return []
+"""
+    pool.run(HandlerCall(source, "HANDLER", {}), answer)
+    assert list(found[0].values()) == [
+        ["null", ""],
+        ["bool", "true"],
+        ["int", str(2**70)],
+        ["float", "0.5"],
+        ["decimal", "1.50"],
+        ["text", "00000000-0000-0000-0000-000000000007"],
+        ["time", "2026-01-02 03:04:05.000000"],
+        ["moment", "2026-01-02 01:04:05.000000"],
+        ["date", date(2026, 1, 2).isoformat()],
+        ["list", [["int", "1"], ["text", "a"]]],
+    ]
+
+
+def test_a_call_that_takes_too_long_is_ended_and_frees_its_place() -> None:
+    pool = HandlerPool(HandlerLimits(1, 1.0, 2**31, 100_000))
+    for body in ("while True: pass", "import time; time.sleep(60)", "import signal; signal.pause()"):
+        with pytest.raises(Timeout):
+            run(pool, body)
+    pool.close()
+    with pytest.raises(Unavailable):
+        run(pool, "return []")
+
+
+def test_calls_run_side_by_side_and_leave_no_process() -> None:
+    pool = HandlerPool(HandlerLimits(2, 30.0, 2**31, 100_000))
+    found: list[Sequence[object]] = []
+    threads = [
+        threading.Thread(target=lambda n=n: found.append(run(pool, f"return [{{'n': {n}}}]"))) for n in range(20)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(str(each) for each in found) == sorted(f"[{{'n': {n}}}]" for n in range(20))
+    before = _handler_processes()
+    pool.close()
+    assert len(before - _handler_processes()) in (1, 2)
+
+
+def _handler_processes() -> set[int]:
+    children = psutil.Process().children(recursive=True)
+    return {each.pid for each in children if any("handler_process" in part for part in each.cmdline())}
