@@ -6,8 +6,10 @@ parameter is checked by its model, with all of its rules, where the function run
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
@@ -72,6 +74,7 @@ def _write_function(api: Api[Any, Any], place: Location, file: WrittenFile, sour
     assert function is not None, "the caller has asked"
     captured = capture_source(function, sources, [model] if model is not None else [])
     file.problems.extend([*captured.problems, *_signature_problems(function, model, place)])
+    file.problems.extend(_changed_texts(captured.text, place))
     file.line("PYTHON >", place)
     for line, source in zip(captured.text.rstrip("\n").split("\n"), captured.places, strict=False):
         file.lines.append(f"{INDENT}{line}" if line.strip() else "")
@@ -79,6 +82,15 @@ def _write_function(api: Api[Any, Any], place: Location, file: WrittenFile, sour
     file.line(f"{INDENT}{FUNCTION} = {captured.name}", place)
     if model is not None:
         file.line(f"{INDENT}{_MODEL} = {model.__name__}", place)
+
+
+def _changed_texts(source: str, place: Location) -> Iterator[Problem]:
+    """A problem if the source is another one when it is read from a datafile, where a line of spaces is empty."""
+    lines = [line if line.strip() else "" for line in source.split("\n")]
+    with suppress(SyntaxError, ValueError):
+        if ast.dump(ast.parse(source)) != ast.dump(ast.parse("\n".join(lines))):
+            hint = "write the text with \\n in place of its line breaks"
+            yield Problem("not-self-contained", "a text over several lines has a line of spaces only", place, hint)
 
 
 def _signature_problems(

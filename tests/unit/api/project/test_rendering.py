@@ -394,3 +394,13 @@ def test_what_no_function_of_an_endpoint_can_be(tmp_path: Path, was: str, writte
     main = HANDLERS.replace("'''two\n# lines'''", "'two\\n# lines'").replace(was, written)
     found = read_project(tmp_path, main).loaded.problems
     assert any(said in each.message for each in found), found
+
+
+def test_a_text_that_a_datafile_would_change_is_no_part_of_a_function(tmp_path: Path) -> None:
+    main = "from app.more import spaces\nclass Row(BaseModel):\n    id: str\nApi[None, Row]('b', spaces)\n"
+    more = "def spaces(client):\n    return [{'id': '''a\n    \n'''}]\n"
+    (found,) = read_project(tmp_path, main, app__more=more).loaded.problems
+    assert (found.code, found.message) == (
+        "not-self-contained",
+        "a text over several lines has a line of spaces only",
+    )

@@ -1,9 +1,9 @@
-"""The process in which functions of endpoints run, one call after the other.
+"""The process in which functions of endpoints run: each call in a copy of it, which ends with the call.
 
 In: over the connection of file descriptor FD, a call: `{"source", "name", "parameters"}`. Out: messages in JSON: any
 number of queries, each answered by the server with its rows, then the rows of the answer or what went wrong with the
-line of the source. Invariants: nothing of a call but what its source keeps in modules outlives it; a function starts
-no process and uses no network.
+line of the source. Invariants: this process runs nothing of a call itself, so nothing of one reaches another; a
+function starts no process and uses no network.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import json
 import os
 import resource
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
-from functools import lru_cache
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
@@ -27,8 +27,9 @@ from pydantic_core import to_json
 
 Handler = Callable[..., object]
 _SOURCE = "<handler>"
-_MOST_SOURCES = 64
-_REFUSED = ("os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "socket.connect")
+_PROCESSES = ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen")
+_NETWORK = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg")
+_REFUSED = frozenset((*_PROCESSES, "pty.spawn", *_NETWORK))
 """Audit events of Python (library reference: audit events table) that a function may not cause."""
 
 
@@ -41,6 +42,11 @@ class HandlerQuery:
 
     def __init__(self, connection: Connection):
         self._connection = connection
+        self._guard = threading.Lock()
+
+    def end(self) -> None:
+        """Wait for a query of another thread, and let none begin any more."""
+        self._guard.acquire()
 
     def execute(
         self, query: str, variables: Mapping[str, object] | None = None, row_type: type[BaseModel] | None = None
@@ -48,8 +54,9 @@ class HandlerQuery:
         """The rows of a SELECT, as dicts or as models. `{name}` in it is a variable, which is bound as a value; a table
         is bound as its name. Raises QueryRefused, and TypeError for a variable that SQL cannot be given."""
         bound = {name: written_value(value, name) for name, value in (variables or {}).items()}
-        self._connection.send_bytes(json.dumps({"query": str(query), "variables": bound}).encode())
-        answer = self._connection.recv()
+        with self._guard:
+            self._connection.send_bytes(json.dumps({"query": str(query), "variables": bound}).encode())
+            answer = self._connection.recv()
         if "error" in answer:
             raise QueryRefused(answer["error"])
         rows: list[dict[str, object]] = answer["rows"]
@@ -101,7 +108,6 @@ def _written_time(value: datetime) -> list[object]:
     return ["moment", value.astimezone(timezone.utc).replace(tzinfo=None).isoformat(" ", "microseconds")]
 
 
-@lru_cache(_MOST_SOURCES)
 def _load_handler(source: str, name: str) -> tuple[Handler, type[BaseModel] | None]:
     """The function of a source, and the model of its parameters."""
     module = ModuleType(_SOURCE)
@@ -116,19 +122,21 @@ def _load_handler(source: str, name: str) -> tuple[Handler, type[BaseModel] | No
 
 def run_call(call: Mapping[str, object], connection: Connection) -> bytes:
     """The message of what came of a call."""
+    client = HandlerClient(connection)
     try:
         handler, model = _load_handler(str(call["source"]), str(call["name"]))
-        given = call["parameters"]
-        parameters = model.model_validate(given) if model is not None else None
+        given = [model.model_validate(call["parameters"])] if model is not None else []
     except ValidationError as error:
         return _failure("invalid-parameter", _first_fault(error), None)
     except BaseException as error:
         return _failure("handler-failed", _text(error), _line(error))
     try:
-        rows = handler(HandlerClient(connection), *([parameters] if parameters is not None else []))
-        return to_json({"rows": _listed(rows)}, inf_nan_mode="strings", by_alias=False)
+        rows = _listed(handler(client, *given))
+        return to_json({"rows": rows}, inf_nan_mode="strings", by_alias=False)
     except BaseException as error:  # SystemExit and KeyboardInterrupt of a function are its errors, too
         return _failure("handler-failed", _text(error), _line(error))
+    finally:
+        client.query.end()
 
 
 def _listed(rows: object) -> Sequence[object]:
@@ -170,20 +178,30 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer calls until the connection is closed."""
+    """Answer calls until the connection is closed, or a call ends its process without an answer."""
     descriptor, size = map(int, arguments)
     connection = Connection(descriptor)
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
-    sys.stdin.close()
-    sys.addaudithook(_refuse)
     while True:
         try:
             call = connection.recv()
         except EOFError:
             os._exit(0)
-        connection.send_bytes(run_call(call, connection))
+        child = os.fork()
+        if child == 0:
+            _limit(size)
+            connection.send_bytes(run_call(call, connection))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status != 0:
+            os._exit(1)
+
+
+def _limit(size: int) -> None:
+    """What a call may take: so many bytes of memory, no process and no network."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    sys.addaudithook(_refuse)
 
 
 if __name__ == "__main__":

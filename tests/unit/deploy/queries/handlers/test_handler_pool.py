@@ -107,6 +107,36 @@ def test_what_is_printed_or_caught_is_no_answer(pool: HandlerPool) -> None:
     assert run(pool, f"{caught}\n    return {{'n': float('nan')}}") == [{"n": "NaN"}]
 
 
+def test_nothing_of_a_call_reaches_the_next_one(pool: HandlerPool) -> None:
+    run(pool, "import builtins, json; builtins.abs = json.loads = None; return []")
+    late = """
+import threading, time
+def HANDLER(client):
+    def ask():
+        while True:
+            try:
+                client.query.execute("SELECT 'late'")
+            except Exception:
+                time.sleep(0.001)
+    threads = [threading.Thread(target=ask, daemon=each == 0) for each in range(3)]
+    for each in threads:
+        each.start()
+    return [{"n": 1}]
+"""
+    asked: list[str] = []
+
+    def answer(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+        asked.append(text)
+        return [{"text": text}]
+
+    source = "def HANDLER(client):\n    return [*client.query.execute('SELECT 1'), {'n': abs(-3)}]\n"
+    for _ in range(5):
+        assert pool.run(HandlerCall(late, "HANDLER", {}), answer) == [{"n": 1}]
+        asked.clear()
+        assert pool.run(HandlerCall(source, "HANDLER", {}), answer) == [{"text": "SELECT 1"}, {"n": 3}]
+        assert asked == ["SELECT 1"]
+
+
 def test_values_of_all_kinds_become_variables(pool: HandlerPool) -> None:
     found: list[Json] = []
 
@@ -165,5 +195,5 @@ def test_calls_run_side_by_side_and_leave_no_process() -> None:
 
 
 def _handler_processes() -> set[int]:
-    children = psutil.Process().children(recursive=True)
+    children = psutil.Process().children()
     return {each.pid for each in children if any("handler_process" in part for part in each.cmdline())}
