@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.expr.bind_once import LONGEST_REPEATED, SharedBinding, bind_document_reads, bind_if_long
+from penstock.errors import Location
+from penstock.model.datasource import Text
+from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_sql
+from penstock.sql.expr.bind_once import (
+    LONGEST_ARGUMENT,
+    LONGEST_REPEATED,
+    SharedBinding,
+    bind_document_reads,
+    bind_if_long,
+    bind_repeated,
+)
 
 LONG = st.integers(LONGEST_REPEATED + 1, LONGEST_REPEATED + 50).map(lambda length: "f(" + "a" * (length - 3) + ")")
 
@@ -64,3 +76,28 @@ def test_reads_of_documents_are_bound_outside_of_lambdas() -> None:
     assert bind_document_reads(outside) == outside
     of_parameter = "transform(`l`, ` x0` -> penstock_json_value(` x0`, 'a'))"
     assert bind_document_reads(of_parameter) == of_parameter
+
+
+@pytest.mark.parametrize(
+    ("call", "column"),
+    [("replaceOne({}, 'a', 'b')", "s"), ("roundAge({})", "n"), ("JSONExtractString({}, 'a')", "s"), ("log({})", "f")],
+)
+def test_calls_in_calls_do_not_multiply_their_text(call: str, column: str) -> None:
+    project = load_files({"t.datasource": "SCHEMA >\n    s String, n Int64, f Float64\n"}).project
+    lengths = []
+    for depth in (8, 16):
+        text = column
+        for _ in range(depth):
+            text = call.format(text)
+        asked = Text(f"SELECT {text} AS x FROM t", Location("query"))
+        lengths.append(len(compile_sql(project, asked, "clickhouse").sql))
+    assert lengths[1] < 2.5 * lengths[0] < 50_000
+
+
+def test_a_value_that_no_lambda_can_hold_is_repeated() -> None:
+    long = f"upper({'x' * LONGEST_ARGUMENT})"
+    assert bind_repeated(f"{long} + {long}", [long, "y"]) == (
+        f"try_element_at(transform(array({long}), ` a0` -> ` a0` + ` a0`), 1)"
+    )
+    for repeated in (f"(SELECT 1) + {long} + {long}", f"{long}", f"{long[:-9]} + {long[:-9]}"):
+        assert bind_repeated(repeated, [long, long[:-9]]) == repeated

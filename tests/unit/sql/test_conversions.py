@@ -149,7 +149,7 @@ def test_nested_conversions_grow_by_what_each_adds(call: str) -> None:
 def test_what_becomes_too_long_is_refused_at_its_place() -> None:
     sql = "s"
     for _ in range(30):
-        sql = f"concat({sql}, {sql})" if len(sql) < 200 else f"replaceOne({sql}, 'a', 'b')"
+        sql = f"concat({sql}, {sql})" if len(sql) < 200 else f"coalesce(nullIf({sql}, ''), 'x')"
     with pytest.raises(InvalidQuery) as caught:
         query(f"SELECT {sql} AS x FROM t", PROJECT)
     (problem,) = caught.value.problems

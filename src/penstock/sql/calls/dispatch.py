@@ -24,7 +24,7 @@ from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, t
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
-from penstock.sql.expr.bind_once import READS_DOCUMENT, bind_document_reads, depends_on_lambda
+from penstock.sql.expr.bind_once import READS_DOCUMENT, bind_document_reads, bind_repeated, depends_on_lambda
 from penstock.sql.expr.fine_times import as_microseconds
 from penstock.sql.expr.json_documents import dynamic_hint, is_json, size_of, string_of, text_of
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
@@ -241,7 +241,8 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
     """The call of values of the right kinds. Raises Refused for a time whose nanoseconds the function would lose."""
     fine = next((value for value in values if value.spark == FINE_TIME and isinstance(value.bare, t.DateTime64)), None)
     if fine is None:
-        return build_or_refuse(tr, node, lambda: _read_outside_lambdas(function.build(values)))
+        built = build_or_refuse(tr, node, lambda: _read_outside_lambdas(function.build(values)))
+        return _bind_long_arguments(built, values)
     use = None if any("%f" in str(value.constant) for value in values) else fine_time_use(function.name)
     given = list(map(as_microseconds, values)) if use == "in microseconds" else values
     result = build_or_refuse(tr, node, lambda: function.build(given)) if use is not None else None
@@ -249,6 +250,12 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
         message = f"`{function.name}` of {fine.type} is not supported"
         raise tr.refusal(node, "wrong-argument-type", message, "toDateTime64(…, 6) cuts off the nanoseconds")
     return result
+
+
+def _bind_long_arguments(result: TypedSql, values: Sequence[TypedSql]) -> TypedSql:
+    """The result, whose text does not grow by a factor with each call in a call."""
+    sql = bind_repeated(result.sql, [value.sql for value in values])
+    return result if sql == result.sql else replace(result, sql=sql, whole=None)
 
 
 def _read_outside_lambdas(value: TypedSql) -> TypedSql:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 LONGEST_REPEATED = 160
 """Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""
+LONGEST_ARGUMENT = 1_000
+"""Longer arguments, in characters, are bound where a function repeats them (`bind_repeated`). A lambda is slower than
+what Spark compiles, so shorter ones are repeated, unless the function itself binds them."""
 GENERATED_PREFIX = " "
 
 
@@ -35,6 +38,17 @@ def bind_if_long(sql: str, formula: Callable[[str], str]) -> str:
         return formula(sql)
     name = fresh_name("v", tried)
     return try_bind_once(sql, name, formula(name))
+
+
+def bind_repeated(sql: str, values: Sequence[str]) -> str:
+    """SQL in which each of these long values that it has several times is bound once. Where a function writes an
+    argument twice, calls within calls would double the text at every level."""
+    for value in sorted(dict.fromkeys(values), key=len, reverse=True):
+        if len(value) <= LONGEST_ARGUMENT or sql.count(value) < 2 or any(each in sql for each in NOT_IN_LAMBDAS):
+            continue
+        name = fresh_name("a", sql)
+        sql = try_bind_once(value, name, sql.replace(value, name))
+    return sql
 
 
 def bind_once(sql: str, name: str, body: str) -> str:
