@@ -268,8 +268,15 @@ def _source_problems(source: Text) -> Iterable[Problem]:
         line, column = (getattr(error, name, None) or 1 for name in ("lineno", "offset"))
         yield Problem("invalid-python", f"PYTHON cannot be read: {error}", source.at(line, column))
         return
-    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    names |= {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
-    if FUNCTION not in names:
+    if not any(FUNCTION in names_given(each) for each in tree.body):
         hint = f"end it with `{FUNCTION} = ` and the name of the function, or call the function so"
         yield Problem("invalid-python", f"PYTHON does not say what {FUNCTION} is", source.location, hint)
+
+
+def names_given(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module gives a value."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {each.asname or each.name for each in statement.names}
+    return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

@@ -6,6 +6,7 @@ read; one that does not compile is marked, and has the arrows that its text sugg
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
@@ -107,7 +108,7 @@ def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]
     names = frozenset(project.names)
     known = {pipe: {read.datasource for read in reads} for pipe, reads in compiled.reads.items()}
     for pipe in project.pipes:
-        for read in (*_find_reads(project, pipe, names, known), *_find_records(pipe)):
+        for read in (*_find_reads(project, pipe, names, known), *_find_records(pipe), *_named_in_python(pipe, names)):
             yield Arrow(read, pipe.name, "reads")
         for read in _find_quarantines(project, pipe, compiled.quarantines):
             yield Arrow(read, pipe.name, "reads")
@@ -147,6 +148,17 @@ def _find_records(pipe: Pipe) -> Iterator[str]:
     for namespace, _, name in (each.partition(".") for each in sorted(_named_as_tables(pipe))):
         if namespace in SERVICE_NAMESPACES and f"{SERVICE_PREFIX}{name}" in SERVICE_SOURCES:
             yield f"{SERVICE_NAMESPACES[0]}.{name}"
+
+
+_TABLE_IN_PYTHON = re.compile(r"TableName\('([^'\n]+)'\)")
+"""A table that the function of an endpoint names as an object of the project."""
+
+
+def _named_in_python(pipe: Pipe, names: Collection[str]) -> Iterator[str]:
+    """The resources that the function of an endpoint has as objects, which it may ask for; those that it only names in
+    its SQL are known when it runs."""
+    texts = [node.handler.source.text for node in pipe.nodes if node.handler is not None]
+    yield from sorted({name for text in texts for name in _TABLE_IN_PYTHON.findall(text) if name in names})
 
 
 def _named_as_tables(pipe: Pipe) -> frozenset[str]:

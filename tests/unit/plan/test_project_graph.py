@@ -111,3 +111,9 @@ def test_records_of_the_server_are_drawn() -> None:
     graph = draw(other_pipe=f"NODE n\nSQL >\n    {sql}\nTYPE endpoint\n")
     assert graph.before("other") == ("penstock.datasources_ops_log", "penstock.jobs_log", "penstock.pipe_stats")
     assert {node.kind for node in graph.nodes if node.name.startswith("penstock.")} == {"records"}
+
+
+def test_the_tables_that_a_function_has_as_objects_are_read() -> None:
+    source = "    rows = TableName('rows')\n    other = TableName('elsewhere')\n    HANDLER = print\n"
+    handled = f"NODE n\nSQL >\n    SELECT 1 AS x\nPYTHON >\n{source}RETURNS >\n    `x` UInt8\nTYPE endpoint\n"
+    assert draw(other_pipe=handled).before("other") == ("rows",)

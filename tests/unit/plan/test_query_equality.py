@@ -61,3 +61,24 @@ def test_the_name_of_the_last_node_of_a_template_counts_if_it_can_be_read(last: 
     assert is_same_pipe(project("one"), project("other"), "p") == same
     renamed = load_files({**TABLE, "p.pipe": FIRST.replace("first", "one") + f"NODE x\nSQL >\n    %\n    {last}\n"})
     assert not is_same_pipe(project("x"), renamed.project, "p")
+
+
+HANDLED = (
+    "NODE n\nSQL >\n    SELECT 1 AS nothing\nPYTHON >\n    HANDLER = lambda client: [{'a': 1}]\n"
+    "RETURNS >\n    `a` UInt8\nTYPE endpoint\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "same"),
+    [
+        ("'a': 1", "'a': 2", False),
+        ("`a` UInt8", "`a` UInt16", False),
+        ("PYTHON >\n    HANDLER = lambda client: [{'a': 1}]\nRETURNS >\n    `a` UInt8\n", "", False),
+        ("SELECT 1", "SELECT  1", True),
+    ],
+)
+def test_the_function_of_an_endpoint_counts(was: str, written: str, same: bool) -> None:
+    one, other = (load_files({"e.pipe": text}).project for text in (HANDLED, HANDLED.replace(was, written)))
+    assert is_same_pipe(one, other, "e") is same
+    assert is_same_pipe(other, one, "e") is same

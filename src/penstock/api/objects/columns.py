@@ -71,8 +71,7 @@ class ModelColumn:
 
 def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
     """The columns of a model, one for each field."""
-    if not model.__pydantic_complete__:  # it names classes that were made after it
-        model.model_rebuild(raise_errors=False, _types_namespace=vars(sys.modules[model.__module__]))
+    _complete(model)
     with_paths = any(json_path_of(field) is not None for field in model.model_fields.values())
     for name, field in model.model_fields.items():
         try:
@@ -83,8 +82,15 @@ def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
         yield ModelColumn(name, text, field.description or "", "key" in markers_of(field), faults)
 
 
+def _complete(model: type[BaseModel]) -> None:
+    """Let a model know the classes that it names and that were made after it."""
+    if not model.__pydantic_complete__:
+        model.model_rebuild(raise_errors=False, _types_namespace=vars(sys.modules[model.__module__]))
+
+
 def result_columns(model: type[BaseModel]) -> Iterator[ModelColumn]:
     """The columns of rows that are answers: name and type of each field, since the model itself gives the values."""
+    _complete(model)
     for name, field in model.model_fields.items():
         try:
             yield ModelColumn(name, f"`{name}` {field_type(field, (model,))}", field.description or "", False, ())

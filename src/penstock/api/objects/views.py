@@ -37,7 +37,7 @@ class MaterializedViewOptions:
     """Those that the query reads; where it says `{table.name}`, they say which version that is."""
     materialized_view_name: str
     table_name: str | None = None
-    """The name of a target that is made for the view; not beside `target_table`."""
+    """The name of a target that is made for the view; beside a `target_table` it is the name of that."""
     engine: TableEngine | None = None
     """Of that target; None: MergeTree."""
     order_by_fields: Sequence[str] = ()
@@ -74,6 +74,12 @@ class MaterializedView(Modelled[RowModel]):
         require_text(f"select_statement of MaterializedView {name!r}", options.select_statement)
         if target_table is not None and not isinstance(target_table, OlapTable):
             raise TypeError(f"target_table of MaterializedView {name!r} must be an OlapTable, not {target_table!r}")
+        if target_table is not None and options.table_name not in (None, target_table.name, target_table.ref):
+            raise TypeError(
+                f"MaterializedView {name!r} has two targets: {options.table_name!r} and {target_table.ref!r}"
+            )
+        if target_table is not None and (options.engine is not None or options.order_by_fields):
+            raise TypeError(f"MaterializedView {name!r}: engine and order_by_fields belong to its target_table")
         if target_table is None and options.table_name is None:
             raise TypeError(f"MaterializedView {name!r} needs a target: target_table=…, or table_name in its options")
         self.named_target = _find_table(options.table_name) if target_table is None else None

@@ -97,42 +97,52 @@ def name_faults(used: Collection[str], model: type[BaseModel]) -> Iterator[tuple
 
 
 def _call(name: str, field: FieldInfo) -> str:
-    """What declares a parameter in a template. One that may be absent is NULL where it is."""
+    """What declares a parameter in a template. One that may be absent is NULL where it is, an empty list is one."""
     of, may_be_none = without_none(field.annotation)
     of = get_args(of)[0] if get_origin(of) is Annotated else of
     function, extra = _function(name, field, of)
-    given = [name, *extra]
     default = field.default.value if isinstance(field.default, Enum) else field.default
-    is_optional = may_be_none and default is None
+    absent = None
+    if may_be_none and default is None and function != "Array":
+        absent = f"NULL AS Nullable({_NULL_TYPES.get(function, function)})"
+    elif default == [] and function == "Array":
+        absent = f"[] AS Array({extra[0][1:-1]})"
     if field.default_factory is not None or (default is None and not may_be_none):
         raise _InvalidParameter(
             f"the parameter `{name}` has no value that SQL could be given", "give it a default value"
         )
-    if may_be_none and (not is_optional or function == "Array"):
+    if may_be_none and absent is None:
         hint = "an empty list is its default" if function == "Array" else "write `= None`, or the type without None"
         raise _InvalidParameter(f"the parameter `{name}` is never None in a call", hint)
-    if isinstance(default, (date, UUID)):
-        default = str(default)
-    if isinstance(default, list):
-        default = ",".join(str(each) for each in default)
-    if not is_optional:
-        given.append(repr(default) if default is not PydanticUndefined else "required=True")
+    given = [name, *extra]
+    if absent is None:
+        given.append(_default(name, default) if default is not PydanticUndefined else "required=True")
     choices = _choices(of)
     given += [f"enum={choices!r}"] if choices else []
     given += [f"description={' '.join(field.description.split())!r}"] if field.description else []
     call = f"{{{{{function}({', '.join(given)})}}}}"
-    if not is_optional:
-        return call
-    absent = f"CAST(NULL AS Nullable({_NULL_TYPES.get(function, function)}))"
-    return f"{{% if defined({name}) %}}{call}{{% else %}}{absent}{{% end %}}"
+    return call if absent is None else f"{{% if defined({name}) %}}{call}{{% else %}}CAST({absent}){{% end %}}"
+
+
+def _default(name: str, value: object) -> str:
+    """A default as the argument of a template's function."""
+    if isinstance(value, list):
+        if any("," in str(each) for each in value):
+            message = f"the default of `{name}` has a comma, which divides the items of lists in calls"
+            raise _InvalidParameter(message, "write it without")
+        return repr(",".join(str(each) for each in value))
+    return repr(str(value) if isinstance(value, (date, UUID)) else value)
 
 
 def _function(name: str, field: FieldInfo, of: Any) -> tuple[str, list[str]]:
     """The template's function for values of a type, with its further arguments."""
     words = [each for each in markers_of(field) if isinstance(each, str)]
     others = [each for each in field.metadata if not isinstance(each, str)]
-    if others or field.alias is not None:
-        what = f"the rule {others[0]!r}" if others else f"the alias {field.alias!r}"
+    alias = field.alias if field.alias is not None else field.validation_alias
+    if not name.isascii():
+        raise _InvalidParameter(f"the parameter `{name}` has letters that no parameter can have", "use those of ASCII")
+    if others or alias is not None:
+        what = f"the rule {others[0]!r}" if others else f"the alias {alias!r}"
         raise _InvalidParameter(f"the parameter `{name}`: {what} is not checked by an endpoint", "remove it")
     if words and words[0] in NAMED_TYPES and NAMED_TYPES[words[0]][0] is of and of is not date:
         return NAMED_TYPES[words[0]][1], []

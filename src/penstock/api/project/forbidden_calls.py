@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TextIO, TypeVar
 
@@ -30,12 +30,21 @@ _EVENTS = {
     "socket.bind": "uses the network",
     "socket.getaddrinfo": "uses the network",
     "socket.sendto": "uses the network",
+    "socket.sendmsg": "uses the network",
 }
 """Audit events of Python (library reference: audit events table) that are refused."""
 _FUNCTIONS_OF_C = frozenset(("fork", "vfork", "clone", "clone3", "daemon", "system", "popen", "posix_spawn", "execve"))
 """Functions of C that start processes, which Python does not hear of."""
 _LONGEST_PRINT = 60
 _LONGEST_WARNING = 300
+
+
+def forbidden_use(event: str, arguments: Sequence[object]) -> str | None:
+    """What an audit event of Python does that is forbidden, as `starts a process (os.fork)`; None if it is allowed.
+    What Python does not hear of is not found: this is for mistakes, and no sandbox."""
+    if event == "ctypes.dlsym":
+        return f"starts a process ({arguments[1]})" if arguments[1] in _FUNCTIONS_OF_C else None
+    return f"{_EVENTS[event]} ({event})" if event in _EVENTS else None
 
 
 class ForbiddenWhileRead(RuntimeError):
@@ -75,11 +84,10 @@ class CallWatch:
         return Problem("empty-project", f"{module} declares no table and no view", Location(self._shown(path)), hint)
 
     def _refuse(self, event: str, arguments: tuple[object, ...]) -> None:
-        is_of_c = event == "ctypes.dlsym" and arguments[1] in _FUNCTIONS_OF_C
-        if not self._is_on or not (is_of_c or event in _EVENTS):
+        what = forbidden_use(event, arguments) if self._is_on else None
+        if what is None:
             return
-        what = "starts a process" if is_of_c else _EVENTS[event]
-        message = f"the project {what} ({arguments[1] if is_of_c else event}) while it is read"
+        message = f"the project {what} while it is read"
         self._add_problem("forbidden-call", message, "a project only declares: call this where it is used", "error")
         raise ForbiddenWhileRead(message)
 

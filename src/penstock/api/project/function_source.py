@@ -46,15 +46,20 @@ class _Part:
 
     @property
     def lines(self) -> list[str]:
-        """Its lines without decorators. Those of a function within another one keep their indent, since texts over
-        several lines have it, too."""
-        written = self.file.lines[self.node.lineno - 1 : self.node.end_lineno]
+        """Its lines: of a function without decorators, of a class with them. Those of a function within another one
+        keep their indent, since texts over several lines have it, too."""
+        written = self.file.lines[self._first - 1 : self.node.end_lineno]
         return ["if True:", *written] if self.node.col_offset else written
 
     @property
     def before(self) -> int:
         """How many lines of the file stand before the first of `lines`."""
-        return self.node.lineno - (2 if self.node.col_offset else 1)
+        return self._first - (2 if self.node.col_offset else 1)
+
+    @property
+    def _first(self) -> int:
+        decorators = self.node.decorator_list if isinstance(self.node, ast.ClassDef) else []
+        return min([self.node.lineno, *(each.lineno for each in decorators)])
 
 
 def capture_source(function: Callable[..., object], sources: SourceFiles, more: Sequence[type] = ()) -> FunctionSource:
@@ -134,7 +139,16 @@ class _Capture:
         for used in names_used("\n".join(part.lines), part.before):
             if used.name in part.values and used.name != name:
                 self.add_value(used.name, part.values[used.name], Location(part.file.shown, used.line, used.column))
+        self._import_parts(part)
         self._parts[name] = part
+
+    def _import_parts(self, part: _Part) -> None:
+        """Add `import a.b` of the part's file where `a` is imported: the name alone does not load `b`."""
+        found = [each for node in ast.walk(part.file.tree) if isinstance(node, ast.Import) for each in node.names]
+        for each in found:
+            first, dot, _ = each.name.partition(".")
+            if dot and each.asname is None and first in self._imports:
+                self._imports[each.name] = f"import {each.name}"
 
     def add_value(self, name: str, value: object, place: Location) -> None:
         """Add what a name stands for."""

@@ -23,7 +23,7 @@ from penstock.api.project.function_source import capture_source
 from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.errors import Location, Problem
-from penstock.parse.pipe import FUNCTION
+from penstock.parse.pipe import FUNCTION, names_given
 
 _NODE = "answer"
 _MODEL = "PARAMETERS"
@@ -61,6 +61,7 @@ def _without_rules(model: type[BaseModel]) -> type[BaseModel]:
         for each in [one for one in markers_of(field) if isinstance(one, str)]:
             of = Annotated[of, each]
         kept: dict[str, Any] = {"description": field.description, "alias": field.alias}
+        kept["validation_alias"] = field.validation_alias
         if field.default_factory is not None:
             kept["default_factory"] = field.default_factory
         elif field.default is not PydanticUndefined:
@@ -75,6 +76,7 @@ def _write_function(api: Api[Any, Any], place: Location, file: WrittenFile, sour
     captured = capture_source(function, sources, [model] if model is not None else [])
     file.problems.extend([*captured.problems, *_signature_problems(function, model, place)])
     file.problems.extend(_changed_texts(captured.text, place))
+    file.problems.extend(_name_problems(captured.name, captured.text, place))
     file.line("PYTHON >", place)
     for line, source in zip(captured.text.rstrip("\n").split("\n"), captured.places, strict=False):
         file.lines.append(f"{INDENT}{line}" if line.strip() else "")
@@ -82,6 +84,17 @@ def _write_function(api: Api[Any, Any], place: Location, file: WrittenFile, sour
     file.line(f"{INDENT}{FUNCTION} = {captured.name}", place)
     if model is not None:
         file.line(f"{INDENT}{_MODEL} = {model.__name__}", place)
+
+
+def _name_problems(function: str, source: str, place: Location) -> Iterator[Problem]:
+    """Names of the source that have another meaning in it, and a function that is not in it under its own name."""
+    with suppress(SyntaxError, ValueError):
+        given = {name for each in ast.parse(source).body for name in names_given(each)}
+        for name in sorted(given & {FUNCTION, _MODEL, "TableName"}):
+            yield Problem("not-self-contained", f"`{name}` has a meaning of its own here", place, "use another name")
+        if function not in given:
+            message = f"`{function}` is defined under another name, as by a decorator that wraps it"
+            yield Problem("not-self-contained", message, place, "give the plain function")
 
 
 def _changed_texts(source: str, place: Location) -> Iterator[Problem]:
@@ -96,6 +109,8 @@ def _changed_texts(source: str, place: Location) -> Iterator[Problem]:
 def _signature_problems(
     function: Callable[..., object], model: type[BaseModel] | None, place: Location
 ) -> Iterator[Problem]:
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        yield Problem("invalid-declaration", f"`{function.__name__}` is async", place, "write it with def alone")
     wanted = ["client"] if model is None else ["client", "parameters"]
     try:
         inspect.signature(function).bind(*wanted)

@@ -168,7 +168,7 @@ class SourceFiles:
         shown = self.shown(path) or path
         try:
             text = Path(path).read_text(encoding="utf-8")
-            return SourceFile(shown, text.splitlines(), ast.parse(text))
+            return SourceFile(shown, text.split("\n"), ast.parse(text))  # as ast counts lines
         except (OSError, ValueError, SyntaxError, RecursionError):
             return SourceFile(shown, [], ast.Module([], []))
 

@@ -120,7 +120,7 @@ def retire(
     _refuse_other_changes(send_project(client, read, _parameters(check=True)), use.version.name)
     if not yes:
         session.confirm(f"Remove {use.version.name} with its {use.rows:,} rows?")
-    made = send_project(client, read, _parameters(check=False))
+    made = _deploy_without(client, read, use.version.name)
     if not session.as_json:
         print_plan(made["plan"])
     done = wait_for_deployment(session, client, made, Promotion())
@@ -129,6 +129,18 @@ def retire(
     else:
         back = "; `penstock deployment rollback` brings it back until the previous version is retired"
         console().print(f"deployment {done['id']} is {done['state']} without {use.version.name}{back}", markup=False)
+
+
+def _deploy_without(client: ServerClient, read: SourceProject, name: str) -> Json:
+    """The deployment that removes a data source and does nothing else. Raises Conflict if live has changed since that
+    was checked."""
+    made = send_project(client, read, _parameters(check=False))
+    try:
+        _refuse_other_changes(made, name)
+    except Conflict:
+        client.delete(f"/v1/deployments/{made['id']}")
+        raise
+    return made
 
 
 def _refuse_declared(read: SourceProject, version: TableVersion) -> None:
@@ -148,7 +160,9 @@ def _parameters(*, check: bool) -> dict[str, str]:
 
 def _refuse_other_changes(made: Json, name: str) -> None:
     """Raises Conflict if a plan does anything but remove this data source."""
-    others = [each["name"] for each in made["plan"]["resources"] if each["strategy"] != "none" and each["name"] != name]
+    plan = made["plan"]
+    moved = [each["name"] for each in plan["resources"] if each["strategy"] != "none"]
+    others = sorted({*moved, *(each["resource"] for each in plan["changes"])} - {name})
     if others:
         hint = f"put {name} back, deploy the rest, and retire it then"
         raise Conflict(f"the project has other changes: {', '.join(others[:5])}", hint=hint)

@@ -66,6 +66,8 @@ def is_same_pipe(before: Project, after: Project, name: str) -> bool:
         return False
     if old.dialect == new.dialect and _is_same_text_of_nodes(old, new):
         return True
+    if list(map(_comparable_handler, old.nodes)) != list(map(_comparable_handler, new.nodes)):
+        return False
     if _special_kinds(old) != _special_kinds(new) or _differs_by_call(old) or _differs_by_call(new):
         return False
     try:

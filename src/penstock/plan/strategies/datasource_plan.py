@@ -15,7 +15,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import String, is_nullable, unwrap_type
-from penstock.plan.diff.changes import rows_text
+from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
@@ -244,6 +244,25 @@ def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: Strat
         problem = loss_problem(message, inputs.transition.new.location, *versions)
         hint = '`FORWARD_QUERY > SELECT *` there keeps them, in Python forward_query="SELECT *"; or'
         yield replace(problem, hint=f"{hint} {problem.hint}")
+    if is_protected(*versions):
+        yield from _changes_of_protected_rows(inputs, choice)
+
+
+def _changes_of_protected_rows(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """Problems for changes that are no loss elsewhere, since they are asked for: other rows from a changed view, and
+    rows that an engine merges from now on."""
+    new = inputs.transition.new
+    versions, place = (inputs.transition.running.source, new), new.location
+    if choice.strategy == "recompute" and inputs.size != NOTHING and inputs.feeding.new:
+        views = join_words(f"`{view.pipe}`" for view in inputs.feeding.new)
+        message = f"`{new.name}` would be computed anew by {views}: rows of live may not be among those it gives"
+        yield replace(
+            loss_problem(message, place, *versions), hint=f"`FORWARD_QUERY > SELECT *` keeps the rows; or {UNPROTECT}"
+        )
+    merges = new.engine.name not in ("MergeTree", "Null")
+    if merges and any(isinstance(change, (EngineChanged, SortingKeyChanged)) for change in inputs.changes):
+        message = f"the engine of `{new.name}` would merge rows that live keeps apart"
+        yield loss_problem(message, place, *versions)
 
 
 def _rename_hint(inputs: StrategyInputs, dropped: Column) -> str:
@@ -297,8 +316,11 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     history = replace(outcome.history, merge=merges.rule) if outcome.history is not None else None
     outcome = replace(outcome, history=history)
     problems = (*outcome.problems, *kept.problems, *merges.problems)
-    if kept.keeps is None or running is None or (bound.table != running.table.id and outcome.clone is None):
+    if kept.keeps is None or running is None:
         return replace(outcome, binding=bound, problems=problems)
+    if bound.table != running.table.id and outcome.clone is None:
+        refused = [_hidden_in_new_table(source, running)] if running.binding.keeps != kept.keeps else []
+        return replace(outcome, binding=bound, problems=(*problems, *filter(None, refused)))
     # Equal words say nothing if a column that they name has got the place of another one.
     live, shown = tuple(map(without_pending_cut, running.binding.columns)), _shown_rows(kept.keeps, bound.columns)
     if running.binding.keeps is not None and _shown_rows(running.binding.keeps, live) == shown:
@@ -306,6 +328,16 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     place = source.engine.location("ENGINE_TTL") or source.location
     hidden = HiddenRows(source, running.source, running.binding, f"NOT ({shown})", place)
     return replace(outcome, binding=bound, problems=problems, hides=hidden)
+
+
+def _hidden_in_new_table(source: DataSource, running: RunningDataSource) -> Problem | None:
+    """The problem of a protected data source whose rows go into a new table with another TTL or engine Null: which of
+    them it would hide cannot be counted beforehand. None for one that is not protected."""
+    if running.size == NOTHING or not is_protected(source, running.source):
+        return None
+    message = f"the TTL or the engine of `{source.name}` changes together with its rows, and may hide some"
+    place = source.engine.location("ENGINE_TTL") or source.location
+    return loss_problem(message, place, source, running.source)
 
 
 def _shown_rows(keeps: str, columns: Iterable[BoundColumn]) -> str:

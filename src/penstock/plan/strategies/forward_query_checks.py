@@ -17,6 +17,7 @@ from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.diff.ttl_and_final import begins_empty
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.choice import StrategyChoice
+from penstock.plan.strategies.deletion_protection import is_protected
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, default_of_live_rows
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_expression
@@ -37,6 +38,8 @@ def build_row_checks(
     )
     if choice.table != "new":
         checks += tuple(_build_default_checks(transition, placement))
+    if is_protected(transition.running.source, transition.new):
+        checks = tuple(replace(check, kind="fails") if check.kind == "default" else check for check in checks)
     return CheckRows(transition.new.name, transition.running.binding, checks) if checks else None
 
 

@@ -37,7 +37,7 @@ def capture(tmp_path: Path) -> Iterator[Callable[..., tuple[FunctionSource, Any]
 
 
 def run_text(captured: FunctionSource) -> Callable[..., object]:
-    space: dict[str, Any] = {"__name__": "alone"}
+    space: dict[str, Any] = {"__name__": "__main__"}  # a class asks for its module
     exec(compile(captured.text, "text", "exec"), space)  # the text is that of this test
     made: Callable[..., object] = space[captured.name]
     return made
@@ -164,3 +164,22 @@ def test_what_a_text_cannot_hold_is_a_problem_at_its_line(
     assert problem.location is not None
     if "two things" not in message:
         assert (problem.location.file, problem.location.line) == ("captured_main.py", line)
+
+
+def test_classes_keep_their_decorators_and_packages_their_parts(capture: Callable[..., Any]) -> None:
+    captured, function = capture(
+        """
+        import xml.etree.ElementTree
+        from dataclasses import dataclass
+
+        @dataclass(frozen=True)
+        class Point:
+            x: int = 1
+
+        def wanted():
+            yield len({Point(), Point()})  # see\u2028this
+            yield xml.etree.ElementTree.fromstring("<a/>").tag
+        """
+    )
+    assert captured.problems == ()
+    assert list(run_text(captured)()) == list(function()) == [1, "a"]  # type: ignore[call-overload]

@@ -49,6 +49,20 @@ FAILING = {
     "says an unknown option": ("\nOlapConfig(databse='x')\n", place(1), "TypeError:"),
     "has no model": ("\nOlapTable('t')\n", place(1), "TypeError: OlapTable needs the model of its rows"),
     "has another class": ("\nOlapTable[int]('t')\n", place(1), "TypeError: OlapTable[…] needs a Pydantic model"),
+    "has two targets": (
+        "\nclass A(BaseModel):\n    x: int\nt = OlapTable[A]('t')\n"
+        "o = dict(select_statement='', select_tables=[], materialized_view_name='v', table_name='u')\n"
+        "MaterializedView[A](MaterializedViewOptions(**o), target_table=t)\n",
+        place(5),
+        "TypeError: MaterializedView 'v' has two targets: 'u' and 't'",
+    ),
+    "has an engine for another table": (
+        "\nclass A(BaseModel):\n    x: int\nt = OlapTable[A]('t')\n"
+        "o = dict(select_statement='', select_tables=[], materialized_view_name='v', engine=NullEngine())\n"
+        "MaterializedView[A](MaterializedViewOptions(**o), target_table=t)\n",
+        place(5),
+        "TypeError: MaterializedView 'v': engine and order_by_fields belong to its target_table",
+    ),
     "has two queries": (
         "\nApi[None, BaseModel]('a', print, sql='SELECT 1')\n",
         place(1),

@@ -7,11 +7,11 @@ the function reads the deployment that was called.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -103,7 +103,7 @@ def _typed_rows(name: str, rows: Iterable[object], returns: Sequence[Column]) ->
 
 
 def _typed_row(number: int, row: object, parser: RowParser, returns: Sequence[Column]) -> tuple[object, ...]:
-    parsed = parser.parse(orjson.dumps(row)) if isinstance(row, Mapping) else None
+    parsed = parser.parse(json.dumps(row).encode()) if isinstance(row, Mapping) else None
     if parsed is None:
         raise HandlerFailed(f"row {number} of the answer is a {type(row).__name__}: expected a dict or a model")
     if parsed.values is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import signal
 import socket
 import struct
@@ -30,6 +31,8 @@ Json: TypeAlias = Mapping[str, object]
 AnswerQuery: TypeAlias = Callable[[str, Json], Sequence[Mapping[str, object]]]
 """From the text of a query and its variables to its rows."""
 MODULE = "penstock.deploy.queries.handlers.handler_process"
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "LD_LIBRARY_PATH", "TMPDIR")
+"""What a function sees of the server's environment, which may have passwords."""
 MOST_WAITING_SECONDS = 10.0
 """How long a call waits for a process."""
 
@@ -71,8 +74,9 @@ class _Process:
 
     def __init__(self, limits: HandlerLimits):
         ours, theirs = socket.socketpair()
-        # A process that does not read its answers must not hold the thread that sends them.
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", math.ceil(limits.seconds), 0))
+        # A process that stops in the middle of a message must not hold the thread that reads or sends it.
+        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", math.ceil(limits.seconds), 0))
         with theirs, tempfile.TemporaryDirectory(prefix="penstock-handler-") as nowhere:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", MODULE, str(theirs.fileno()), str(limits.memory)],
@@ -81,6 +85,7 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env={name: value for name, value in os.environ.items() if name.startswith(_KEPT_VARIABLES)},
                 start_new_session=True,
             )
         self.connection = Connection(ours.detach())
@@ -146,10 +151,14 @@ class HandlerPool:
     def _converse(self, process: _Process, call: HandlerCall, answer: AnswerQuery) -> Json:
         """The last message of a call; its queries are answered."""
         deadline = time.monotonic() + self._limits.seconds
+        id = secrets.token_hex(8)
+        asked = {"call": id, "source": call.source, "name": call.name, "parameters": call.parameters}
         try:
-            process.connection.send({"source": call.source, "name": call.name, "parameters": call.parameters})
+            process.connection.send(asked)
             while True:
                 message = self._receive(process, deadline)
+                if message.get("call") != id:
+                    continue  # what an earlier call sent behind its answer
                 if "query" not in message:
                     return message
                 process.connection.send(_answered(message, answer))
@@ -157,31 +166,33 @@ class HandlerPool:
             hint = f"it may have needed more than {self._limits.memory:,} bytes (handler_memory in [python])"
             raise HandlerFailed(f"the process of `{call.name}` ended", hint=hint) from error
         except BlockingIOError as error:
-            raise HandlerFailed(f"`{call.name}` does not read the answers to its queries") from error
+            raise HandlerFailed("the function stopped in the middle of a message") from error
 
     def _receive(self, process: _Process, deadline: float) -> Json:
-        if not process.connection.poll(max(deadline - time.monotonic(), 0.0)):
+        left = deadline - time.monotonic()
+        if left <= 0 or not process.connection.poll(left):
             hint = "handler_seconds in [python] of penstock.toml allows more"
             raise Timeout(f"the function took longer than {self._limits.seconds:g} s and was ended", hint=hint)
         try:
             written = process.connection.recv_bytes(self._limits.result)
-        except EOFError:
+        except (EOFError, BlockingIOError, ConnectionError):
             raise
         except OSError as error:  # what it raises for a longer message, which it has not read
             raise TooLarge(f"the function's answer has more than {self._limits.result:,} bytes") from error
         try:
-            message: Json = json.loads(written)
-        except ValueError as error:
+            message = json.loads(written)
+        except (ValueError, RecursionError) as error:
             raise HandlerFailed("the function's answer cannot be read") from error
+        if not isinstance(message, dict) or not ({"query", "rows", "failure"} & message.keys()):
+            raise HandlerFailed("the function's answer is none")
         return message
 
 
 def _answered(message: Json, answer: AnswerQuery) -> Json:
     """The rows of a query, or why there are none: the function may go on without them."""
-    variables = message["variables"]
-    assert isinstance(variables, Mapping), "the process sends an object"
+    variables = message.get("variables")
     try:
-        return {"rows": answer(str(message["query"]), variables)}
+        return {"rows": answer(str(message["query"]), variables if isinstance(variables, Mapping) else {})}
     except PenstockError as error:
         more = [each.message for each in error.problems if each.message != error.message]
         return {"error": "; ".join([error.message, *more])}

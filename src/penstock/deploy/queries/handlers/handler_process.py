@@ -1,9 +1,9 @@
 """The process in which functions of endpoints run: each call in a copy of it, which ends with the call.
 
-In: over the connection of file descriptor FD, a call: `{"source", "name", "parameters"}`. Out: messages in JSON: any
-number of queries, each answered by the server with its rows, then the rows of the answer or what went wrong with the
-line of the source. Invariants: this process runs nothing of a call itself, so nothing of one reaches another; a
-function starts no process and uses no network.
+In: over the connection of file descriptor FD, a call: `{"call", "source", "name", "parameters"}`. Out: messages in
+JSON, each with the id of its call: any number of queries, each answered by the server with its rows, then the rows of
+the answer or what went wrong with the line of the source. Invariants: this process runs nothing of a call itself, so
+nothing of one reaches another; a function starts no process and uses no network.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from enum import Enum
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
@@ -25,12 +26,10 @@ from uuid import UUID
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from penstock.api.project.forbidden_calls import forbidden_use
+
 Handler = Callable[..., object]
 _SOURCE = "<handler>"
-_PROCESSES = ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen")
-_NETWORK = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg")
-_REFUSED = frozenset((*_PROCESSES, "pty.spawn", *_NETWORK))
-"""Audit events of Python (library reference: audit events table) that a function may not cause."""
 
 
 class QueryRefused(RuntimeError):
@@ -40,8 +39,8 @@ class QueryRefused(RuntimeError):
 class HandlerQuery:
     """What `client.query` is."""
 
-    def __init__(self, connection: Connection):
-        self._connection = connection
+    def __init__(self, connection: Connection, call: str):
+        self._connection, self._call = connection, call
         self._guard = threading.Lock()
 
     def end(self) -> None:
@@ -55,7 +54,8 @@ class HandlerQuery:
         is bound as its name. Raises QueryRefused, and TypeError for a variable that SQL cannot be given."""
         bound = {name: written_value(value, name) for name, value in (variables or {}).items()}
         with self._guard:
-            self._connection.send_bytes(json.dumps({"query": str(query), "variables": bound}).encode())
+            message = {"call": self._call, "query": str(query), "variables": bound}
+            self._connection.send_bytes(json.dumps(message).encode())
             answer = self._connection.recv()
         if "error" in answer:
             raise QueryRefused(answer["error"])
@@ -68,16 +68,23 @@ class HandlerQuery:
 class HandlerClient:
     """What the first parameter of a handler is: it asks the deployment of the endpoint."""
 
-    def __init__(self, connection: Connection):
-        self.query = HandlerQuery(connection)
+    def __init__(self, connection: Connection, call: str):
+        self.query = HandlerQuery(connection, call)
 
 
 class TableName(str):
     """The name of a table in a handler's source."""
 
+    @property
+    def ref(self) -> str:
+        """The name, as of the object in the project."""
+        return str(self)
+
 
 def written_value(value: object, name: str) -> list[object]:
     """A variable as its kind and text. Raises TypeError."""
+    if isinstance(value, Enum):
+        value = value.value
     if isinstance(value, (list, tuple)):
         return ["list", [written_value(each, name) for each in value]]
     for kind, (types, written) in _KINDS.items():
@@ -122,19 +129,20 @@ def _load_handler(source: str, name: str) -> tuple[Handler, type[BaseModel] | No
 
 def run_call(call: Mapping[str, object], connection: Connection) -> bytes:
     """The message of what came of a call."""
-    client = HandlerClient(connection)
+    id = str(call["call"])
+    client = HandlerClient(connection, id)
     try:
         handler, model = _load_handler(str(call["source"]), str(call["name"]))
         given = [model.model_validate(call["parameters"])] if model is not None else []
     except ValidationError as error:
-        return _failure("invalid-parameter", _first_fault(error), None)
+        return _failure(id, "invalid-parameter", _first_fault(error), None)
     except BaseException as error:
-        return _failure("handler-failed", _text(error), _line(error))
+        return _failure(id, "handler-failed", _text(error), _line(error))
     try:
-        rows = _listed(handler(client, *given))
-        return to_json({"rows": rows}, inf_nan_mode="strings", by_alias=False)
+        rows = [_with_zones(each) for each in _listed(handler(client, *given))]
+        return to_json({"call": id, "rows": rows}, inf_nan_mode="strings", by_alias=False)
     except BaseException as error:  # SystemExit and KeyboardInterrupt of a function are its errors, too
-        return _failure("handler-failed", _text(error), _line(error))
+        return _failure(id, "handler-failed", _text(error), _line(error))
     finally:
         client.query.end()
 
@@ -148,13 +156,27 @@ def _listed(rows: object) -> Sequence[object]:
     return list(rows)
 
 
+def _with_zones(value: object) -> object:
+    """A value of an answer; its times without a zone are in UTC, as those of queries are."""
+    match value:
+        case datetime() if value.tzinfo is None:
+            return value.replace(tzinfo=timezone.utc)
+        case BaseModel():
+            return {name: _with_zones(getattr(value, name)) for name in type(value).model_fields}
+        case Mapping():
+            return {key: _with_zones(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_with_zones(each) for each in value]
+    return value
+
+
 def _first_fault(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return f"parameter `{'.'.join(map(str, first['loc']))}`: {first['msg']}"
 
 
-def _failure(code: str, message: str, line: int | None) -> bytes:
-    return json.dumps({"failure": {"code": code, "message": message, "line": line}}).encode()
+def _failure(call: str, code: str, message: str, line: int | None) -> bytes:
+    return json.dumps({"call": call, "failure": {"code": code, "message": message, "line": line}}).encode()
 
 
 def _text(error: BaseException) -> str:
@@ -173,8 +195,9 @@ def _line(error: BaseException) -> int | None:
 
 
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:
-    if event in _REFUSED:
-        raise PermissionError(f"a function of an endpoint may not do this ({event})")
+    what = forbidden_use(event, arguments)
+    if what is not None:
+        raise PermissionError(f"the function of an endpoint {what}, which it may not")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -186,6 +209,8 @@ def main(arguments: Sequence[str]) -> None:
             call = connection.recv()
         except EOFError:
             os._exit(0)
+        if "source" not in call:
+            continue  # an answer that its call did not read
         child = os.fork()
         if child == 0:
             _limit(size)
@@ -200,7 +225,8 @@ def _limit(size: int) -> None:
     """What a call may take: so many bytes of memory, no process and no network."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+        most = size if hard == resource.RLIM_INFINITY else min(size, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     sys.addaudithook(_refuse)
 
 

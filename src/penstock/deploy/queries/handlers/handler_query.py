@@ -8,37 +8,44 @@ it is written.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
 from sqlglot import exp
+from sqlglot.dialects.clickhouse import ClickHouse
+from sqlglot.errors import SqlglotError
 
 from penstock.errors import InvalidQuery, did_you_mean
 
-_PARTS = re.compile(
-    r"(?P<other>--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`(?:[^`\\]|\\.)*`)"
-    r"|\{(?P<name>[A-Za-z_]\w*)\}",
-    re.DOTALL,
-)
 _INT64, _UINT64 = range(-(2**63), 2**63), range(2**63, 2**64)
-_MOST_DIGITS = 76
-"""Of a Decimal, as ClickHouse has it."""
+_MOST_DIGITS = 38
+"""Of a Decimal."""
 
 
 def bind_variables(text: str, variables: Mapping[str, object]) -> str:
     """The query with its variables. Raises InvalidQuery for one that is missing, or that SQL cannot have."""
-
-    def written(found: re.Match[str]) -> str:
-        name = found["name"]
-        if name is None:
-            return found[0]
+    parts: list[str] = []
+    end = 0
+    for start, stop, name in _places(text):
         if name not in variables:
             raise InvalidQuery(f"the query has no variable `{name}`", hint=did_you_mean(name, variables))
-        return _literal(variables[name])
+        parts += [text[end:start], _literal(variables[name])]
+        end = stop
+    return "".join([*parts, text[end:]])
 
-    return _PARTS.sub(written, text)
+
+def _places(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where `{name}` stands: from, to and the name. The parser's own tokens say what is a text or a comment."""
+    try:
+        tokens = ClickHouse().tokenize(text)
+    except SqlglotError as error:
+        raise InvalidQuery(f"the query cannot be read: {str(error)[:200]}") from error
+    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        name = text[second.start : second.end + 1]
+        braces = (text[first.start : first.end + 1], text[third.start : third.end + 1])
+        if braces == ("{", "}") and name.isidentifier():
+            yield first.start, third.end + 1, name
 
 
 def _literal(variable: object) -> str:
@@ -67,9 +74,7 @@ def _text(value: str) -> str:
 def _integer(value: int) -> str:
     if value in _INT64 or value in _UINT64:
         return str(value) if value >= 0 else f"({value})"  # `a -{b}` is no comment
-    if not -(2**255) <= value < 2**255:
-        raise InvalidQuery(f"the variable {str(value)[:20]}… has more than 256 bits")
-    return f"toInt256({_text(str(value))})"
+    return _decimal(Decimal(value))
 
 
 def _float(value: float) -> str:
@@ -77,9 +82,10 @@ def _float(value: float) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    if not value.is_finite() or len(value.as_tuple().digits) > _MOST_DIGITS:
-        raise InvalidQuery(f"the variable {str(value)[:60]} is no Decimal of {_MOST_DIGITS} digits")
-    scale = max(-int(value.as_tuple().exponent), 0)
+    digits, exponent = (value.as_tuple().digits, value.as_tuple().exponent) if value.is_finite() else ((), 0)
+    scale = max(-int(exponent), 0)
+    if not digits or max(len(digits) + max(int(exponent), 0), scale) > _MOST_DIGITS:
+        raise InvalidQuery(f"the variable {str(value)[:60]} has more than the {_MOST_DIGITS} digits of a Decimal")
     return f"toDecimal128({_text(format(value, 'f'))}, {scale})"
 
 

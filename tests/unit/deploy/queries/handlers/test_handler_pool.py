@@ -31,6 +31,10 @@ PARAMETERS = Search
 """
 
 
+SOCKET = "import socket; socket.socket(type=socket.SOCK_DGRAM)"
+CONNECTION = "client.query._connection"
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[HandlerPool]:
     made = HandlerPool(HandlerLimits(2, 5.0, 2**31, 100_000))
@@ -75,14 +79,20 @@ def test_the_model_checks_parameters_with_its_own_rules(pool: HandlerPool) -> No
         ("raise SystemExit(3)", HandlerFailed, "SystemExit"),
         ("import os; os._exit(3)", HandlerFailed, "ended"),
         ("import os; os.kill(os.getpid(), 11)", HandlerFailed, "ended"),
-        ("import os; os.system('true')", HandlerFailed, "may not do this"),
-        ("import subprocess; subprocess.run(['true'])", HandlerFailed, "may not do this"),
-        ("import socket; socket.create_connection(('127.0.0.1', 1))", HandlerFailed, "may not do this"),
+        ("import os; os.system('true')", HandlerFailed, "which it may not"),
+        ("import subprocess; subprocess.run(['true'])", HandlerFailed, "which it may not"),
+        ("import socket; socket.create_connection(('127.0.0.1', 1))", HandlerFailed, "which it may not"),
         ("return ['x' * 2**33]", HandlerFailed, "MemoryError"),
         ("return ['x' * 200_000]", TooLarge, "100,000 bytes"),
         ("def f(): f()\n    f()", HandlerFailed, "RecursionError"),
         ("return client.query.execute('SELECT 1')", HandlerFailed, "nothing answers `SELECT 1`"),
         ("return client.query.execute('SELECT {x}', {'x': object()})", HandlerFailed, "'x'"),
+        ("import ctypes; ctypes.CDLL(None).fork()", HandlerFailed, "which it may not"),
+        ("import os; os.forkpty()", HandlerFailed, "which it may not"),
+        (f"{SOCKET}.sendto(b'x', ('127.0.0.1', 9))", HandlerFailed, "which it may not"),
+        (f"{SOCKET}.bind(('127.0.0.1', 0))", HandlerFailed, "which it may not"),
+        (f"{CONNECTION}.send_bytes(b'5')", HandlerFailed, "is none"),
+        (f"{CONNECTION}.send_bytes(b'[' * 99_000)", HandlerFailed, "cannot be read"),
         ("HANDLER = None", HandlerFailed, "no function"),
         ("HANDLER (", HandlerFailed, "SyntaxError"),
     ],
@@ -130,11 +140,64 @@ def HANDLER(client):
         return [{"text": text}]
 
     source = "def HANDLER(client):\n    return [*client.query.execute('SELECT 1'), {'n': abs(-3)}]\n"
+    for _ in range(2):
+        forged = b'{"call": "%s", "rows": [{"forged": 1}]}'
+        sends = f"c = client.query; c._connection.send_bytes({forged!r} % c._call.encode())"
+        assert run(pool, f"{sends}; return [{{'real': 1}}]") == [{"forged": 1}]
+        unread = b'{"call": "%s", "query": "1", "variables": {}}'
+        run(pool, f"c = client.query; c._connection.send_bytes({unread!r} % c._call.encode()); return []")
     for _ in range(5):
         assert pool.run(HandlerCall(late, "HANDLER", {}), answer) == [{"n": 1}]
         asked.clear()
         assert pool.run(HandlerCall(source, "HANDLER", {}), answer) == [{"text": "SELECT 1"}, {"n": 3}]
         assert asked == ["SELECT 1"]
+
+
+def test_threads_of_a_call_get_their_own_rows(pool: HandlerPool) -> None:
+    source = """
+from concurrent.futures import ThreadPoolExecutor
+def HANDLER(client):
+    with ThreadPoolExecutor(8) as threads:
+        asked = [f"SELECT {each}" for each in range(40)]
+        return [{"q": q, "a": rows[0]["text"]} for q, rows in zip(asked, threads.map(client.query.execute, asked))]
+"""
+
+    def answer(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+        return [{"text": text}]
+
+    rows = pool.run(HandlerCall(source, "HANDLER", {}), answer)
+    assert len(rows) == 40
+    assert all(row["q"] == row["a"] for row in rows)  # type: ignore[index]
+
+
+def test_a_function_sees_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_TEST_SECRET", "secret")
+    pool = HandlerPool(HandlerLimits(1, 5.0, 2**31, 100_000))
+    (found,) = run(pool, "import os; return dict(os.environ)")
+    assert "PATH" in found  # type: ignore[operator]
+    assert "PENSTOCK_TEST_SECRET" not in found  # type: ignore[operator]
+    pool.close()
+
+
+def test_times_without_a_zone_are_in_utc_and_enums_are_their_values(pool: HandlerPool) -> None:
+    source = """
+from datetime import datetime
+from enum import Enum
+from pydantic import BaseModel
+class Color(str, Enum):
+    red = "#f00"
+class Row(BaseModel):
+    color: Color
+    at: list[datetime]
+def HANDLER(client):
+    return [*client.query.execute("", {"c": Color.red}), Row(color="#f00", at=[datetime(2026, 1, 2)])]
+"""
+
+    def answer(text: str, variables: Json) -> Sequence[Mapping[str, object]]:
+        return [variables]
+
+    rows = pool.run(HandlerCall(source, "HANDLER", {}), answer)
+    assert rows == [{"c": ["text", "#f00"]}, {"color": "#f00", "at": ["2026-01-02T00:00:00Z"]}]
 
 
 def test_values_of_all_kinds_become_variables(pool: HandlerPool) -> None:
@@ -173,6 +236,12 @@ def test_a_call_that_takes_too_long_is_ended_and_frees_its_place() -> None:
     for body in ("while True: pass", "import time; time.sleep(60)", "import signal; signal.pause()"):
         with pytest.raises(Timeout):
             run(pool, body)
+    begun = f"import os, time; os.write({CONNECTION}.fileno(), bytes(2)); time.sleep(60)"
+    with pytest.raises(HandlerFailed, match="in the middle of a message"):
+        run(pool, begun)
+    asks = f'while True: {CONNECTION}.send_bytes(b\'{{"call": 1, "query": 1}}\')'
+    with pytest.raises(PenstockError):
+        run(pool, asks)
     pool.close()
     with pytest.raises(Unavailable):
         run(pool, "return []")

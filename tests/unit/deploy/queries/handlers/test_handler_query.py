@@ -26,7 +26,7 @@ def test_a_text_is_one_literal(value: str) -> None:
         (["bool", "true"], "true"),
         (["int", "-5"], "(-5)"),
         (["int", str(2**64 - 1)], str(2**64 - 1)),
-        (["int", str(2**64)], f"toInt256('{2**64}')"),
+        (["int", str(2**64)], f"toDecimal128('{2**64}', 0)"),
         (["float", "-0.5"], "toFloat64('-0.5')"),
         (["float", "inf"], "toFloat64('inf')"),
         (["decimal", "-1.50"], "toDecimal128('-1.50', 2)"),
@@ -44,11 +44,26 @@ def test_every_kind(variable: object, sql: str) -> None:
 
 @pytest.mark.parametrize(
     "variable",
-    [["int", "5; DROP"], ["int", str(2**255)], ["date", "'"], ["decimal", "NaN"], ["odd", "1"], "text", ["list", "ab"]],
+    [
+        ["int", "5; DROP"],
+        ["int", str(10**38)],
+        ["decimal", "1E+38"],
+        ["decimal", "1E-39"],
+        ["date", "'"],
+        ["decimal", "NaN"],
+        ["odd", "1"],
+        "text",
+        ["list", "ab"],
+    ],
 )
 def test_what_a_process_made_up_is_refused(variable: object) -> None:
     with pytest.raises(InvalidQuery):
         bind_variables("{x}", {"x": variable})
+
+
+def test_comments_within_comments_hide_what_is_in_them() -> None:
+    text = "SELECT 1 /* a /* b */ {x} */ AS a"
+    assert bind_variables(text, {"x": ["text", "*/ (SELECT 2), /*"]}) == text
 
 
 def test_a_missing_variable_is_named_with_the_nearest_one() -> None:
