@@ -7,12 +7,15 @@ the project's folder, on every system.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from penstock.errors import Location, Problem
 from penstock.parse.settings import SETTINGS_FILE
 
+MOST_BYTES = 2**26
+"""The most bytes of a file of a project."""
 SUFFIXES = (".datasource", ".pipe", ".connection")
 _IGNORED_FOLDERS = ("node_modules", "__pycache__")
 
@@ -41,12 +44,25 @@ def read_folder(folder: Path, problems: list[Problem], more: tuple[str, ...] = (
 def read_project_file(folder: Path, path: str, problems: list[Problem]) -> bytes | None:
     """The content of a file by its relative path; None with a problem added if it cannot be read."""
     try:
-        with open(os.path.join(folder, path), "rb") as file:
-            return file.read()
+        content = _read_at_most(os.path.join(folder, path), MOST_BYTES + 1)
     except OSError as error:
         message = f"the file cannot be read: {error.strerror or 'unknown cause'}"
         problems.append(Problem("unreadable-file", message, Location(path)))
         return None
+    if content is None:
+        message, hint = "this is no file: it has no end, or it waits for a writer", "remove it, or write a file there"
+        problems.append(Problem("unreadable-file", message, Location(path), hint))
+    elif len(content) > MOST_BYTES:
+        message = f"the file has more than {MOST_BYTES:,} bytes"
+        problems.append(Problem("unreadable-file", message, Location(path), "a datafile has SQL and columns, no rows"))
+        return None
+    return content
+
+
+def _read_at_most(path: str, size: int) -> bytes | None:
+    """The first bytes of a file; None for a pipe, a device or a socket, for which opening may wait for ever."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        return file.read(size) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
 
 
 def contains_datafiles(folder: Path) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from penstock.errors import NotFound
+from penstock.parse.project_files import MOST_BYTES
 from penstock.parse.project_loader import load_files, load_folder
 
 EVENTS = "SCHEMA >\n    a Int8\n"
@@ -102,3 +104,19 @@ def test_target_with_problems_is_still_a_target() -> None:
     loaded = load_files({"copy.datasource": "", "move.pipe": PIPE})
     assert [problem.code for problem in loaded.problems] == ["missing-directive"]
     assert loaded.errors == loaded.problems
+
+
+def test_what_is_no_file_is_a_problem_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.datasource")
+    (tmp_path / "b.datasource").symlink_to("/dev/zero")
+    (tmp_path / "c.pipe").write_text("NODE n\nSQL >\n    SELECT 1 AS x\n")
+    loaded = load_folder(tmp_path)
+    found = [(each.code, str(each.location)) for each in loaded.problems]
+    assert found == [("unreadable-file", "a.datasource:1:1"), ("unreadable-file", "b.datasource:1:1")]
+    assert set(loaded.files) == {"c.pipe"}
+
+
+def test_a_file_that_is_too_large_is_a_problem(tmp_path: Path) -> None:
+    with open(tmp_path / "a.datasource", "wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    assert [each.message for each in load_folder(tmp_path).problems] == ["the file has more than 67,108,864 bytes"]
