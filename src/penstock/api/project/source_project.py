@@ -92,7 +92,7 @@ def find_module(folder: Path) -> ProjectModule | None:
         return None
     with suppress(OSError):
         for path in sorted(app.rglob("*.py")):
-            if _USES_PENSTOCK.search(path.read_text(encoding="utf-8", errors="replace")):
+            if path.is_file() and _USES_PENSTOCK.search(path.read_text(encoding="utf-8", errors="replace")):
                 return ProjectModule(CONVENTION, settings)
     return None
 
@@ -112,6 +112,7 @@ def run_module(folder: Path, module: ProjectModule) -> RenderedModule:
             process = subprocess.Popen(
                 [*command, str(folder), module.name, str(result), *limits],
                 cwd=scratch,  # so that no file of the project hides a module of Python
+                env={**os.environ, "PYTHONHASHSEED": "0"},  # so that sets have one order, and the SQL of them one text
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

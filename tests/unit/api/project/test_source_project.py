@@ -304,3 +304,12 @@ def test_reading_a_project_loads_no_pydantic_here(tmp_path: Path) -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert made.stdout.split() == ["('t',)", "False"]
+
+
+def test_a_set_has_one_order(tmp_path: Path) -> None:
+    """Another text of a view each time would compute its table anew each time."""
+    words = ", ".join(repr(f"word{each}") for each in range(40))
+    write_project(tmp_path, f"\nprint_order = '|'.join({{{words}}})\nraise ValueError(print_order)\n")
+    messages = [load_source_folder(tmp_path).loaded.problems[0].message for _ in range(2)]
+    assert "word7" in messages[0]
+    assert messages[0] == messages[1]
