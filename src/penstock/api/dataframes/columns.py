@@ -298,7 +298,8 @@ def column_of_text(text: str) -> Column:
         tree = sqlglot.parse_one(f"SELECT {text}", dialect="spark")
     except SqlglotError:
         tree = exp.Select()
-    if not isinstance(tree, exp.Select) or len(tree.selects) != 1 or tree.args.get("from_") is not None:
+    more = [part for part, value in tree.args.items() if value and part != "expressions"]
+    if not isinstance(tree, exp.Select) or len(tree.selects) != 1 or more:
         raise RefusedInView(f"{text!r} is no column in SQL", "write one expression, with AS and its name")
     only = tree.selects[0]
     name = only.alias_or_name

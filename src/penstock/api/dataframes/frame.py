@@ -16,6 +16,7 @@ from pyspark.sql.connect.column import Column
 
 from penstock.api.dataframes.columns import Resolve, Value, column_of_text, is_star, reference, value_of
 from penstock.api.dataframes.expressions import ColumnUse, SqlPiece, quote, sql
+from penstock.api.dataframes.literals import text_literal
 from penstock.api.dataframes.method_refusals import refuse_method
 from penstock.api.dataframes.queries import (
     Condition,
@@ -132,6 +133,8 @@ class Frame:
         return self.withColumnsRenamed({existing: new})
 
     def withColumnsRenamed(self, colsMap: Mapping[str, str]) -> Frame:  # noqa: N802, N803 PySpark's names
+        for name in colsMap:
+            self._refuse_other_case(name)
         return self._project(
             [NamedValue(colsMap.get(each.name, each.name), self._value(each)) for each in self._columns]
         )
@@ -145,14 +148,14 @@ class Frame:
         gone: set[str] = set()
         for each in cols:
             if isinstance(each, str):  # as in Spark, a name that is not there is no error
+                self._refuse_other_case(each)
                 gone |= {column.key for column in self._columns if column.name == each}
             else:
                 found = value_of(each, self._resolve).sql.ref
                 gone |= {found.key} if found is not None else set()
-        left = [NamedValue(each.name, self._value(each)) for each in self._columns if each.key not in gone]
-        if not left:
-            raise RefusedInView("no column is left", "keep those that the target has")
-        return self._project(left)
+        return self._project(
+            [NamedValue(each.name, self._value(each)) for each in self._columns if each.key not in gone]
+        )
 
     def filter(self, condition: object) -> Frame:
         column = column_of_text(condition) if isinstance(condition, str) else condition
@@ -208,12 +211,17 @@ class Frame:
     # ------------------------------------------------------------------ how a SELECT is made of another one
 
     def result(self) -> SelectQuery:
-        """Its SELECT, in which each column has its name. Raises RefusedInView if two have the same."""
+        """Its SELECT, in which each column has its name. Raises RefusedInView if two are one name in Spark."""
         names = self.columns
         twice = next((each for each in names if names.count(each) > 1), None)
         if twice is not None:
             raise RefusedInView(f"two columns of the result are named `{twice}`", "select the one that is meant")
-        return self._project([NamedValue(each.name, self._value(each)) for each in self._columns])._query
+        found = self._project([NamedValue(each.name, self._value(each)) for each in self._columns])
+        for each in found._columns:
+            if each.key != each.name:
+                message = f"another column of the result is named as `{each.name}` but for the case"
+                raise RefusedInView(message, "they are one name in Spark: rename one, or select the one that is meant")
+        return found._query
 
     def _value(self, column: FrameColumn) -> Value:
         return Value(SqlPiece((ColumnUse(self._number, column.key),)), column.name)
@@ -233,14 +241,15 @@ class Frame:
         return found
 
     def _project(self, given: Sequence[NamedValue]) -> Frame:
-        """A DataFrame of these columns, which are made of those of this one."""
+        """A DataFrame of these columns, which are made of those of this one. Raises RefusedInView."""
+        if not given:
+            raise RefusedInView("no column is left", "keep those that the target has")
         if any(each.value.aggregates for each in given):
             return self.groupBy().agg_named(given)
         makes_rows = [each for each in given if each.value.makes_rows]
         if len(makes_rows) > 1:
             raise RefusedInView("two columns make several rows of one", "compute them one after the other")
-        is_merged = self._query.is_plain or (self._query.group is not None and not makes_rows)
-        relation, where, values = self._base(merged=is_merged and not self._query.distinct)
+        relation, where, values = self._base(merged=self._can_merge(given))
         if any(each.value.sql.replace(values).size > _LONGEST_VALUE for each in given):
             relation, where, values = self._base(merged=False)
         group = self._query.group if values else None
@@ -251,8 +260,23 @@ class Frame:
         for column, each in zip(columns, given, strict=True):
             ref = each.value.sql.ref
             made_by = lines.get(ref.key, line) if ref is not None and values else line
-            items.append(Item(column.key, each.value.sql.replace(values), made_by, each.value.makes_rows))
+            aggregates = bool(values) and not each.value.sql.refs.isdisjoint(self._aggregates())
+            items.append(Item(column.key, each.value.sql.replace(values), made_by, each.value.makes_rows, aggregates))
         return Frame(SelectQuery(relation, tuple(items), where, group), columns)
+
+    def _can_merge(self, given: Sequence[NamedValue]) -> bool:
+        """Whether the SELECT of these columns can be this one's with other columns, and so with the same rows."""
+        query = self._query
+        if query.group is None or query.distinct:
+            return query.is_plain
+        if any(each.value.makes_rows for each in given):
+            return False
+        # Only an aggregate makes one row of all, if there is no GROUP BY.
+        return query.group != () or any(not each.value.sql.refs.isdisjoint(self._aggregates()) for each in given)
+
+    def _aggregates(self) -> frozenset[ColumnUse]:
+        """The references to columns of this one that are made by aggregates in its SELECT."""
+        return frozenset(ColumnUse(self._number, each.key) for each in self._query.items if each.aggregates)
 
     def _columns_of(self, given: Iterable[NamedValue]) -> Iterable[FrameColumn]:
         """The columns of a new DataFrame. One that is a column of this one keeps its origins."""
@@ -301,7 +325,9 @@ class FrameGroups:
         return self.agg_named(self._frame._named(exprs))
 
     def agg_named(self, given: Sequence[NamedValue]) -> Frame:
-        """The keys, and these aggregates."""
+        """The keys, and these aggregates. Raises RefusedInView."""
+        if not given:
+            raise RefusedInView("no aggregate is named", "name the columns")
         frame = self._frame
         for each in given:
             if each.value.makes_rows:
@@ -318,7 +344,10 @@ class FrameGroups:
             raise RefusedInView("all rows are one group here", "use agg without groupBy")
         line = find_caller()
         columns = list(frame._columns_of(both))
-        items = [Item(c.key, each.value.sql.replace(values), line) for c, each in zip(columns, both, strict=True)]
+        items = [
+            Item(column.key, each.value.sql.replace(values), line, aggregates=each.value.aggregates)
+            for column, each in zip(columns, both, strict=True)
+        ]
         return Frame(SelectQuery(relation, tuple(items), where, keys), columns)
 
     def count(self) -> Frame:
@@ -479,7 +508,7 @@ def _find_column(
 
 def _field(column: SqlPiece, fields: Sequence[str]) -> SqlPiece:
     for each in fields:
-        column = sql(column, f"['{each}']")
+        column = sql(column, f"[{text_literal(each)}]")
     return column
 
 

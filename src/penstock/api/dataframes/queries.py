@@ -54,6 +54,8 @@ class Item:
     line: CallLocation
     makes_rows: bool = False
     """Whether it makes several rows of one, or none."""
+    aggregates: bool = False
+    """Whether an aggregate of the same SELECT is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,9 @@ def _needed_items(query: SelectQuery, keys: frozenset[str]) -> tuple[Item, ...]:
     if query.distinct:
         return query.items
     found = tuple(each for each in query.items if each.key in keys or each.makes_rows)
+    if query.group == () and not any(each.aggregates for each in found):
+        # Without an aggregate, the SELECT would have a row for each row that it reads.
+        found += tuple(each for each in query.items if each.aggregates)[:1]
     return found or query.items[:1]
 
 

@@ -4,16 +4,21 @@ is tested on Spark (tests/differential/test_dataframe_views.py)."""
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 the name that everybody uses
+from sqlglot import exp
 
+from penstock.api.dataframes.function_rules import AGGREGATES
 from penstock.api.dataframes.refusal import RefusedInView
 from penstock.api.dataframes.view_query import view_lines
 from penstock.api.objects.declarations import CallLocation
+from penstock.sql.spark_dialect.allowed import SPARK_FUNCTIONS
 
 EVENTS = ["id", "n", "s", "tags"]
 USERS = ["id", "plan"]
@@ -86,6 +91,46 @@ def test_lines_have_the_calls_that_made_them() -> None:
     assert made["WHERE (`t1`.`n` > 1)"] == 2
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda e, u: e.agg(F.sum("n").alias("n")).select(F.lit("x").alias("s")),
+        lambda e, u: e.agg(F.sum("n").alias("n")).withColumn("s", F.lit("x")).filter("s > 'a'").select("s"),
+        lambda e, u: e.agg(F.min("id").alias("m"), F.sum("n").alias("n")).drop("m").agg(F.count("*").alias("s")),
+    ],
+)
+def test_an_aggregate_of_all_rows_stays_one_row_where_its_value_is_not_read(view: View) -> None:
+    text = record(view)
+    assert "    sum(`t2`.`n`) AS `n`" in text
+    assert "FROM (" in text
+
+
+def test_an_aggregate_of_a_joined_table_stays_one_row() -> None:
+    def view(events: Any, users: Any) -> Any:
+        one = users.agg(F.count("*").alias("c")).withColumn("k", F.lit("x"))
+        return events.crossJoin(one).select("id", "k")
+
+    assert "    count(1) AS `c`" in record(view)
+
+
+def test_a_field_whose_name_has_a_quote_is_a_text_with_one() -> None:
+    assert "`t1`.`s`['it\\'s'] AS" in record(lambda e, u: e.select(F.col("s.`it's`").alias("x")))
+
+
+def test_every_allowed_function_that_aggregates_is_known_as_such() -> None:
+    """The allowed functions that sqlglot or the sections of PySpark's list of functions call aggregates."""
+    classes = [each for each in exp.ALL_FUNCTIONS if issubclass(each, exp.AggFunc)]
+    parsed = {name.lower() for each in classes for name in each.sql_names()}
+    source = Path(F.__file__).with_name("__init__.py").read_text(encoding="utf-8")
+    sections = {title: set(re.findall(r'"(\w+)"', names)) for title, names in _SECTION.findall(source)}
+    named = (parsed | sections["Aggregate"]) - sections["Window"]
+    assert len(sections["Aggregate"]) > 60
+    assert sorted(named & SPARK_FUNCTIONS - AGGREGATES) == []
+
+
+_SECTION = re.compile(r"# (\w+) Functions\n((?:\s+\"\w+\",.*\n)+)")
+
+
 REFUSED: dict[str, tuple[View, str]] = {
     "an action": (lambda e, u: e.collect(), "`collect` is an action"),
     "writing": (lambda e, u: e.write.saveAsTable("x"), "`write` is an action"),
@@ -126,6 +171,19 @@ REFUSED: dict[str, tuple[View, str]] = {
     "an unknown column": (lambda e, u: e.select("idd"), "there is no column `idd`"),
     "an unknown column as an attribute": (lambda e, u: e.nn, "no column and no method `nn`"),
     "another case": (lambda e, u: e.withColumn("ID", F.lit(1)), "`ID` and `id` are one name in Spark"),
+    "dropping another case": (lambda e, u: e.drop("N"), "`N` and `n` are one name in Spark"),
+    "renaming another case": (lambda e, u: e.withColumnRenamed("N", "m"), "`N` and `n` are one name in Spark"),
+    "two cases of one name": (lambda e, u: e.select(e.n.alias("a"), e.id.alias("A")), "named as `A` but for the case"),
+    "no column": (lambda e, u: e.select(), "no column is left"),
+    "dropping all": (lambda e, u: e.drop(*EVENTS), "no column is left"),
+    "sums of no column": (lambda e, u: e.groupBy("id").sum(), "no aggregate is named"),
+    "groups without aggregates": (lambda e, u: e.groupBy("id").agg(), "no aggregate is named"),
+    "nothing of all rows": (lambda e, u: e.agg(), "no aggregate is named"),
+    "a limit in SQL": (lambda e, u: e.filter("n > 0 LIMIT 5"), "is no column in SQL"),
+    "an order in SQL": (lambda e, u: e.filter("n > 0 ORDER BY n"), "is no column in SQL"),
+    "a group in SQL": (lambda e, u: e.filter("n > 0 GROUP BY n HAVING n > 5"), "is no column in SQL"),
+    "distinct in SQL": (lambda e, u: e.selectExpr("DISTINCT id"), "is no column in SQL"),
+    "another statement": (lambda e, u: e.filter("n > 0; SELECT 1"), "is no column in SQL"),
     "two columns of one name": (lambda e, u: e.join(u, e.id == u.id), "two columns of the result are named `id`"),
     "either of two columns": (lambda e, u: e.join(u, e.id == u.id).select("id"), "`id` may be any of 2 columns"),
     "a column that was replaced": (
