@@ -92,14 +92,18 @@ def test_deploy_sends_datafiles_and_shows_python(
 
 
 def test_the_example_of_the_page_is_a_project(penstock: Run, tmp_path: Path) -> None:
-    code, *functions = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    code, *more = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    functions = [each for each in more if "@materialized_view" in each]
     (tmp_path / "app").mkdir()
     (tmp_path / "app/main.py").write_text(code)
     assert penstock("check", str(tmp_path)) == (0, "2 data sources, 2 pipes: no problem\n", "")
     for function in functions:  # each says the same view
         (tmp_path / "app/main.py").write_text(code.partition("MaterializedView[")[0] + function)
         assert penstock("check", str(tmp_path)) == (0, "2 data sources, 1 pipe: no problem\n", "")
-    assert len(functions) == 2
+    (answers,) = [each for each in more if "query_function=" in each]
+    (tmp_path / "app/main.py").write_text(code + answers)
+    assert penstock("check", str(tmp_path)) == (0, "2 data sources, 3 pipes: no problem\n", "")
+    assert (len(functions), len(more)) == (2, 3)
 
 
 def test_init_makes_a_folder_of_python_a_project(
