@@ -13,6 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from penstock.api.project.source_project import SourceProject
+from penstock.cli.commands.dev.dev import DevLoop
+from penstock.cli.commands.dev.dev_page import JsonPage
+from penstock.cli.commands.dev.event_queue import EventQueue, PressedKey
+from penstock.cli.commands.dev.folder_plan import FolderPlanner
+from penstock.cli.commands.dev.temporary_server import TemporaryServer
+from penstock.cli.commands.dev.terminal import BottomLine
 from penstock.model.deployment import Deployment
 from python_projects import write_project
 from unit.cli.conftest import SOURCE
@@ -219,6 +226,24 @@ def test_an_ill_project_never_ends_it(start: Start, project: Path) -> None:
     project.with_name("away").rename(project)
     (project / "app/main.py").unlink()
     dev.wait_for("the plan against")
+
+
+class ChangingFolder(FolderPlanner):
+    """A folder that is renamed while it is read."""
+
+    def load(self) -> SourceProject:
+        raise FileNotFoundError("top.pipe")
+
+
+def test_a_fault_at_a_key_does_not_end_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queue, servers = EventQueue(), TemporaryServer(project, print)
+    planner = ChangingFolder(project, servers, allow_destructive=False)
+    for key in ("d", "q"):
+        queue.put(PressedKey(key))
+    DevLoop(queue, JsonPage(), BottomLine(is_shown=False), planner, servers).run()
+    queue.close()
+    _, told = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (told["event"], told["error"]) == ("error", "penstock made a mistake: FileNotFoundError: top.pipe")
 
 
 def test_without_a_terminal_each_plan_is_a_line_of_json(project: Path) -> None:

@@ -33,7 +33,7 @@ from penstock.cli.deployment_progress import promote_when_caught_up
 from penstock.cli.errors import Interrupted
 from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.session import Session, command
-from penstock.errors import Conflict, NoServer, PenstockError
+from penstock.errors import Conflict, Failed, NoServer, PenstockError
 
 KEYS = "d deploy to staging · p promote · x discard · r plan again · q quit"
 THROW_AWAY_HINT = "`penstock up` starts one, `penstock dev --throw-away` one for as long as it runs"
@@ -149,6 +149,8 @@ class DevLoop:
             actions[key]()
         except PenstockError as error:
             self._show_error(error)
+        except Exception as fault:  # a bug, or a folder that changes while it is read; the next key tries again
+            self._show_error(Failed(f"penstock made a mistake: {type(fault).__name__}: {fault}"))
         return True
 
     def _show_error(self, error: PenstockError) -> None:
