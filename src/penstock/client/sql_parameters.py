@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
@@ -19,6 +19,7 @@ from uuid import UUID
 
 from penstock.api.project.datafile_text import COMMENT, QUOTED
 from penstock.client.client_error import ClientError
+from penstock.client.rows.sendable_values import UnsendableValue, sendable
 from penstock.errors import did_you_mean
 
 _PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
@@ -118,12 +119,18 @@ def _decimal(binding: _Binding, value: object) -> str:
 
 
 def _time(binding: _Binding, value: object) -> str:
-    """A moment in UTC, or a text, which is a time of the zone of what it is compared with."""
-    assert isinstance(value, datetime)
-    if value.tzinfo is None:
-        return binding.add("String", value.isoformat(" "))
-    moment = value.astimezone(timezone.utc).replace(tzinfo=None)
-    return f"toDateTime64({binding.add('String', moment.isoformat(' ', 'microseconds'))}, 6, 'UTC')"
+    """A moment in UTC, or a text, which is a time of the zone of what it is compared with; pandas' NaT is NULL."""
+    try:
+        text = sendable(value)
+    except UnsendableValue as fault:
+        raise ClientError(f"a parameter cannot be sent: {fault}", code="wrong-usage") from None
+    if text is None:
+        return "NULL"
+    seconds, _, fraction = str(text).removesuffix("Z").partition(".")
+    digits = 9 if fraction.rstrip("0")[6:] else 6
+    if not str(text).endswith("Z"):
+        return binding.add("String", f"{seconds}.{fraction[:digits]}" if fraction else seconds)
+    return f"toDateTime64({binding.add('String', f'{seconds}.{fraction:0<9}'[: 20 + digits])}, {digits}, 'UTC')"
 
 
 def _list(binding: _Binding, value: object) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
+import pandas  # noqa: TID251 what a program may give
 import pytest
 import sqlglot
 from hypothesis import given
@@ -48,6 +49,14 @@ def rendered(text: str, values: dict[str, object]) -> str:
             datetime(2024, 1, 2, 3, 4, 5, 6, timezone(timedelta(hours=1))),
             "toDateTime64('2024-01-02 02:04:05.000006', 6, 'UTC')",
         ),
+        (datetime(2024, 1, 2, 3, 4, 5, 6), "'2024-01-02 03:04:05.000006'"),
+        (pandas.Timestamp("2024-01-02 03:04:05.000000007"), "'2024-01-02 03:04:05.000000007'"),
+        (
+            pandas.Timestamp("2024-01-02 03:04:05.123456789", tz="Etc/GMT-1"),
+            "toDateTime64('2024-01-02 02:04:05.123456789', 9, 'UTC')",
+        ),
+        (datetime(2024, 1, 2, tzinfo=timezone.utc), "toDateTime64('2024-01-02 00:00:00.000000', 6, 'UTC')"),
+        (pandas.NaT, "NULL"),
         ([1, "a"], "[toInt64('1'), 'a']"),
         ((1, 2), "(toInt64('1'), toInt64('2'))"),
     ],
@@ -82,6 +91,8 @@ def test_a_parameter_is_bound_once_and_a_long_list_is_no_trouble() -> None:
         ("SELECT {a}", {"a": 2**64}, "more than 64 bits"),
         ("SELECT {a}", {"a": Decimal("NaN")}, "NaN is no Decimal"),
         ("SELECT {a}", {"a": ()}, "an empty tuple"),
+        ("SELECT {a}", {"a": datetime(2024, 10, 27, 2, 30, fold=1)}, "give it its zone"),
+        ("SELECT {a}", {"a": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))}, "before or after the years"),
         ("SELECT {a}", {"a": b"x"}, "a bytes is no value of a parameter"),
         ("SELECT {a}", {"a": "\ud800"}, "half of a surrogate pair"),
     ],
