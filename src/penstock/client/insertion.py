@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, InsertResult
 from penstock.client.client_error import ClientError, server_error
 from penstock.client.requests import Request, insert_request
-from penstock.client.rows.frames import check_columns, record_batches
+from penstock.client.rows.frames import check_columns, record_batches, refuse_durations
 from penstock.client.rows.row_batches import BatchLimits, FrameCollector, LineCollector, RowBatch
 from penstock.client.rows.row_lines import RowWriter, row_check, shape_of
 from penstock.client.rows.sendable_values import UnsendableValue
@@ -162,11 +162,10 @@ class Insertion:
             if not names:
                 names = list(batch.schema.names)  # type: ignore[attr-defined]
                 check_columns(names, shape_of(model) if model is not None else None)
+                refuse_durations(batch.schema)  # type: ignore[attr-defined]
             self._counts.read += batch.num_rows  # type: ignore[attr-defined]
             yield from collector.add(batch)
-        last = collector.finish()
-        if last is not None:
-            yield last
+        yield from collector.finish()
 
     def _leave_out(self, row: object, fault: UnsendableValue) -> None:
         counts, index = self._counts, self._counts.read - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import datetime
 
 import orjson
 import pyarrow as pa
@@ -15,6 +16,8 @@ from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, Inse
 from penstock.client import ClientError
 from penstock.client.insertion import Insertion, InsertTarget
 from penstock.client.rows.row_batches import MOST_BYTES, BatchLimits, RowBatch
+from penstock.deploy.ingest.row_files.parquet_rows import parquet_rows
+from unit.deploy.ingest.row_files.landings import landed, landing_of
 
 
 class Row(BaseModel):
@@ -209,6 +212,52 @@ def test_tables_of_arrow_are_divided_and_keep_their_types() -> None:
         assert frames(sent)["a"].to_pylist() == list(range(95))
     (batch,) = table.slice(0, 5).to_batches()
     assert insert(batch, insertion())[1].successful == 5
+
+
+def test_where_batches_end_depends_on_the_rows_alone() -> None:
+    texts = [None if each % 7 == 0 else "x" * (each % 11) for each in range(400)]
+    table = pa.table({"a": pa.array(range(400)), "b": texts, "c": [[each] * (each % 3) for each in range(400)]})
+    given = [table, pa.concat_tables([table.slice(0, 3), table.slice(3, 150), table.slice(153)])]
+    given += [table.set_column(1, "b", pa.array(texts).dictionary_encode())]
+    given += [table.to_reader(max_chunksize=size) for size in (1, 33, 1_000)]
+    cuts = [[batch.rows for batch in insert(each, insertion(rows=300))[0]] for each in given]
+    assert cuts == [cuts[0]] * len(cuts)
+    assert sum(cuts[0]) == 400
+    assert len(cuts[0]) > 2
+
+
+@pytest.mark.parametrize("kind", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_values_that_stand_elsewhere_count_once_for_each_row(kind: pa.DataType) -> None:
+    """A dictionary that is larger than a batch is sent with no row."""
+    texts = [f"{each:0>100}" for each in range(300)]
+    column = pa.array(texts).dictionary_encode() if pa.types.is_dictionary(kind) else pa.array(texts, kind)
+    made = Insertion(InsertTarget("t"), InsertOptions(), BatchLimits(300, 10_000))
+    sent, _ = insert(pa.table({"a": column}), made)
+    assert len(sent) < 10
+    assert frames(sent)["a"].to_pylist() == texts
+
+
+@pytest.mark.parametrize(
+    ("column", "place"),
+    [
+        (pa.array([1], pa.duration("s")), "a"),
+        (pa.array([[1]], pa.list_(pa.duration("ns"))), "a.item"),
+        (pa.array([{"b": 1}], pa.struct([("b", pa.duration("ms"))])), "a.b"),
+        (pa.array([1], pa.duration("s")).dictionary_encode(), "a"),
+    ],
+)
+def test_durations_are_no_numbers(column: pa.Array, place: str) -> None:
+    with pytest.raises(ClientError, match=f"the column `{place}` has durations"):
+        insert(pa.table({"a": column}), insertion())
+
+
+def test_times_without_a_zone_are_of_the_column_as_in_dicts() -> None:
+    given = {"a": datetime(2024, 7, 1, 12, 0, 0, 5), "b": [datetime(2024, 7, 1, 12)]}
+    landing = landing_of("`a` DateTime64(9, 'Europe/Berlin')", "`b` Array(DateTime('Europe/Berlin'))")
+    (as_lines,) = insert([given], insertion())[0]
+    (as_parquet,) = insert(pa.table({name: [value] for name, value in given.items()}), insertion())[0]
+    expected = landed(landing, as_lines.content.splitlines())
+    assert landed(landing, parquet_rows(as_parquet.content, landing, "x")) == expected
 
 
 class Stream:

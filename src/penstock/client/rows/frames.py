@@ -6,7 +6,7 @@ record batches. Invariants: neither pandas nor Spark is imported; a DataFrame of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, cast
 
 import pyarrow as pa
@@ -58,8 +58,16 @@ def record_batches(rows: object) -> Iterator[pa.RecordBatch] | None:
     if kind.__name__ == "DataFrame" and kind.__module__.startswith("pandas"):
         return _pandas_batches(cast(_PandasFrame, rows))
     if hasattr(rows, "__arrow_c_stream__"):
-        return iter(pa.RecordBatchReader.from_stream(rows))
+        return _stream_batches(rows)
     return None
+
+
+def _stream_batches(rows: object) -> Iterator[pa.RecordBatch]:
+    try:
+        return iter(pa.RecordBatchReader.from_stream(rows))
+    except (pa.ArrowException, TypeError) as error:  # one column, such as a Series
+        message = f"a {type(rows).__name__} is no table: {error}"
+        raise ClientError(message, hint="give its column a name: pa.table({'name': …})", code="wrong-usage") from None
 
 
 def check_columns(names: Sequence[str], shape: RowShape | None) -> None:
@@ -75,6 +83,18 @@ def check_columns(names: Sequence[str], shape: RowShape | None) -> None:
         raise ClientError(message, hint=hint, code="wrong-usage")
 
 
+def refuse_durations(fields: Iterable[pa.Field], place: str = "") -> None:
+    """Raises ClientError for a column of durations, or with durations inside: no column has them, and the number of
+    their units would be stored."""
+    for field in fields:
+        found, of = f"{place}{field.name}", field.type
+        of = of.value_type if pa.types.is_dictionary(of) else of
+        if pa.types.is_duration(of):
+            hint = "give a number of the unit that you mean"
+            raise ClientError(f"the column `{found}` has durations, which no table has", hint=hint, code="wrong-usage")
+        refuse_durations((of.field(at) for at in range(of.num_fields)), f"{found}.")
+
+
 def _pandas_batches(frame: _PandasFrame) -> Iterator[pa.RecordBatch]:
     """An index with names is columns, too; one without is not."""
     has_names = all(name is not None for name in frame.index.names)
@@ -82,7 +102,7 @@ def _pandas_batches(frame: _PandasFrame) -> Iterator[pa.RecordBatch]:
     check_columns(columns, None)
     try:
         table = pa.Table.from_pandas(frame, preserve_index=has_names)
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = "; ".join(map(str, error.args)) or str(error)
         hint = "rows of values that Arrow does not have are inserted as frame.to_dict('records')"
         raise ClientError(

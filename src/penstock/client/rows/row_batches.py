@@ -22,6 +22,10 @@ MOST_BYTES, MOST_ROWS = 32 * 2**20, 2**20
 """The server's limits of a body."""
 _PACKED_FROM = 1_024
 """Smaller bodies are sent as they are."""
+_TIMES_OF_COLUMNS = {"penstock.naive": "column"}
+"""Says of Parquet that a time without a zone is of its column's, as in lines; without it, it is one of UTC."""
+_PIECE_ROWS = 100
+"""A table is taken in pieces of so many rows, counted from its first, however its record batches divide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +89,54 @@ class LineCollector:
 
 
 class FrameCollector:
-    """Collects record batches until a batch is full; one that is too large is divided."""
+    """Collects record batches until a batch is full; a piece that is too large is divided."""
 
     def __init__(self, limits: BatchLimits):
         self._limits = limits
+        self._piece_rows = min(_PIECE_ROWS, limits.rows)
+        self._piece: list[pa.RecordBatch] = []
+        self._missing = self._piece_rows
+        """The rows that the piece still takes."""
         self._parts: list[pa.RecordBatch] = []
         self._rows = self._size = self._number = 0
 
     def add(self, batch: pa.RecordBatch) -> Iterator[RowBatch]:
         """Take a record batch; gives the batches that are full."""
-        for part in self._divide(batch):
-            is_full = self._rows + part.num_rows > self._limits.rows or self._size + part.nbytes > self._limits.bytes
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, self._missing)
+            self._piece.append(part)
+            self._missing -= part.num_rows
+            start += part.num_rows
+            if not self._missing:
+                yield from self._add_piece()
+
+    def finish(self) -> Iterator[RowBatch]:
+        """The last batches; none if there were no rows."""
+        yield from self._add_piece()
+        if self._parts:
+            yield self._take(is_last=True)
+
+    def _add_piece(self) -> Iterator[RowBatch]:
+        whole = _join(self._piece) if self._piece else ()
+        self._piece, self._missing = [], self._piece_rows
+        for part, size in (found for piece in whole for found in self._divide(piece)):
+            is_full = self._rows + part.num_rows > self._limits.rows or self._size + size > self._limits.bytes
             if self._parts and is_full:
                 yield self._take(is_last=False)
             self._parts.append(part)
             self._rows += part.num_rows
-            self._size += part.nbytes
+            self._size += size
 
-    def finish(self) -> RowBatch | None:
-        """The last batch; None if there were no rows."""
-        return self._take(is_last=True) if self._parts else None
-
-    def _divide(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if batch.num_rows == 0:
+    def _divide(self, piece: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Parts that a batch can have, each with its size: that of its values, whatever else its buffers hold."""
+        size = pa.ipc.get_record_batch_size(piece)
+        if piece.num_rows == 1 or size <= self._limits.bytes:
+            yield piece, size
             return
-        if batch.num_rows == 1 or (batch.num_rows <= self._limits.rows and batch.nbytes <= self._limits.bytes):
-            yield batch
-            return
-        half = batch.num_rows // 2
-        yield from self._divide(batch.slice(0, half))
-        yield from self._divide(batch.slice(half))
+        half = piece.num_rows // 2
+        yield from self._divide(piece.slice(0, half))
+        yield from self._divide(piece.slice(half))
 
     def _take(self, *, is_last: bool) -> RowBatch:
         made = RowBatch(self._number, self._rows, _write_parquet(self._parts), "parquet", is_last)
@@ -123,10 +145,28 @@ class FrameCollector:
         return made
 
 
+def _join(parts: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The same rows with each value in its place. Raises ClientError."""
+    try:
+        plain = [pa.record_batch([*map(_in_place, each.columns)], names=each.schema.names) for each in parts]
+        return pa.Table.from_batches(plain).combine_chunks().to_batches()
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise ClientError(f"these columns cannot be sent: {error}", code="wrong-usage") from None
+
+
+def _in_place(column: pa.Array) -> pa.Array:
+    """The column without a dictionary or shared texts, all of which every part of the column would have with it."""
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
+
+
 def _write_parquet(parts: list[pa.RecordBatch]) -> bytes:
     sink = io.BytesIO()
     try:
-        table = pa.Table.from_batches(parts)
+        table = pa.Table.from_batches(parts).replace_schema_metadata(_TIMES_OF_COLUMNS)
         parquet.write_table(table, sink, compression="zstd", version="2.6")
     except (pa.ArrowException, NotImplementedError) as error:
         raise ClientError(f"these columns cannot be sent: {error}", code="wrong-usage") from None

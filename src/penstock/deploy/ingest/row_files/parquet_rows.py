@@ -2,7 +2,7 @@
 
 In: the bytes of a file, and the landing of its data source. Out: lines of JSON, some thousand rows in memory at a time.
 Invariant: every value is written exactly (decimals and times with all their digits, integers of 64 bits); a time
-without a zone is one of UTC, as ClickHouse reads it.
+without a zone is one of UTC, as ClickHouse reads it, unless the file says that it is one of its column's zone.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ BATCH_ROWS = 8_192
 Converter: TypeAlias = Callable[[object], object]
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EPOCH = dt.datetime(1970, 1, 1)
+_UTC = "Z"
 
 
 def parquet_rows(content: bytes, landing: Landing, name: str) -> Iterator[bytes]:
@@ -36,7 +37,10 @@ def parquet_rows(content: bytes, landing: Landing, name: str) -> Iterator[bytes]
         file = parquet.ParquetFile(io.BytesIO(content))
         schema = file.schema_arrow
         placement = place_columns(landing, schema.names, name)
-        converters = [_column_converter(schema.field(column.at).type, column.type) for column in placement.columns]
+        naive = "" if (schema.metadata or {}).get(b"penstock.naive") == b"column" else _UTC
+        converters = [
+            _column_converter(schema.field(column.at).type, column.type, naive) for column in placement.columns
+        ]
         wanted = [column.name for column in placement.columns]
         for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
             yield from _batch_rows(batch, placement, converters)
@@ -81,9 +85,9 @@ def _plain_type(of: pa.DataType) -> pa.DataType:
     return of
 
 
-def _column_converter(of: pa.DataType, wanted: Type) -> Converter:
+def _column_converter(of: pa.DataType, wanted: Type, naive: str) -> Converter:
     """A column of the type JSON takes texts too, which are how a Parquet file has documents of any form."""
-    convert = _converter(of)
+    convert = _converter(of, naive)
     return (lambda value: _document(convert(value))) if isinstance(unwrap_type(wanted), Json) else convert
 
 
@@ -97,22 +101,24 @@ def _document(value: object) -> object:
         return value
 
 
-def _converter(of: pa.DataType) -> Converter:
-    """Turns a Python value of an Arrow type, whose times are whole numbers, into a value of JSON."""
+def _converter(of: pa.DataType, naive: str) -> Converter:
+    """Turns a Python value of an Arrow type, whose times are whole numbers, into a value of JSON; `naive` is the zone
+    that is written of times without one."""
     if isinstance(of, pa.BaseExtensionType):
         return _plain
     if pa.types.is_timestamp(of):
-        return lambda value: _time_text(value, _PER_SECOND[of.unit])
+        zone = naive if of.tz is None else _UTC
+        return lambda value: _time_text(value, _PER_SECOND[of.unit], zone)
     if pa.types.is_time(of):
-        return lambda value: _time_text(value, _PER_SECOND[of.unit])[11:-1]
+        return lambda value: _time_text(value, _PER_SECOND[of.unit], "")[11:]
     if pa.types.is_dictionary(of):
-        return _converter(of.value_type)
+        return _converter(of.value_type, naive)
     if pa.types.is_map(of):
-        return _map_converter(_converter(of.key_type), _converter(of.item_type))
+        return _map_converter(_converter(of.key_type, naive), _converter(of.item_type, naive))
     if pa.types.is_struct(of):
-        return _struct_converter({each.name: _converter(each.type) for each in of})
+        return _struct_converter({each.name: _converter(each.type, naive) for each in of})
     if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
-        inner = _converter(of.value_type)
+        inner = _converter(of.value_type, naive)
         return lambda value: [inner(each) if each is not None else None for each in _list(value)]
     return _plain
 
@@ -134,14 +140,14 @@ def _plain(value: object) -> object:
             return str(value)
 
 
-def _time_text(value: object, per_second: int) -> str:
-    """A moment as text with all its digits."""
+def _time_text(value: object, per_second: int, zone: str) -> str:
+    """A time as text with all its digits."""
     assert isinstance(value, int), "times were made whole numbers"
     seconds, rest = divmod(value, per_second)
     digits = len(str(per_second)) - 1
     fraction = f".{rest:0{digits}d}" if rest else ""
     try:
-        return f"{EPOCH + dt.timedelta(seconds=seconds)}{fraction}Z"
+        return f"{EPOCH + dt.timedelta(seconds=seconds)}{fraction}{zone}"
     except OverflowError:
         return f"{seconds} seconds since 1970"
 

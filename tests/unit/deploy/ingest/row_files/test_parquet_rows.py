@@ -60,6 +60,14 @@ def test_every_value_is_exact() -> None:
     assert b'"1969-12-31"' in next(parquet_rows(written(TABLE), WIDE, "x"))
 
 
+def test_a_time_without_a_zone_is_of_utc_unless_the_file_says_that_it_is_of_its_column() -> None:
+    berlin = landing_of("`at` DateTime64(3, 'Europe/Berlin')")
+    table = pa.table({"at": pa.array([0], pa.timestamp("ms"))})
+    marked = table.replace_schema_metadata({"penstock.naive": "column"})
+    assert list(parquet_rows(written(table), berlin, "x")) == [b'{"at":"1970-01-01 00:00:00Z"}']
+    assert list(parquet_rows(written(marked), berlin, "x")) == [b'{"at":"1970-01-01 00:00:00"}']
+
+
 def test_a_document_is_a_text_or_a_struct() -> None:
     documents = landing_of("`j` JSON")
     texts = pa.table({"j": ['{"a": {"b": [1.5, "x"]}}', None, "[1]", "no JSON"]})
