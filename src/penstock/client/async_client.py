@@ -21,7 +21,7 @@ from penstock.client.answers.arrow_stream import ArrowStream
 from penstock.client.answers.row_values import Row
 from penstock.client.answers.tables import SparkSession, to_pandas, to_spark
 from penstock.client.client_core import ClientCore
-from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure
+from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure, require_open
 from penstock.client.insertion import Insertion, interrupted_rows
 from penstock.client.requests import EndpointQuery, NamedEndpoint, Request, query_request
 from penstock.client.retries import Deadline, async_retry_loop
@@ -203,9 +203,10 @@ class AsyncClient:
 
     async def _send_once(self, request: Request, deadline: Deadline) -> tuple[int, bytes]:
         await self._check_project()
-        with connection_errors(self.url):
-            answer = await self._http.request(**self._core.sent(request, deadline))
-        refuse_failure(answer, request, answer.content)
+        with deadline.attempt():
+            with connection_errors(self.url):
+                answer = await self._http.request(**self._core.sent(request, deadline))
+            refuse_failure(answer, request, answer.content)
         return answer.status_code, answer.content
 
     async def _read(self, request: Request, read: Callable[[ArrowStream], Found]) -> Found:
@@ -251,7 +252,9 @@ class AsyncClient:
         return lambda: asyncio.run_coroutine_threadsafe(next_piece(), loop).result()
 
     async def _check_project(self) -> None:
-        """Raises ClientError if the address was found by a project's files and another project's server is there."""
+        """Raises ClientError if the client was closed, or if the address was found by a project's files and another
+        project's server is there."""
+        require_open(self._http)
         if not self._is_checked:
             await asyncio.to_thread(self._core.connection.check_project)
             self._is_checked = True

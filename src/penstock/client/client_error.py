@@ -14,6 +14,7 @@ from penstock.errors import Level, Location, PenstockError, Problem
 from penstock.redaction import redact
 
 LONGEST_DOCUMENT = 100_000
+OTHER_SERVER_HINT = "is it a Penstock server of this version?"
 
 
 class ClientError(PenstockError):
@@ -29,16 +30,19 @@ class ClientError(PenstockError):
         self, message: str, problems: Iterable[Problem] = (), *, hint: str | None = None, code: str = "failed"
     ):
         super().__init__(redact(message), tuple(map(_without_secrets, problems)), hint=hint and redact(hint))
-        self.code = code
+        self.code = redact(code)
         self.retry_after: float | None = None
         """The seconds after which the server asks to be called again."""
         self.may_pass = False
         """Whether the same call may succeed later."""
+        self.maybe_stored = False
+        """Whether the server may have done what an attempt of this call asked for, the last or one before it."""
 
     def __str__(self) -> str:
         more = [str(each) for each in self.problems if each.message != self.message or each.location]
         hint = self.hint or next((each.hint for each in self.problems if each.message == self.message), None)
-        return "\n".join([f"{self.message} [{self.code}]", *more, *([hint] if hint and not more else [])])
+        is_new = hint is not None and not any(hint in each for each in more)
+        return "\n".join([f"{self.message} [{self.code}]", *more, *([hint] if hint and is_new else [])])
 
     @classmethod
     def of(cls, error: PenstockError) -> ClientError:
@@ -71,7 +75,7 @@ def connection_error(message: str, *, hint: str, code: str = "no-server") -> Cli
 def _parse_document(text: str) -> Mapping[str, object]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"error": text.strip()[:1_000]}
 
@@ -89,5 +93,6 @@ def _number(value: object) -> int:
 
 
 def _without_secrets(problem: Problem) -> Problem:
-    hint = problem.hint and redact(problem.hint)
-    return Problem(problem.code, redact(problem.message), problem.location, hint, problem.level)
+    hint, place = problem.hint and redact(problem.hint), problem.location
+    shown = place and Location(redact(place.file), place.line, place.column)
+    return Problem(redact(problem.code), redact(problem.message), shown, hint, problem.level)

@@ -94,7 +94,9 @@ class Insertion:
             counts = orjson.loads(answer)
             successful, quarantined = int(counts["successful_rows"]), int(counts["quarantined_rows"])
         except (ValueError, KeyError, TypeError):
-            raise server_error(status, b"what answers is not a Penstock server") from None
+            error = server_error(status, b"what answers is not a Penstock server")
+            error.maybe_stored = True
+            raise error from None
         self._pending = 0
         self._successful += successful
         self._quarantined += quarantined
@@ -123,18 +125,22 @@ class Insertion:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Every ClientError of the block has the result so far."""
+        """Every error of the block has the result so far, also what interrupts or cancels it."""
         try:
             yield
         except ClientError as error:
-            if not error.may_pass:
+            if not (error.may_pass or error.maybe_stored):
                 self._pending = 0  # the server refused the batch, or it was not sent
             elif self._pending:
-                error.hint = (
+                more = (
                     f"{self._pending} rows may be stored: insert the same rows with "
                     f"InsertOptions(idempotency_key={self._key!r}), and none is stored twice"
                 )
+                error.hint = more if error.may_pass or not error.hint else f"{error.hint}; {more}"
             error.result = self.result
+            raise
+        except BaseException as error:
+            vars(error)["result"] = self.result
             raise
 
     def _list_batches(self, rows: list[object] | tuple[object, ...]) -> Iterator[RowBatch]:

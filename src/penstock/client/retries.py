@@ -7,6 +7,8 @@ after the deadline, and a wait that the server asks for is never cut short.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, RetryCallState, Retrying, retry_if_exception, stop_before_delay
@@ -25,6 +27,8 @@ class Deadline:
 
     at: float
     attempts: int = 0
+    maybe_stored: bool = False
+    """Whether an attempt was sent, and nobody knows what became of it."""
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
@@ -34,6 +38,15 @@ class Deadline:
         """The seconds that the next attempt may be silent: the first as long as is given, later ones until then."""
         self.attempts += 1
         return seconds if self.attempts == 1 else min(seconds, max(LEAST_SECONDS, self.at - time.monotonic()))
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """An attempt to store something. Its error says so if it, or one before it, may have stored it."""
+        try:
+            yield
+        except ClientError as error:
+            self.maybe_stored = error.maybe_stored = self.maybe_stored or error.maybe_stored
+            raise
 
 
 class _Pause(wait_base):

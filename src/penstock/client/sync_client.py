@@ -6,6 +6,7 @@ breaks; every error is a `ClientError`; several threads may use a client at once
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, overload
@@ -20,7 +21,7 @@ from penstock.client.answers.arrow_stream import ArrowStream
 from penstock.client.answers.row_values import Row
 from penstock.client.answers.tables import SparkSession, to_pandas, to_spark
 from penstock.client.client_core import ClientCore
-from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure
+from penstock.client.http_answers import ClientOptions, connection_errors, refuse_failure, require_open
 from penstock.client.requests import EndpointQuery, NamedEndpoint, Request, query_request
 from penstock.client.retries import Deadline, retry_loop
 
@@ -52,11 +53,8 @@ class Client:
         options: ClientOptions | None = None,
     ):
         self._core = ClientCore.of(url, token, project, options)
-        connection = self._core.connection
-        self.url = connection.url
-        self._http = httpx.Client(
-            base_url=connection.url, headers=connection.headers, verify=connection.verify, trust_env=False
-        )
+        self.url = self._core.connection.url
+        self._http, self._process = self._make_connections(), os.getpid()
         self._is_checked = False
 
     def __enter__(self) -> Client:
@@ -199,9 +197,10 @@ class Client:
 
     def _send_once(self, request: Request, deadline: Deadline) -> tuple[int, bytes]:
         self._check_project()
-        with connection_errors(self.url):
-            answer = self._http.request(**self._core.sent(request, deadline))
-        refuse_failure(answer, request, answer.content)
+        with deadline.attempt():
+            with connection_errors(self.url):
+                answer = self._connections().request(**self._core.sent(request, deadline))
+            refuse_failure(answer, request, answer.content)
         return answer.status_code, answer.content
 
     def _read(self, request: Request, read: Callable[[ArrowStream], Found]) -> Found:
@@ -222,8 +221,9 @@ class Client:
 
     def _open_once(self, request: Request, deadline: Deadline) -> httpx.Response:
         self._check_project()
+        connections = self._connections()
         with connection_errors(self.url):
-            answer = self._http.send(self._http.build_request(**self._core.sent(request, deadline)), stream=True)
+            answer = connections.send(connections.build_request(**self._core.sent(request, deadline)), stream=True)
             if not answer.is_success:
                 answer.read()
                 answer.close()
@@ -238,6 +238,18 @@ class Client:
                 return next(pieces, b"")
 
         return ArrowStream(pull)
+
+    def _connections(self) -> httpx.Client:
+        """Those of this process: one that was forked makes its own, as the parent's answers come over the others.
+        Raises ClientError if they were closed."""
+        require_open(self._http)
+        if self._process != os.getpid():
+            self._http, self._process = self._make_connections(), os.getpid()
+        return self._http
+
+    def _make_connections(self) -> httpx.Client:
+        to = self._core.connection
+        return httpx.Client(base_url=to.url, headers=to.headers, verify=to.verify, trust_env=False)
 
     def _check_project(self) -> None:
         """Raises ClientError if the address was found by a project's files and another project's server is there."""

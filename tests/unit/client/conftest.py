@@ -64,12 +64,13 @@ def client(served: Served) -> Iterator[Client]:
 
 class ScriptedServer:
     """Answers calls one after the other by `script`: (status, headers, body), or None to break the connection; then
-    with `then`. `calls` has the path and the headers of each."""
+    with `then`. `calls` has the path, the headers and the body of each, `ports` those that they came from."""
 
     def __init__(self) -> None:
         self.script: list[tuple[int, dict[str, str], bytes] | None] = []
         self.then = (202, dict[str, str](), b'{"successful_rows": 1, "quarantined_rows": 0}')
         self.calls: list[tuple[str, dict[str, str], bytes]] = []
+        self.ports: list[int] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -77,6 +78,7 @@ class ScriptedServer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                outer.ports.append(self.client_address[1])
                 outer.calls.append((self.path, dict(self.headers.items()), body))
                 given = outer.script.pop(0) if outer.script else outer.then
                 if given is None:

@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -259,6 +260,26 @@ def test_an_answer_that_breaks_off_is_asked_for_again_and_a_short_one_is_no_answ
             list(other.stream("SELECT 1 AS a"))
 
 
+def test_an_answer_cut_after_a_value_that_looks_like_its_end_is_no_answer(scripted: ScriptedServer) -> None:
+    """The bytes of the end are also this number, as the last of a batch."""
+    one = pa.table({"a": pa.array([2**32 - 1], pa.int64())})
+    whole = _arrow_body(pa.concat_tables([one, one]))
+    assert whole[:-8].endswith(whole[-8:])
+    scripted.script = [(200, {}, whole[:-8]), (200, {}, whole)]
+    with Client(scripted.url) as client:
+        assert client.query_arrow("SELECT 1 AS a").num_rows == 2
+    assert len(scripted.calls) == 2
+
+
+def test_times_keep_their_digits_whatever_decimals_the_program_counts_with(scripted: ScriptedServer) -> None:
+    field = pa.field("a", pa.decimal128(38, 9), metadata={"clickhouse.type": "DateTime64(9)"})
+    table = pa.table([pa.array([Decimal("1704067200.123456789")], field.type)], pa.schema([field]))
+    scripted.script = [(200, {}, _arrow_body(table))]
+    with Client(scripted.url) as client, localcontext() as context:
+        context.prec = 6
+        assert client.query("SELECT a FROM t") == [{"a": "2024-01-01 00:00:00.123456789Z"}]
+
+
 def _arrow_body(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -274,7 +295,8 @@ def test_no_server(unused_port: int) -> None:
 
 
 def test_no_error_has_the_token(scripted: ScriptedServer) -> None:
-    echo = json.dumps({"error": f"what is {SECRET}?", "problems": [{"code": "x", "message": SECRET, "hint": SECRET}]})
+    problem = {"code": SECRET, "message": SECRET, "hint": SECRET, "file": SECRET}
+    echo = json.dumps({"error": f"what is {SECRET}?", "code": SECRET, "problems": [problem]})
     scripted.script = [(403, {}, echo.encode()), (502, {}, SECRET.encode())]
     with Client(scripted.url, SECRET, options=ClientOptions(retry_seconds=0)) as client:
         for _ in range(2):

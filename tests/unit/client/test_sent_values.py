@@ -216,8 +216,8 @@ def test_values_of_pandas_and_numpy() -> None:
 
     row = {
         "a": pandas.Timestamp("2024-01-01 01:00:00.123456789", tz="Europe/Berlin"),
-        "b": numpy.datetime64("2024-01-01T00:00:00.123456789"),
-        "c": numpy.int64(2**62 + 1),
+        "b": numpy.array("2024-01-01T00:00:00.123456789", dtype="datetime64[ns]"),
+        "c": numpy.array(2**62 + 1),
         "d": numpy.float32(0.1),
         "e": numpy.array([1, 2]),
         "f": pandas.NaT,

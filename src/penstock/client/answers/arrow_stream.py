@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from penstock.client.client_error import ClientError, connection_error
+from penstock.client.client_error import OTHER_SERVER_HINT, ClientError, connection_error
 
-_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-"""What a stream ends with. Source: Apache Arrow, IPC streaming format."""
+_MARK, _NOTHING = b"\xff" * 4, b"\x00" * 4
+"""What a message begins with, and the length that says there is none: a stream ends with both. They are read one by
+one, so that values with the same bytes are told apart. Source: Apache Arrow, IPC streaming format."""
 
 
 class _ArrivingBytes(io.RawIOBase):
-    """A file whose bytes come when they are read; `last` are those at its end."""
+    """A file whose bytes come when they are read; `first` are those at its beginning."""
 
     def __init__(self, pull: Callable[[], bytes]):
         super().__init__()
-        self.last = b""
+        self.first = b""
         self._pull, self._rest = pull, memoryview(b"")
 
     def readable(self) -> bool:
@@ -33,7 +34,7 @@ class _ArrivingBytes(io.RawIOBase):
             piece = self._pull()
             if not piece:
                 return 0
-            self.last = (self.last + piece)[-len(_END) :]
+            self.first = (self.first + piece)[: len(_MARK)] if len(self.first) < len(_MARK) else self.first
             self._rest = memoryview(piece)
         size = min(len(buffer), len(self._rest))
         buffer[:size] = self._rest[:size]
@@ -41,15 +42,30 @@ class _ArrivingBytes(io.RawIOBase):
         return size
 
 
+class _WatchedReads(io.BufferedReader):
+    """Knows the last two parts that were read."""
+
+    last: tuple[bytes, bytes] = (b"", b"")
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        part = super().read(size)
+        if part:
+            self.last = (self.last[1], part if len(part) <= len(_MARK) else b"")
+        return part
+
+
 class ArrowStream:
     """An answer: its schema, and its batches once. `pull` gives b"" at the end, and may raise ClientError."""
 
     def __init__(self, pull: Callable[[], bytes]):
         self._source = _ArrivingBytes(pull)
+        self._parts = _WatchedReads(self._source, 2**16)
         try:
-            self._reader = pa.ipc.open_stream(io.BufferedReader(self._source, 2**16))
+            self._reader = pa.ipc.open_stream(self._parts)
         except (pa.ArrowException, OSError) as error:
-            raise _unreadable(error) from None
+            made = _unreadable(error)
+            made.may_pass = made.may_pass and _MARK.startswith(self._source.first)
+            raise made from None
         self.schema: pa.Schema = self._reader.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -65,7 +81,7 @@ class ArrowStream:
         try:
             return self._reader.read_next_batch()
         except StopIteration:
-            if self._source.last != _END:
+            if self._parts.last != (_MARK, _NOTHING):
                 raise _cut_off() from None
             return None
         except (pa.ArrowException, OSError) as error:
@@ -81,4 +97,4 @@ def _unreadable(error: Exception) -> ClientError:
     cause = error.__context__ or error.__cause__
     if isinstance(cause, ClientError):
         return cause
-    return connection_error(f"the answer cannot be read: {error}", hint="is it a Penstock server of this version?")
+    return connection_error(f"the answer cannot be read: {error}", hint=OTHER_SERVER_HINT)

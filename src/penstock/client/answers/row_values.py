@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -29,6 +29,7 @@ Row: TypeAlias = dict[str, Any]
 Converter: TypeAlias = Callable[[Any], Any]
 _EPOCH = dt.datetime(1970, 1, 1)
 _TYPE = b"clickhouse.type"
+_EXACT = Context(prec=40)
 
 
 class RowReader:
@@ -119,5 +120,5 @@ def _converted(convert: Converter | None, value: Any) -> Any:
 
 
 def _fine_time(value: Decimal) -> str:
-    seconds, nanoseconds = divmod(int(value.scaleb(9)), 10**9)
+    seconds, nanoseconds = divmod(int(value.scaleb(9, _EXACT)), 10**9)
     return f"{_EPOCH + dt.timedelta(seconds=seconds)}.{nanoseconds:09d}Z"

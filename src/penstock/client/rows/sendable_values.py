@@ -209,7 +209,8 @@ def _of_numpy(value: object) -> object:
     if kind == "timedelta64":
         return _refuse(value)
     if kind == "ndarray":
-        return _list(list(value))  # type: ignore[call-overload]
+        is_one = not value.shape  # type: ignore[attr-defined]
+        return sendable(value[()]) if is_one else _list(list(value))  # type: ignore[index,call-overload]
     plain = value.item() if hasattr(value, "item") else value
     return _refuse(value) if plain is value or type(plain).__module__ == "numpy" else sendable(plain)
 
