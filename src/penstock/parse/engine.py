@@ -13,7 +13,8 @@ from penstock.model.datasource import Column
 from penstock.model.engine import ENGINES, Engine
 from penstock.model.types import Bool, Date, DateTime, DateTime64, Int, Type
 from penstock.parse.datafile import Entry
-from penstock.parse.engine_keys import (
+from penstock.parse.lexer import lex, location_at, split_at_commas
+from penstock.parse.sql_syntax.engine_keys import (
     KeyPart,
     check_columns,
     check_sampling,
@@ -23,7 +24,6 @@ from penstock.parse.engine_keys import (
     key_parts,
     parse_expression,
 )
-from penstock.parse.lexer import lex, location_at, split_at_commas
 from penstock.parse.ttl import parse_ttl_rules
 
 _KEYS = ("ENGINE_PARTITION_KEY", "ENGINE_SORTING_KEY", "ENGINE_PRIMARY_KEY", "ENGINE_SAMPLING_KEY")

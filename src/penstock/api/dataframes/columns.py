@@ -23,6 +23,7 @@ from penstock.api.dataframes.expressions import ColumnUse, SqlPiece, call, join,
 from penstock.api.dataframes.function_rules import AGGREGATES, GENERATORS, refusal_of
 from penstock.api.dataframes.literals import literal_text, text_literal
 from penstock.api.dataframes.refusal import RefusedInView
+from penstock.parse.sql_syntax.spark_calls import find_changed_call
 
 Resolve: TypeAlias = Callable[[Sequence[str], int | None], SqlPiece]
 """What a name means: its parts, and the number of the DataFrame that it was taken from."""
@@ -153,7 +154,7 @@ class _Writer:
             return sql("(", arguments[0], " IN (", join(", ", arguments[1:]), "))")
         if not _NAME.fullmatch(name):
             raise RefusedInView(f"the operator `{of._name}` is not known here", "use another function")
-        return call(name, arguments, "DISTINCT " if of._is_distinct else "")
+        return call(name, _kept_arguments(name, arguments), "DISTINCT " if of._is_distinct else "")
 
     def _struct(self, given: Sequence[connect.Expression]) -> SqlPiece:
         """A struct says the names of its fields, which SQL would take from its columns."""
@@ -226,6 +227,7 @@ class _Writer:
 
 def parse_expression(text: str) -> exp.Expr:
     """The tree of an expression. Raises RefusedInView."""
+    _refuse_changed_call(text)
     try:
         tree = sqlglot.parse_one(text, dialect="spark")
     except SqlglotError as error:
@@ -236,6 +238,12 @@ def parse_expression(text: str) -> exp.Expr:
     return tree
 
 
+def _refuse_changed_call(text: str) -> None:
+    changed = find_changed_call(text)
+    if changed is not None:
+        raise RefusedInView(f"{text!r}: {changed.message}", changed.hint or "write it with other functions")
+
+
 def _called(node: exp.Func) -> str:
     """The name by which Spark is called."""
     if isinstance(node, exp.Anonymous):
@@ -244,6 +252,18 @@ def _called(node: exp.Func) -> str:
         return node.sql_name().lower()
     found = _CALLED.match(node.sql(dialect="spark", comments=False))
     return found[1].lower() if found else node.sql_name().lower()
+
+
+def _kept_arguments(name: str, given: list[SqlPiece]) -> list[SqlPiece]:
+    """The arguments of a call, whose defaults are said where sqlglot has others, and left out where it has none. Raises
+    RefusedInView."""
+    if name in ("listagg", "string_agg") and len(given) == 1:
+        return [*given, sql(text_literal(""))]
+    if name == "percentile" and len(given) == 3:
+        if given[2] != sql("1"):
+            raise RefusedInView("a frequency of `percentile` is not kept", "explode array_repeat of the value before")
+        return given[:2]
+    return given
 
 
 def _other_kind(of: object) -> tuple[str, str]:
@@ -293,7 +313,8 @@ def reference(name: str, number: int) -> Column:
 
 
 def column_of_text(text: str) -> Column:
-    """An expression that is written as SQL: `a + 1 AS b`."""
+    """An expression that is written as SQL: `a + 1 AS b`. Raises RefusedInView."""
+    _refuse_changed_call(text)
     try:
         tree = sqlglot.parse_one(f"SELECT {text}", dialect="spark")
     except SqlglotError:

@@ -54,6 +54,10 @@ def refusal_of(name: str, arguments: int) -> tuple[str, str] | None:
         return "`window` is not read in SQL here", "group by date_trunc, or by a part of unix_timestamp"
     if name == "log10":
         return "`log10` becomes log(10, x) in SQL here, whose last digit may differ", "write F.log(10.0, column)"
+    if name == "to_char":
+        return "`to_char` loses its format in SQL here", "use F.to_varchar"
+    if name == "parse_json":
+        return "`parse_json` becomes the text itself in SQL here", "use F.try_parse_json"
     if name == "arrays_zip":
         return "`arrays_zip` names its fields after columns, which SQL does not keep", "use transform with an index"
     return None

@@ -17,7 +17,7 @@ from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
-from penstock.parse.engine_keys import column_name
+from penstock.parse.sql_syntax.engine_keys import column_name
 
 TimeUnit = Literal["years", "months", "days", "hours"]
 

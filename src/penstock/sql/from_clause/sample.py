@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import DataSource, Text
-from penstock.parse.engine_keys import is_unsigned
+from penstock.parse.sql_syntax.engine_keys import is_unsigned
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.typed import NEVER, integer

@@ -11,10 +11,11 @@ import re
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
+from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import Text
+from penstock.parse.sql_syntax.spark_calls import find_changed_call
 from penstock.sql.spark_text import DIALECT
-from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.problems import Refused, place_of, refusal
 
 _CALL = re.compile(r"\s*`?(\w+)`?\s*\(")
 _BARE = re.compile(r"\s*(\w+)\s*$")
@@ -94,7 +95,11 @@ _VALUE = (
 
 
 def check_allowed(text: Text, tree: exp.Query) -> None:
-    """Raises Refused for the first node that is not allowed."""
+    """Raises Refused for the first call that would change its meaning, and for the first node that is not allowed."""
+    changed = find_changed_call(text.text)
+    if changed is not None:
+        place = place_of(text, changed.offset)
+        raise Refused(Problem("unsupported-syntax", changed.message, place, changed.hint))
     for node in tree.walk():
         if isinstance(node, exp.Table):
             _check_table(text, node)

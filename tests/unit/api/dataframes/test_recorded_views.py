@@ -117,6 +117,17 @@ def test_a_field_whose_name_has_a_quote_is_a_text_with_one() -> None:
     assert "`t1`.`s`['it\\'s'] AS" in record(lambda e, u: e.select(F.col("s.`it's`").alias("x")))
 
 
+def test_a_list_without_a_separator_has_none() -> None:
+    text = record(lambda e, u: e.groupBy("id").agg(F.listagg("s").alias("x"), F.listagg_distinct("s").alias("y")))
+    assert "listagg(`t1`.`s`, '') AS `x`" in text
+    assert "listagg(DISTINCT `t1`.`s`, '') AS `y`" in text
+
+
+def test_a_percentile_keeps_the_frequency_of_one_only() -> None:
+    text = record(lambda e, u: e.agg(F.percentile("n", F.lit(1)).alias("x")))
+    assert "percentile(`t1`.`n`, 1) AS `x`" in text
+
+
 def test_every_allowed_function_that_aggregates_is_known_as_such() -> None:
     """The allowed functions that sqlglot or the sections of PySpark's list of functions call aggregates."""
     classes = [each for each in exp.ALL_FUNCTIONS if issubclass(each, exp.AggFunc)]
@@ -184,6 +195,14 @@ REFUSED: dict[str, tuple[View, str]] = {
     "a group in SQL": (lambda e, u: e.filter("n > 0 GROUP BY n HAVING n > 5"), "is no column in SQL"),
     "distinct in SQL": (lambda e, u: e.selectExpr("DISTINCT id"), "is no column in SQL"),
     "another statement": (lambda e, u: e.filter("n > 0; SELECT 1"), "is no column in SQL"),
+    "a format": (lambda e, u: e.select(F.to_char("n", F.lit("00")).alias("x")), "`to_char` loses its format"),
+    "a text as JSON": (lambda e, u: e.select(F.parse_json("s").alias("x")), "`parse_json` becomes the text itself"),
+    "frequencies": (
+        lambda e, u: e.agg(F.percentile("n", 0.5, F.col("id")).alias("x")),
+        "a frequency of `percentile` is not kept",
+    ),
+    "an argument in SQL": (lambda e, u: e.selectExpr("percentile(n, 0.5, id) AS x"), "would be lost or changed"),
+    "a unit of each row": (lambda e, u: e.select(F.expr("date_trunc(s, n)").alias("x")), "would be lost or changed"),
     "two columns of one name": (lambda e, u: e.join(u, e.id == u.id), "two columns of the result are named `id`"),
     "either of two columns": (lambda e, u: e.join(u, e.id == u.id).select("id"), "`id` may be any of 2 columns"),
     "a column that was replaced": (
