@@ -32,6 +32,7 @@ from penstock.sql.from_clause.tables import (
     register_placeholder,
 )
 from penstock.sql.spark_dialect.allowed import STAND_IN_PREFIX, check_allowed
+from penstock.sql.spark_dialect.clock_words import refuse_clock_words
 from penstock.sql.spark_dialect.value_types import type_of_value
 from penstock.sql.spark_text import (
     DIALECT,
@@ -149,6 +150,7 @@ def compile_spark(environment: Environment) -> SelectOutput:
     schema = MappingSchema({each.name: _quoted_columns(each) for each in sources.values()}, dialect=DIALECT)
     budget.check_time()
     qualified = _qualify_columns(environment, tree, schema)
+    refuse_clock_words(environment.text, qualified)
     budget.check_time()
     _restore_columns(environment, qualified, sources)
     _restore_result_names(qualified)

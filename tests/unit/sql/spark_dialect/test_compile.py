@@ -78,6 +78,10 @@ def test_a_view() -> None:
         ("SELECT * FROM flihts", "q.sql:1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"),
         ("DROP TABLE flights", "q.sql:1:12: only one SELECT is allowed here"),
         ("SELECT reflect('a', 'b') AS x", "q.sql:1:8: the function `reflect` is not allowed (did you mean `repeat`?)"),
+        (
+            "SELECT listagg(carrier) AS x FROM flights",
+            "q.sql:1:8: `listagg` of one argument would put commas between texts (write listagg(text, ''))",
+        ),
         ("SELECT 1 AS x FROM flights WHERE day IN", "q.sql:1:34: IN of nothing (write IN (…))"),
         ("SELECT 1 AS x FROM flights WHERE day IN ()", "q.sql:1:34: IN needs values in brackets"),
         ("SELECT 1 AS x FROM flights WHERE day IN 1", "q.sql:1:34: IN needs values in brackets"),
@@ -123,6 +127,42 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
     with pytest.raises(InvalidQuery) as caught:
         compile_sql(both, text("SELECT NAME FROM t"), "spark")
     assert [problem.message for problem in caught.value.problems] == ["`Name` and `name` are one name in DIALECT spark"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "CAST('now' AS TIMESTAMP)",
+        "CAST((' Yesterday ') AS DATE)",
+        "try_cast('today UTC' AS DATE)",
+        "'tomorrow'::timestamp_ntz",
+        "DATE 'today'",
+        "TIMESTAMP 'NOW'",
+        "to_timestamp('now')",
+        "to_timestamp_ntz('now')",
+        "to_date('now')",
+        "date('now')",
+        "hour('now')",
+        "date_add('today', 1)",
+        "datediff('today', time_hour)",
+        "time_hour > 'yesterday'",
+        "time_hour BETWEEN '2024-01-01' AND 'tomorrow'",
+        "time_hour IN ('today')",
+        "'now' <= time_hour",
+        "coalesce(time_hour, 'today')",
+        "date_trunc('DAY', time_hour) = 'today'",
+    ],
+)
+def test_a_text_that_would_be_a_time_of_the_clock_is_refused(value: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        spark(f"SELECT CAST({value} AS STRING) AS x FROM flights")
+    (problem,) = caught.value.problems
+    assert "would be a time of the clock" in problem.message
+
+
+def test_the_same_words_as_texts_and_constant_times_are_not() -> None:
+    sql = "SELECT 'today' AS x, TIMESTAMP 'epoch' AS t FROM flights WHERE carrier = 'now' AND time_hour > '2024-01'"
+    assert [name for name, _ in spark(sql).columns] == ["x", "t"]
 
 
 def test_calls_with_too_few_arguments_are_refused_or_left_to_spark() -> None:
