@@ -24,6 +24,7 @@ _NAME = re.compile(r"[a-z]\w*")
 _FAILURES = (SqlglotError, TypeError, ValueError, IndexError, AttributeError, LookupError)
 _EXACT = "write percentile(value, share), which is exact"
 _OTHERS: dict[str, tuple[str, str]] = {
+    "log10": ("`log10` would become log(10, x), whose last digit may differ", "write log(10.0, x)"),
     "parse_json": ("`parse_json` would become the text itself", "write try_parse_json"),
     "percentile_cont": ("`percentile_cont` would become an approximation", _EXACT),
     "percentile_disc": ("`percentile_disc` would become an approximation", f"write percentile_approx; or {_EXACT}"),

@@ -28,7 +28,7 @@ def refuse_clock_words(text: Text, tree: exp.Expr) -> None:
     for node in tree.find_all(exp.Literal):
         if node.is_string and _WORDS.match(node.name) and _is_time(node):
             message = f"the text '{node.name.strip()}' would be a time of the clock"
-            raise refusal(text, node.find_ancestor(exp.Select), "unsupported-syntax", message, _HINT)
+            raise refusal(text, node, "unsupported-syntax", message, _HINT)
 
 
 def _is_time(node: exp.Expr) -> bool:

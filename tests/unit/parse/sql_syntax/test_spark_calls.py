@@ -15,6 +15,7 @@ from penstock.parse.sql_syntax.spark_calls import find_changed_call
         ("listagg(s) WITHIN GROUP (ORDER BY s)", "`listagg` of one argument would put commas between texts"),
         ("to_char(n, '00000')", "the argument 2 of `to_char` would be lost or changed"),
         ("percentile(f, .5, n)", "the argument 3 of `percentile` would be lost or changed"),
+        ("log10(n)", "`log10` would become log(10, x), whose last digit may differ"),
         ("parse_json(s)", "`parse_json` would become the text itself"),
         ("percentile_cont(0.5) WITHIN GROUP (ORDER BY n)", "`percentile_cont` would become an approximation"),
         ("percentile_disc(0.5) WITHIN GROUP (ORDER BY n)", "`percentile_disc` would become an approximation"),

@@ -160,6 +160,12 @@ def test_a_text_that_would_be_a_time_of_the_clock_is_refused(value: str) -> None
     assert "would be a time of the clock" in problem.message
 
 
+def test_such_a_text_is_refused_at_its_place() -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        spark("SELECT\n  carrier AS a,\n  CAST('now' AS TIMESTAMP) AS b\nFROM flights")
+    assert [str(each.location) for each in caught.value.problems] == ["q.sql:3:8"]
+
+
 def test_the_same_words_as_texts_and_constant_times_are_not() -> None:
     sql = "SELECT 'today' AS x, TIMESTAMP 'epoch' AS t FROM flights WHERE carrier = 'now' AND time_hour > '2024-01'"
     assert [name for name, _ in spark(sql).columns] == ["x", "t"]
