@@ -132,6 +132,16 @@ PROBLEMS = {
         "the type of `plan` cannot be inferred",
     ),
     "a long time": ("def v(e):\n    while True: pass", 3, "the project was not read within 4 s"),
+    "a text of the clock": (
+        "def v(e):\n    now = F.lit('now').cast('date').cast('string')\n    return e.select('id', now.alias('plan'))",
+        4,
+        "the text 'now' would be a time of the clock",
+    ),
+    "a unit of each row": (
+        "def v(e):\n    return e.select('id', F.expr('date_trunc(s, n)').cast('string').alias('plan'))",
+        3,
+        "the argument 1 of `date_trunc` would be lost or changed",
+    ),
     "a process": ("def v(e):\n    import os\n    os.system('true')\n    return e", 4, "the project starts a process"),
 }
 
