@@ -202,13 +202,15 @@ class Life:
         self.seen += self.step.rows[moment]
 
     def staged(self, strategies: Mapping[str, str]) -> None:
-        """What begins empty, as its source did not keep its rows."""
+        """What begins empty, as its source did not keep its rows, or no longer does."""
+        engines = (self.step.before.engine, self.step.after.engine)
         names = ["events"] + [name for at in range(len(self.step.after.views)) for name in (f"by_{at}", f"over_{at}")]
         new = ("recompute", "create")
-        for name in names if self.step.before.engine == "Null" else ():
+        for name in names if "Null" in engines else ():
             above = name.replace("over", "by")
             strategy = strategies.get(f"{self.prefix}_{name}", "none")
-            if name == "events" or (strategy in new and (above == name or above in self.lost)):
+            is_new = strategy in new and (above == name or above in self.lost)
+            if (engines[0] == "Null") if name == "events" else is_new:
                 self.lost[name] = len(self.step.rows[0])
 
     def check_before(self, version: str) -> None:
