@@ -142,8 +142,8 @@ SELECT id, toYear(j.t), toYYYYMM(j.t), toStartOfHour(j.t), toMonday(j.t), format
 FROM docs WHERE id < 3 ORDER BY id;
 SELECT id, addDays(j.d, 1), j.t - INTERVAL 1 DAY, dateDiff('day', j.d, toDate('2020-01-05'))
 FROM docs WHERE id < 3 ORDER BY id;
-SELECT id % 2 AS g, any(j.n), anyLast(j.n), argMax(j.n, id), uniq(j.n), uniqExact(j.n), count(j.n)
-FROM docs GROUP BY g ORDER BY g;
+SELECT id % 2 AS g, argMax(j.n, id), uniq(j.n), uniqExact(j.n), count(j.n) FROM docs GROUP BY g ORDER BY g;
+SELECT id, any(j.n), anyLast(j.n) FROM docs GROUP BY id ORDER BY id;
 SELECT count(DISTINCT j.s), argMaxIf(j.n, id, id < 3), countIf(j.n, id > 1), argMin(j.n, id) + count() FROM docs;
 SELECT any(j.n), argMax(j.n, id), count(j.n), uniq(j.n) FROM docs WHERE id > 100;
 SELECT id, arrayMap(x -> arrayMap(y -> x * y + j.n::Int64, [1, 2]), [3, 4]) FROM docs WHERE id < 3 ORDER BY id;

@@ -49,7 +49,7 @@ def refuse_without_year(text: str, found: str, *, month_first: bool) -> str:
 
 
 def lacks_year(text: str, *, month_first: bool) -> str:
-    """Whether a text is a time but for its year; false for NULL."""
+    """Whether a text is a time but for its year; NULL for NULL."""
     return f"{LACKS_YEAR}({text}, {_style(month_first=month_first)})"
 
 

@@ -425,7 +425,7 @@ def _parsing_faults(value: TypedSql, parsed: TypedSql, mode: ConversionMode, *, 
     if mode.failure == "error":
         return (("fails", bad),)
     yearless = lacks_year(value.sql, month_first=month_first)
-    return ("fails", yearless), ("default", f"{bad} AND NOT {yearless}")
+    return ("fails", f"coalesce({yearless}, false)"), ("default", f"{bad} AND NOT {yearless}")
 
 
 def _is_read_in_any_format(value: TypedSql, want: Type, mode: ConversionMode) -> bool:
