@@ -31,8 +31,6 @@ _MODEL = "PARAMETERS"
 
 def render_handler(api: Api[Any, Any], file: WrittenFile, sources: SourceFiles) -> None:
     """Write the node, without its TYPE; what is wrong becomes a problem of the file."""
-    function = api.query_function
-    assert function is not None, "the caller has asked"
     place = sources.argument_location(api, "query_function")
     file.line(f"NODE {_NODE}", place)
     _write_parameters(api, place, file, sources)

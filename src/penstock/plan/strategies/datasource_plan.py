@@ -319,8 +319,8 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     if kept.keeps is None or running is None:
         return replace(outcome, binding=bound, problems=problems)
     if bound.table != running.table.id and outcome.clone is None:
-        refused = [_hidden_in_new_table(source, running)] if running.binding.keeps != kept.keeps else []
-        return replace(outcome, binding=bound, problems=(*problems, *filter(None, refused)))
+        hiding = _hidden_in_new_table(source, running) if running.binding.keeps != kept.keeps else ()
+        return replace(outcome, binding=bound, problems=(*problems, *hiding))
     # Equal words say nothing if a column that they name has got the place of another one.
     live, shown = tuple(map(without_pending_cut, running.binding.columns)), _shown_rows(kept.keeps, bound.columns)
     if running.binding.keeps is not None and _shown_rows(running.binding.keeps, live) == shown:
@@ -330,14 +330,13 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     return replace(outcome, binding=bound, problems=problems, hides=hidden)
 
 
-def _hidden_in_new_table(source: DataSource, running: RunningDataSource) -> Problem | None:
+def _hidden_in_new_table(source: DataSource, running: RunningDataSource) -> Iterator[Problem]:
     """The problem of a protected data source whose rows go into a new table with another TTL or engine Null: which of
-    them it would hide cannot be counted beforehand. None for one that is not protected."""
-    if running.size == NOTHING or not is_protected(source, running.source):
-        return None
-    message = f"the TTL or the engine of `{source.name}` changes together with its rows, and may hide some"
-    place = source.engine.location("ENGINE_TTL") or source.location
-    return loss_problem(message, place, source, running.source)
+    them it would hide cannot be counted beforehand."""
+    if running.size != NOTHING and is_protected(source, running.source):
+        message = f"the TTL or the engine of `{source.name}` changes together with its rows, and may hide some"
+        place = source.engine.location("ENGINE_TTL") or source.location
+        yield loss_problem(message, place, source, running.source)
 
 
 def _shown_rows(keeps: str, columns: Iterable[BoundColumn]) -> str:

@@ -25,6 +25,7 @@ from penstock.deploy.queries.handlers.handler_pool import (
 from penstock.deploy.queries.handlers.handler_query import bind_variables
 from penstock.errors import Forbidden, Problem
 from penstock.flow.landing.row_parser import RowParser
+from penstock.flow.landing.spark_workers import RowValues, record_batches
 from penstock.lake.read.file_table import file_table
 from penstock.lake.read.query_execution import QueryLimits, QueryResult, choose_session, run_query
 from penstock.lake.spark.session import Lake
@@ -34,7 +35,6 @@ from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.pipe import Handler
 from penstock.model.settings import Settings
 from penstock.model.types import Type
-from penstock.parse.pipe import FUNCTION
 from penstock.sql.spark_text import quote_identifier
 
 Ask = Callable[[str], QueryResult]
@@ -63,7 +63,7 @@ class EndpointHandlers:
         parameters = next(_rows_as_dicts(given), {})
         try:
             rows = self._pool.run(
-                HandlerCall(handler.source.text, FUNCTION, parameters),
+                HandlerCall(handler.source.text, name, parameters),
                 lambda text, variables: list(_rows_as_dicts(ask(bind_variables(text, variables)))),
             )
         except HandlerFailed as failure:
@@ -71,9 +71,7 @@ class EndpointHandlers:
         values = _typed_rows(name, rows, handler.returns)
         return self._as_result(handler.returns, values, most)
 
-    def _as_result(
-        self, returns: Sequence[Column], rows: Sequence[tuple[object, ...]], most: QueryLimits
-    ) -> QueryResult:
+    def _as_result(self, returns: Sequence[Column], rows: Sequence[RowValues], most: QueryLimits) -> QueryResult:
         """Spark reads the rows from a file as it reads those of a table: each value has the form of its type."""
         columns = tuple((each.name, each.type) for each in returns)
         names = ", ".join(quote_identifier(name) for name, _ in columns)
@@ -83,10 +81,9 @@ class EndpointHandlers:
                 return run_query(choose_session(self._lake, len(rows)), f"SELECT {names} FROM {table}", columns, most)
 
 
-def _write_rows(path: str, columns: Sequence[tuple[str, Type]], rows: Sequence[tuple[object, ...]]) -> None:
+def _write_rows(path: str, columns: Sequence[tuple[str, Type]], rows: Sequence[RowValues]) -> None:
     schema = pa.schema([(name, stored_arrow(of)) for name, of in columns])
-    values = [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
-    pq.write_table(pa.Table.from_arrays(values, schema=schema), path)
+    pq.write_table(pa.Table.from_batches(record_batches(iter(rows), schema), schema), path)
 
 
 def _rows_as_dicts(answer: QueryResult) -> Iterator[dict[str, object]]:
@@ -94,22 +91,22 @@ def _rows_as_dicts(answer: QueryResult) -> Iterator[dict[str, object]]:
     return (dict(zip(names, row, strict=True)) for row in answer.rows)
 
 
-def _typed_rows(name: str, rows: Iterable[object], returns: Sequence[Column]) -> list[tuple[object, ...]]:
+def _typed_rows(name: str, rows: Iterable[object], returns: Sequence[Column]) -> list[RowValues]:
     """The rows by the columns, as a posted row would be read. Raises HandlerFailed."""
     source = DataSource(name, tuple(returns), Engine())
     columns = tuple(LandingColumn(each.name, each.name, each.type, source.path_of(each)) for each in returns)
     parser = RowParser([Landing(name, name, "answer", columns)])
-    return [_typed_row(number, row, parser, returns) for number, row in enumerate(rows, start=1)]
+    return [_typed_row(number, row, parser) for number, row in enumerate(rows, start=1)]
 
 
-def _typed_row(number: int, row: object, parser: RowParser, returns: Sequence[Column]) -> tuple[object, ...]:
+def _typed_row(number: int, row: object, parser: RowParser) -> RowValues:
     parsed = parser.parse(json.dumps(row).encode()) if isinstance(row, Mapping) else None
     if parsed is None:
         raise HandlerFailed(f"row {number} of the answer is a {type(row).__name__}: expected a dict or a model")
     if parsed.values is None:
         reasons = "; ".join(reason for _, reasons in parsed.rejects for reason in reasons)
         raise HandlerFailed(f"row {number} of the answer does not fit its columns: {reasons}")
-    return tuple(parsed.values.get(each.name) for each in returns)
+    return parsed.values
 
 
 def _located(failure: HandlerFailed, name: str, handler: Handler) -> HandlerFailed:

@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection
 from typing import TypeAlias
 
 from penstock.errors import InvalidRequest, Overloaded, PenstockError, Problem, Timeout, TooLarge, Unavailable
+from penstock.parse.pipe import FUNCTION
 
 Json: TypeAlias = Mapping[str, object]
 AnswerQuery: TypeAlias = Callable[[str, Json], Sequence[Mapping[str, object]]]
@@ -55,7 +56,7 @@ class HandlerCall:
 
     source: str
     name: str
-    """The function's."""
+    """The endpoint's."""
     parameters: Json
 
 
@@ -152,7 +153,7 @@ class HandlerPool:
         """The last message of a call; its queries are answered."""
         deadline = time.monotonic() + self._limits.seconds
         id = secrets.token_hex(8)
-        asked = {"call": id, "source": call.source, "name": call.name, "parameters": call.parameters}
+        asked = {"call": id, "source": call.source, "name": FUNCTION, "parameters": call.parameters}
         try:
             process.connection.send(asked)
             while True:
@@ -163,7 +164,7 @@ class HandlerPool:
                     return message
                 process.connection.send(_answered(message, answer))
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
-            hint = f"it may have needed more than {self._limits.memory:,} bytes (handler_memory in [python])"
+            hint = f"it may have needed more than {self._limits.memory:,} bytes (handler_bytes in [python])"
             raise HandlerFailed(f"the process of `{call.name}` ended", hint=hint) from error
         except BlockingIOError as error:
             raise HandlerFailed("the function stopped in the middle of a message") from error
