@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.errors import NotFound, did_you_mean
-from penstock.integer_parsing import parse_whole_number
 from penstock.model.deployment import Deployment, DeploymentState
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.state.crash_counts import CrashCounts
 from penstock.state.deployments import Deployments
 from penstock.state.jobs import Jobs

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import invalid_request_parameter

@@ -9,7 +9,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.calls.jobs import job_to_json
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response

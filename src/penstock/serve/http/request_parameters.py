@@ -13,7 +13,7 @@ import orjson
 from starlette.requests import Request
 
 from penstock.errors import InvalidRequest, Problem
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.http.request_body import body_of
 from penstock.template.render_frame import ListParameter, Parameter
 

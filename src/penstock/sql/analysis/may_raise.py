@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.spark_text import QUOTED, closing_parenthesis, is_call, replace_spans, tokenize_spark
 
 _SIGNS = frozenset(["(", ")", ",", "=", "<>", "!=", "<", "<=", ">", ">=", "<=>", "->", "."])

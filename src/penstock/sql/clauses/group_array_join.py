@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.expr.bind_once import GENERATED_PREFIX
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.tree import call_name, is_aggregate

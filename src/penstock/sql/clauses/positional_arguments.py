@@ -9,7 +9,7 @@ import re
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import refusal

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import Constant, text
 from penstock.sql.syntax.tree import call_name, call_parts

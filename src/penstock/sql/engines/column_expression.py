@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import Type, unwrap_type
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
 from penstock.sql.compiler.translator import OutputColumns, Translator

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import bind_if_long

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from penstock.integer_parsing import parse_whole_number
+from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 

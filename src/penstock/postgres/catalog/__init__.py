@@ -1,0 +1,1 @@
+"""What Postgres says of its tables: read, as values, and as types of the stores."""

@@ -1,0 +1,86 @@
+"""Connections to the source's Postgres.
+
+In: a DSN. Out: a connection of psycopg2 that names types and defaults independent of the caller's search path.
+Invariants: the password of a DSN is a registered secret before anything is tried with it; what the driver raises while
+it connects leaves as a `PenstockError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from penstock.errors import Failed, InvalidRequest, Unavailable
+from penstock.redaction import register_secrets
+
+try:
+    import psycopg2
+    from psycopg2 import extensions
+except ImportError:  # installed without `penstock[postgres]`
+    psycopg2 = None
+
+CONNECT_SECONDS = 10
+
+
+class SourceCursor(Protocol):
+    """What is used of a cursor of the driver."""
+
+    def execute(self, query: str, values: Sequence[object] = ...) -> None: ...
+    def fetchall(self) -> list[tuple[object, ...]]: ...
+    def fetchone(self) -> tuple[object, ...] | None: ...
+
+
+class SourceConnection(Protocol):
+    """What is used of a connection of the driver."""
+
+    autocommit: bool
+
+    def cursor(self) -> SourceCursor: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_source(dsn: str) -> SourceConnection:
+    """A connection that commits each statement. Raises InvalidRequest for a text that is no DSN, Failed without the
+    driver, Unavailable if Postgres does not answer or refuses the login."""
+    if psycopg2 is None:
+        raise Failed("the driver of Postgres is not installed", hint="pip install 'penstock[postgres]'")
+    register_secrets(_passwords(dsn))
+    options = {"connect_timeout": str(CONNECT_SECONDS), "application_name": "penstock", "client_encoding": "UTF8"}
+    try:
+        opened: SourceConnection = psycopg2.connect(dsn, **options)
+    except psycopg2.Error as error:
+        raise Unavailable(f"Postgres cannot be reached: {reason(error)}", hint=_HINT) from None
+    opened.autocommit = True
+    opened.cursor().execute("SET search_path = ''; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'")
+    return opened
+
+
+_HINT = "the DSN is right if `psql` connects with it from here; PENSTOCK_POSTGRES_DSN may hold it"
+
+
+def _passwords(dsn: str) -> list[str]:
+    try:
+        found = extensions.parse_dsn(dsn).get("password")
+    except psycopg2.Error as error:
+        message = "the DSN of Postgres cannot be read: it is no URL and no list of key=value"
+        raise InvalidRequest(message, hint="such as postgresql://user@host:5432/database") from error
+    return [found] if found else []
+
+
+def reason(error: Exception) -> str:
+    """What the driver says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@contextmanager
+def source_errors(doing: str) -> Iterator[None]:
+    """A block in which what the driver raises becomes Failed, with what was done."""
+    try:
+        yield
+    except psycopg2.OperationalError as error:
+        raise Unavailable(f"Postgres went away while penstock {doing}: {reason(error)}") from None
+    except psycopg2.Error as error:
+        raise Failed(f"penstock {doing}, and Postgres refused it: {reason(error)}") from None
