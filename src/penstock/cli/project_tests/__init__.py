@@ -1,0 +1,1 @@
+"""Tests of a user's project: made rows, fixtures, test files and the server that they run on."""
