@@ -1,0 +1,1 @@
+"""Commands for tests of a project."""
