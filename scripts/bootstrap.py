@@ -54,6 +54,7 @@ def main(purpose: str) -> None:
     if purpose == "test":
         once("postgres", find_postgres, ROOT / "scripts/postgres_programs.py")
         once("mariadb", find_mariadb, ROOT / "scripts/mariadb_programs.py")
+        once("kafka", fetch_kafka, ROOT / "scripts/kafka_programs.py")
 
 
 def find_java() -> None:
@@ -104,6 +105,12 @@ def find_mariadb() -> None:
         postgres_programs.install_package(mariadb_programs.PACKAGE)
         if mariadb_programs.programs() is None:
             say(f"  there is none: those tests are skipped ({mariadb_programs.HOW})")
+
+
+def fetch_kafka() -> None:
+    say("Fetching Kafka's broker, on which some of the tests run (some 43 MB)")
+    if subprocess.run([str(PYTHON), str(ROOT / "scripts/kafka_programs.py")], check=False).returncode != 0:
+        say("  it could not be fetched: those tests are skipped")
 
 
 def fetch_jars() -> None:
