@@ -146,7 +146,7 @@ class Pipeline:
         """What brings rows in and takes rows out; `folder` is the inbox."""
         landed = partial(landed_batch, core.warehouse, core.board)
         self.inbox = Inbox(folder, self.batches, self._note_arrival, self._settings.inbox, landed)
-        self.ingestion = EventIngestion(core.board, core.flows, self.inbox)
+        self.ingestion = EventIngestion(core.board, core.flows, self.inbox, self.batches)
         self.quarantines = Quarantines(core)
         self.replacement = RowReplacement(core, self.ingestion)
         self.deletion = RowDeletion(core, self.ingestion, self.replacement)

@@ -1,11 +1,13 @@
-"""Cursors: how far a flow has read its source.
+"""Cursors: how far a flow has read its source; and positions: how far a source outside has sent its rows.
 
-In: the closed union `Cursor`. Out: its text, which is stored in the summary of an Iceberg snapshot, and back.
-Invariant: a cursor is committed in the same snapshot as the rows it accounts for, and nowhere else.
+In: the closed union `Cursor`, and `Position`. Out: the text of a cursor, which is stored in the summary of an Iceberg
+snapshot, that of a position, which is stored with the batch of its rows, and back. Invariant: a cursor is committed in
+the same snapshot as the rows it accounts for, and nowhere else; positions are compared as numbers, in their order.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
@@ -61,3 +63,40 @@ def decode_cursor(text: str) -> Cursor:
         case "tail", [snapshot]:
             return TailCursor(snapshot)
     raise ValueError(f"not a cursor: {text!r}")
+
+
+_POSITION = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,20}){0,3}")
+Position: TypeAlias = tuple[int, ...]
+"""Up to four whole numbers, compared in their order: an offset; an LSN and an ordinal."""
+
+
+def parse_position(text: str) -> Position | None:
+    """The position in a text such as `1024` or `90211.3`; None if it is none."""
+    return tuple(map(int, text.split("."))) if _POSITION.fullmatch(text) else None
+
+
+def position_text(position: Position) -> str:
+    """The text of a position."""
+    return ".".join(map(str, position))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """Which rows of a source a body has: all after one position, up to and with another."""
+
+    source: str
+    after: Position | None
+    """None: from the beginning of the source."""
+    upto: Position
+
+
+@dataclass(frozen=True, slots=True)
+class PostTerms:
+    """What holds for a post beside its rows."""
+
+    key: str | None = None
+    """Its idempotency key."""
+    span: SourceSpan | None = None
+    """Which rows of a source it has."""
+    columns: tuple[str, ...] = ()
+    """The keys of its rows whose values must be stored."""

@@ -113,6 +113,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("GET",), DATASOURCES, "read", catalog.list_datasources, None),
     ApiCall(("POST",), DATASOURCES, "append", rows.post_rows, _parameter_name, "appends", ROWS, "post rows"),
     ApiCall(("GET",), "/v0/datasources/{name}", "read", catalog.show_datasource, _path_name),
+    ApiCall(("GET",), f"{DATASOURCES}/{{name}}/positions", "append", events.show_positions, _path_name),
     ApiCall(("POST",), f"{DATASOURCES}/{{name}}/truncate", "deploy", rows.truncate_datasource, action="truncate"),
     ApiCall(
         ("POST",), f"{DATASOURCES}/{{name}}/delete", "deploy", rows.delete_rows, most_body=FORM, action="delete rows"

@@ -16,11 +16,13 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from penstock.errors import Conflict
+from penstock.model.cursor import SourceSpan
 from penstock.state.batch_keys import BatchKeys, BodyKey
 from penstock.state.database import Database
-from penstock.state.group_commit import GroupCommit
-from penstock.state.locks import take_named_lock
 from penstock.state.schema import batches, damaged_segments
+from penstock.state.stream_positions import StreamPositions
+from penstock.state.transactions.group_commit import GroupCommit
+from penstock.state.transactions.locks import take_named_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,13 @@ _SELECT_BATCH = sa.select(*_BATCH_COLUMNS).select_from(batches.outerjoin(damaged
 
 
 class BatchLog:
-    """The batch log of every stream; `keys` has the idempotency keys of its bodies."""
+    """The batch log of every stream; `keys` has the idempotency keys of its bodies, `positions` how far their sources
+    have come."""
 
     def __init__(self, database: Database):
         self._database = database
         self.keys = BatchKeys(database)
+        self.positions = StreamPositions(database)
         self._appending: GroupCommit[Batch] = GroupCommit(database)
 
     def append(  # noqa: PLR0913 - one argument a column of the log
@@ -104,11 +108,14 @@ class BatchLog:
         received_at: datetime,
         keys: Sequence[BodyKey] = (),
         digest: str | None = None,
+        spans: Sequence[SourceSpan] = (),
     ) -> Batch:
-        """Give the segment the stream's next number. `keys` are the idempotency keys it holds.
+        """Give the segment the stream's next number. `keys` are the idempotency keys it holds, `spans` say which rows
+        of which sources, at most one of each.
 
-        Raises Conflict if another writer took the number or a key was used before, StorageFull, Fenced; then nothing
-        is logged. After any other error (Unavailable: the store did not come back) `find` tells whether it was.
+        Raises Conflict if another writer took the number, a key was used before or a source is elsewhere, StorageFull,
+        Fenced; then nothing is logged. After any other error (Unavailable: the store did not come back) `find` tells
+        whether it was.
         """
 
         def write(connection: Connection) -> Batch:
@@ -117,6 +124,7 @@ class BatchLog:
             values = {column.name: getattr(batch, column.name) for column in _LOG_COLUMNS}
             connection.execute(sa.insert(batches).values(values))
             self.keys.add(connection, stream, batch.number, keys)
+            self.positions.move(connection, stream, batch.number, spans)
             return batch
 
         def find(connection: Connection) -> Batch | None:
@@ -126,7 +134,9 @@ class BatchLog:
         try:
             return self._appending.write_once(stream, write, find)
         except IntegrityError as error:
-            raise Conflict(f"another writer appends to `{stream}`, or one of the idempotency keys is known") from error
+            raise Conflict(
+                f"another writer appends to `{stream}`, or one of the idempotency keys or positions is known"
+            ) from error
 
     def append_replacement(
         self, stream: str, files: Sequence[RawFile], received_at: datetime, key: BodyKey

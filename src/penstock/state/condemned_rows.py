@@ -14,8 +14,8 @@ from datetime import datetime, timezone
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import take_named_lock
 from penstock.state.schema import condemned_rows as rows_table
+from penstock.state.transactions.locks import take_named_lock
 
 
 @dataclass(frozen=True, slots=True)

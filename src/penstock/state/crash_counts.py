@@ -15,8 +15,8 @@ from typing import TypeAlias
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import take_named_lock
 from penstock.state.schema import attempts, query_crashes
+from penstock.state.transactions.locks import take_named_lock
 
 FlowKey: TypeAlias = tuple[str, str]
 """A table and a flow into it."""

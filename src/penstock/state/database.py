@@ -36,7 +36,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from penstock.crash_points import crash_point
 from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
-from penstock.state.locks import read_lease_token, take_named_lock
+from penstock.state.transactions.locks import read_lease_token, take_named_lock
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 RETRY_SECONDS = 5.0

@@ -21,9 +21,9 @@ from penstock.errors import Conflict, NotFound
 from penstock.model.deployment import RUNNING, Deployment, DeploymentRecord, DeploymentState
 from penstock.model.manifest import Manifest
 from penstock.state.database import Database
-from penstock.state.locks import take_named_lock
 from penstock.state.manifest_codec import manifest_from_json, manifest_to_json
 from penstock.state.schema import deployments, forgotten_tables, journal
+from penstock.state.transactions.locks import take_named_lock
 
 MOST_LISTED = 1_000
 """The most deployments that a list has: the newest ones."""

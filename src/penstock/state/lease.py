@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from penstock.errors import Fenced
 from penstock.state.database import Database
-from penstock.state.locks import lock_out_writers
 from penstock.state.schema import lease
+from penstock.state.transactions.locks import lock_out_writers
 
 ROW = 1
 

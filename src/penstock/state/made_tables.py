@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import take_named_lock
 from penstock.state.schema import attempts, condemned_rows, made_tables
+from penstock.state.transactions.locks import take_named_lock
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from penstock.state.database import Database
-from penstock.state.locks import take_named_lock
 from penstock.state.schema import reader_leases
+from penstock.state.transactions.locks import take_named_lock
 
 ROW = 1
 

@@ -108,6 +108,15 @@ batch_keys = sa.Table(
     sa.Index("batch_keys_used_at", "used_at"),
 )
 
+stream_positions = sa.Table(
+    "stream_positions",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("position", sa.Text, nullable=False),
+    sa.Column("number", sa.BigInteger, nullable=False),
+)
+
 tokens = sa.Table(
     "tokens",
     METADATA,

@@ -37,6 +37,7 @@ from penstock.errors import (
     did_you_mean,
 )
 from penstock.lake.open_tables.version_metadata import VersionMetadata
+from penstock.model.cursor import PostTerms
 from penstock.model.deployment import CANDIDATES, Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
@@ -46,6 +47,7 @@ from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.jobs import Job, Jobs
 from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
+from penstock.state.stream_positions import StoredPosition
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
 from unit.serve.sample_figures import sample_figures, sample_health, sample_step_times
@@ -135,6 +137,7 @@ class MemoryPipeline:
         self.ready = True
         self.rows: dict[str, list[bytes]] = {"flights": []}
         self.keys: dict[str, Receipt] = {}
+        self.terms: list[PostTerms] = []
         self.patience = True
         self.unchanged = False
         """Whether a project that is sent equals what is live."""
@@ -166,6 +169,18 @@ class MemoryPipeline:
         if key is not None:
             self.keys[key] = receipt
         return receipt
+
+    def append_on_terms(self, name: str, body: bytes, terms: PostTerms) -> Receipt:
+        self.terms.append(terms)
+        return self.append(name, body, terms.key)
+
+    def positions(self, name: str) -> list[StoredPosition]:
+        self.count(name, "")
+        return [
+            StoredPosition(each.span.source, each.span.upto, number)
+            for number, each in enumerate(self.terms, 1)
+            if each.span is not None
+        ]
 
     def append_file(self, name: str, content: bytes, form: CsvForm, key: str) -> Receipt:
         self.files_sent.append((content, form))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from penstock.model.cursor import PostTerms, SourceSpan
 from unit.serve.memory import MemoryPipeline
 
 LINES = b'{"a": 1}\n{"a": 2}\n'
@@ -160,3 +161,33 @@ def test_no_body_is_ever_a_500(client: TestClient, body: bytes, form: str, encod
     answer = client.post("/v0/events", params=query, content=body, headers={"Content-Encoding": encoding})
     assert answer.status_code < 500, answer.text
     assert answer.json()
+
+
+def test_rows_of_a_source_with_positions(client: TestClient, pipeline: MemoryPipeline) -> None:
+    headers = {"Penstock-Source": "shop/orders", "Penstock-Positions": "17.2..19.0"}
+    assert client.post("/v0/events?name=flights&columns=a,b", content=LINES, headers=headers).status_code == 202
+    assert pipeline.terms == [PostTerms(None, SourceSpan("shop/orders", (17, 2), (19, 0)), ("a", "b"))]
+    answer = client.get("/v0/datasources/flights/positions")
+    assert answer.json() == {"positions": {"shop/orders": "19.0"}}
+    assert client.get("/v0/datasources/flight/positions").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Penstock-Source": "a"},
+        {"Penstock-Positions": "..1"},
+        {"Penstock-Source": "", "Penstock-Positions": "..1"},
+        {"Penstock-Source": "a" * 257, "Penstock-Positions": "..1"},
+        {"Penstock-Source": "a", "Penstock-Positions": "1"},
+        {"Penstock-Source": "a", "Penstock-Positions": "1.."},
+        {"Penstock-Source": "a", "Penstock-Positions": "2..1"},
+        {"Penstock-Source": "a", "Penstock-Positions": "1..1"},
+        {"Penstock-Source": "a", "Penstock-Positions": "x..1"},
+        {"Penstock-Source": "a", "Penstock-Positions": "..1", "Idempotency-Key": "k"},
+    ],
+)
+def test_wrong_positions(client: TestClient, pipeline: MemoryPipeline, headers: dict[str, str]) -> None:
+    answer = client.post("/v0/events?name=flights", content=LINES, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid-request")
+    assert pipeline.rows["flights"] == []

@@ -23,8 +23,8 @@ from penstock.model.settings import Settings
 from penstock.serve.server.process import ServerProcess
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
-from penstock.state.locks import take_named_lock
 from penstock.state.tokens import ApiTokens
+from penstock.state.transactions.locks import take_named_lock
 from postgres_server import Postgres, start_or_skip
 from unit.serve.memory import MemoryPipeline
 from waiting import wait_until

@@ -14,16 +14,19 @@ from functools import lru_cache
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.warehouse import Warehouse
-from penstock.errors import InvalidRequest, NotFound, Timeout, did_you_mean
+from penstock.errors import Conflict, InvalidRequest, NotFound, Timeout, did_you_mean
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.lag import has_arrived
 from penstock.flow.landing.json_row import InvalidRow, decode_json
 from penstock.flow.landing.row_parser import RowParser
 from penstock.flow.scheduler import ANY_TABLE
-from penstock.model.cursor import BatchCursor
+from penstock.model.cursor import BatchCursor, PostTerms
 from penstock.model.deployment import Deployment
+from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing
 from penstock.state.batch_keys import BodyKey
+from penstock.state.batches import BatchLog
+from penstock.state.stream_positions import StoredPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +41,48 @@ class Receipt:
     """Rows that the live version rejects."""
 
 
+class MissingColumns(Conflict):
+    """Rows were sent with values that live has no column for."""
+
+    code = "missing-columns"
+
+    def __init__(self, name: str, missing: Sequence[str]):
+        shown = ", ".join(f"`{each}`" for each in missing)
+        super().__init__(
+            f"no column of `{name}` reads {shown}; none of these rows is kept",
+            hint="deploy the column, then send the rows again",
+        )
+
+
 class EventIngestion:
     """Appends posted rows to the inbox. Thread-safe."""
 
-    def __init__(self, board: DeploymentBoard, flows: RunningFlows, inbox: Inbox):
+    def __init__(self, board: DeploymentBoard, flows: RunningFlows, inbox: Inbox, batches: BatchLog):
         self._board = board
         self._flows = flows
         self._inbox = inbox
+        self._batches = batches
 
     def append(self, name: str, body: bytes, key: str | None) -> Receipt:
         """Store the rows of a body durably; `key` is its idempotency key.
 
         Raises NotFound if no data source has the name, InvalidRequest if no line of the body is JSON, TooLarge.
         """
+        return self.append_on_terms(name, body, PostTerms(key))
+
+    def append_on_terms(self, name: str, body: bytes, terms: PostTerms) -> Receipt:
+        """Store the rows of a body durably. Raises what `append` raises, OtherPosition if they do not follow what is
+        stored of their source, MissingColumns if live has no column for a value; then nothing is stored."""
+        missing = _unread_keys(self.landing_of(name), terms.columns)
+        if missing:
+            raise MissingColumns(name, missing)
         stream, lines, counts = self.examine(name, body)
-        return Receipt(stream, self.append_lines(stream, lines, key), *counts)
+        return Receipt(stream, self._inbox.append(stream, lines, terms.key, terms.span), *counts)
+
+    def positions(self, name: str) -> Sequence[StoredPosition]:
+        """How far the sources of a data source's rows have come. Raises NotFound."""
+        found = self._batches.positions.of_stream(self.stream_of(name))
+        return sorted(found.values(), key=lambda each: each.source)
 
     def examine(self, name: str, body: bytes) -> tuple[str, Sequence[bytes], tuple[int, int]]:
         """The stream of a data source, the rows of a body, and how many of these fit and do not. Raises NotFound, and
@@ -122,6 +152,13 @@ def _find_landing(board: DeploymentBoard, name: str) -> Landing:
                 return landing
             known += [binding.name for binding in deployment.manifest.bindings]
     raise NotFound(f"there is no data source `{name}`", hint=did_you_mean(name, known) or "deploy a project first")
+
+
+def _unread_keys(landing: Landing, keys: Sequence[str]) -> list[str]:
+    """Those of the keys of rows that no column reads."""
+    paths = [parse_json_path(column.path) for column in landing.columns if column.path is not None]
+    read = {path[0] for path in paths if path}
+    return [] if () in paths else [key for key in keys if key not in read]
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,8 @@
 
 In: lines of a stream. Out: the number of their batch, once they are durable. Invariant: a body is in exactly one
 batch, or in none and the caller got an error; a body with an idempotency key that is known (`state/batch_keys.py`) is
-answered with the batch of the first body, or refused if its rows are others.
+answered with the batch of the first body, or refused if its rows are others; so is one whose source has come further
+(`state/stream_positions.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from penstock.flow.inbox.replacement import ReplacementStore
 from penstock.flow.inbox.segment_cleanup import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
 from penstock.flow.inbox.writer import RequestBody, StreamWriter, storage_error
+from penstock.model.cursor import SourceSpan
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.model.settings import InboxSettings
 from penstock.state.batch_keys import BodyKey
@@ -64,17 +66,19 @@ class Inbox:
                 exc_info=error,
             )
 
-    def append(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
-        """Store the lines, and return the number of their batch once they are durable.
+    def append(self, stream: str, lines: Sequence[bytes], key: str | None, span: SourceSpan | None = None) -> int:
+        """Store the lines, and return the number of their batch once they are durable; of lines whose source has come
+        further, the number of the batch with its last rows. `span` says which rows of a source they are.
 
-        Raises InvalidRequest without lines, TooLarge, StorageFull, Overloaded, Unavailable while closing, Failed if
-        they could not be stored; then none of them is.
+        Raises InvalidRequest without lines, TooLarge, StorageFull, Overloaded, Unavailable while closing,
+        OtherPosition if they do not follow what is stored of their source, Failed if they could not be stored; then
+        none of them is.
         """
         if not lines:
             raise InvalidRequest("there are no rows to keep")
         if len(lines) > ROWS_PER_BATCH:
             raise TooLarge(f"{len(lines):,} rows in one call; at most {ROWS_PER_BATCH:,} are taken")
-        body = RequestBody(tuple(lines), key, Future())
+        body = RequestBody(tuple(lines), key, Future(), span)
         with answer_within(ADMISSION_SECONDS):
             self._admission.admit(stream, body.size)
         self._writer(stream).put(body)

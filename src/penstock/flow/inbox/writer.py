@@ -21,10 +21,12 @@ from datetime import datetime, timezone
 from penstock.crash_points import crash_point
 from penstock.errors import Conflict, Failed, Fenced, PenstockError, StorageFull, Unavailable
 from penstock.flow.inbox.segments import Segment, Segments
+from penstock.model.cursor import Position, SourceSpan
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import answer_within
+from penstock.state.stream_positions import OtherPosition
 
 BYTES_PER_BATCH = 32 * 2**20
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -46,6 +48,8 @@ class RequestBody:
     """The idempotency key of the call."""
     batch_number: Future[int]
     """Will hold the number of the batch, or the error."""
+    span: SourceSpan | None = None
+    """Which rows of a source they are."""
 
     arrived: float = field(default_factory=time.monotonic)
     """When it was posted, in seconds of the monotonic clock."""
@@ -182,7 +186,8 @@ class StreamWriter:
 
     def _new(self, group: Sequence[RequestBody]) -> list[RequestBody]:
         """The bodies that are not stored yet. A body whose key was used before, also within the group, is not stored
-        again; one whose key was used for other rows gets ReusedKey."""
+        again; one whose key was used for other rows gets ReusedKey. So with sources: see `_following`."""
+        group = self._following(group)
         keys = {body.key for body in group if body.key is not None}
         known = self._batches.keys.find(self._stream, keys) if keys else {}
         new: list[RequestBody] = []
@@ -202,6 +207,30 @@ class StreamWriter:
                 body.batch_number.set_exception(ReusedKey(body.key))
         return new
 
+    def _following(self, group: Sequence[RequestBody]) -> Sequence[RequestBody]:
+        """The bodies without those whose source has come as far already; one that begins elsewhere than where its
+        source is gets OtherPosition. At most one body of each source is stored with a batch: the others are sent
+        again, since rows of a source are sent one after the other."""
+        sources = {body.span.source for body in group if body.span is not None}
+        stored = self._batches.positions.find(self._stream, sources) if sources else {}
+        following: list[RequestBody] = []
+        moving: set[str] = set()
+        for body in group:
+            span = body.span
+            if span is None:
+                following.append(body)
+                continue
+            known = stored.get(span.source)
+            at: Position | None = known.position if known is not None else None
+            if known is not None and span.upto <= known.position:
+                body.batch_number.set_result(known.number)
+            elif span.after != at or span.source in moving:
+                body.batch_number.set_exception(OtherPosition(span, at))
+            else:
+                moving.add(span.source)
+                following.append(body)
+        return following
+
     def _commit(self, bodies: Sequence[RequestBody]) -> Batch:
         segment = self._segments.write(self._stream, [line for body in bodies for line in body.lines])
         crash_point("inbox.written")
@@ -219,9 +248,12 @@ class StreamWriter:
     def _log(self, segment: Segment, bodies: Sequence[RequestBody]) -> Batch:
         rows = sum(len(body.lines) for body in bodies)
         keys = [BodyKey(body.key, body.digest) for body in bodies if body.key is not None]
-        now = datetime.now(timezone.utc)
+        spans = [body.span for body in bodies if body.span is not None]
+        name, size, digest = segment.name, segment.bytes, segment.digest
         try:
-            return self._batches.append(self._stream, segment.name, rows, segment.bytes, now, keys, segment.digest)
+            return self._batches.append(
+                self._stream, name, rows, size, datetime.now(timezone.utc), keys, digest, spans=spans
+            )
         except (Conflict, StorageFull, Fenced):
             self._segments.remove(segment.name)
             raise

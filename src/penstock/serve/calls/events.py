@@ -2,8 +2,8 @@
 
 In: NDJSON or JSON, compressed or not, whether the call says so or not. Out: how many rows fit and how many are
 quarantined. Invariant: 202 means that the rows are durable, 200 (with `wait`) that they can be queried; of all bodies
-with the same Idempotency-Key only the first is stored, while the key is known; the text of every value is stored as it
-was sent, so no digit is lost.
+with the same Idempotency-Key only the first is stored, while the key is known; rows that name their source and its
+positions are stored once for ever; the text of every value is stored as it was sent, so no digit is lost.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.model.cursor import PostTerms, SourceSpan, parse_position, position_text
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.request_body import body_of, decompress
@@ -24,6 +25,9 @@ from penstock.serve.http.request_parameters import flag_parameter, required_para
 if TYPE_CHECKING:
     from penstock.deploy.ingest.event_ingestion import Receipt
 
+SOURCE, POSITIONS = "penstock-source", "penstock-positions"
+"""Headers of rows that are sent by a source which knows its positions."""
+LONGEST_SOURCE = 256
 WAIT_SECONDS = 60.0
 LONGEST_KEY = 256
 
@@ -32,15 +36,45 @@ def post_events(host: PipelineHost, request: Request) -> Response | Continued:
     """Append the rows of the body; with `wait`, answer once they can be queried."""
     pipeline, parameters = host.pipeline, dict(request.query_params)
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
-    key, form = idempotency_key(request), parameters.get("format")
+    form, terms = parameters.get("format"), _terms(request, parameters)
     encoding = request.headers.get("content-encoding", "")
     body = body_of(request)
-    receipt = pipeline.ingestion.append(name, to_ndjson(decompress(body, encoding), form), key)
+    receipt = pipeline.ingestion.append_on_terms(name, to_ndjson(decompress(body, encoding), form), terms)
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)
     if waits:
         return Continued("waits", lambda: receipt_response(pipeline.ingestion.wait(receipt, WAIT_SECONDS), 200))
     return receipt_response(receipt, 202)
+
+
+def show_positions(host: PipelineHost, request: Request) -> Response:
+    """`GET /v0/datasources/NAME/positions`: how far the sources of its rows have come."""
+    found = host.pipeline.ingestion.positions(str(request.path_params["name"]))
+    return json_response({"positions": {each.source: position_text(each.position) for each in found}})
+
+
+def _terms(request: Request, parameters: Mapping[str, str]) -> PostTerms:
+    """What holds for a post beside its rows. Raises InvalidRequest."""
+    columns = tuple(each for each in parameters.get("columns", "").split(",") if each)
+    return PostTerms(idempotency_key(request), _source_span(request), columns)
+
+
+def _source_span(request: Request) -> SourceSpan | None:
+    """Which rows of a source a post has. Raises InvalidRequest."""
+    source, positions = request.headers.get(SOURCE), request.headers.get(POSITIONS)
+    if source is None and positions is None:
+        return None
+    if source is None or positions is None or not 0 < len(source) <= LONGEST_SOURCE:
+        message = f"Penstock-Source is a name of 1 to {LONGEST_SOURCE} characters, and comes with Penstock-Positions"
+        raise InvalidRequest(message)
+    if request.headers.get("idempotency-key") is not None:
+        raise InvalidRequest("rows with positions need no Idempotency-Key: their positions say what is stored")
+    first, dots, last = positions.partition("..")
+    after, upto = parse_position(first), parse_position(last)
+    if not dots or upto is None or (first and after is None) or (after is not None and after >= upto):
+        message = f"Penstock-Positions is AFTER..UPTO, such as 17.2..19.0 or ..19.0, not `{positions[:60]}`"
+        raise InvalidRequest(message, hint="each is up to four whole numbers with dots between; UPTO is the greater")
+    return SourceSpan(source, after, upto)
 
 
 def receipt_response(receipt: Receipt, status: int) -> Response:

@@ -147,6 +147,11 @@ EVENTS = (
     parameter_schema("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
     parameter_schema("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
 )
+POSITIONS = (
+    parameter_schema("columns"),
+    parameter_schema("Penstock-Source", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
+    parameter_schema("Penstock-Positions", "header"),
+)
 DEPLOY = (
     parameter_schema("check", schema=FLAG),
     parameter_schema("auto_promote", schema=FLAG),
@@ -182,7 +187,14 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/metrics"): CallSchema("What the server counts, for Prometheus", answers={"200": {"text/plain": TEXT}}),
     ("GET", "/v0/status"): CallSchema("The running deployments, their progress, and what fails"),
     ("POST", "/v0/events"): CallSchema(
-        "Append rows", EVENTS, {"application/x-ndjson": {"schema": TEXT}}, {"202": {JSON: KEPT}, "200": {JSON: KEPT}}
+        "Append rows",
+        (*EVENTS, *POSITIONS),
+        {"application/x-ndjson": {"schema": TEXT}},
+        {"202": {JSON: KEPT}, "200": {JSON: KEPT}},
+    ),
+    ("GET", "/v0/datasources/{name}/positions"): CallSchema(
+        "How far the sources of a data source's rows have come",
+        answers={"200": {JSON: object_schema(positions=OBJECT)}},
     ),
     ("GET", "/v0/datasources"): CallSchema(
         "List the data sources", WHICH, None, {"200": {JSON: object_schema(datasources=array_schema(OBJECT))}}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.errors import Failed, Fenced
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
-from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import Database, open_database
 from penstock.state.lease import Lease
@@ -22,19 +21,10 @@ class Lossy(BatchLog):
 
     before = after_it = False
 
-    def append(
-        self,
-        stream: str,
-        segment: str,
-        rows: int,
-        size: int,
-        received_at: datetime,
-        keys: Sequence[BodyKey] = (),
-        digest: str | None = None,
-    ) -> Batch:
+    def append(self, *given: Any, **named: Any) -> Batch:
         if self.before:
             raise Failed("the line is down")
-        made = super().append(stream, segment, rows, size, received_at, keys, digest)
+        made = super().append(*given, **named)
         if self.after_it:
             raise Failed("the answer was lost")
         return made

@@ -19,10 +19,10 @@ from penstock.state.deployments import Deployments, StateMove
 from penstock.state.journal import Journal
 from penstock.state.lease import Lease
 from penstock.state.live_pointer import LivePointer
-from penstock.state.locks import take_named_lock
 from penstock.state.made_tables import MadeColumn, MadeTable, MadeTables
 from penstock.state.schema import batches as batches_table
 from penstock.state.tokens import ApiTokens
+from penstock.state.transactions.locks import take_named_lock
 from postgres_server import Postgres
 
 NOW = datetime(2026, 1, 2, tzinfo=timezone.utc)

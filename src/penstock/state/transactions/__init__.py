@@ -1,0 +1,1 @@
+"""Writing to the state store: locks, and the writes of several threads together."""
