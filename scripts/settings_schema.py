@@ -18,7 +18,17 @@ from typing import Any, get_args
 from penstock.model.pipe import Dialect
 from penstock.model.settings import Settings
 from penstock.parse import settings as reader
-from penstock.parse.settings import MEMORY, MODULE, SETTINGS, STRATEGIES, NumberRange, SettingCheck, SettingChecks
+from penstock.parse.settings import (
+    MEMORY,
+    MODULE,
+    SETTINGS,
+    STORE_TYPES,
+    STRATEGIES,
+    NamedTables,
+    NumberRange,
+    SettingCheck,
+    SettingChecks,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs/penstock.schema.json"
@@ -31,6 +41,7 @@ SCHEMAS: Mapping[SettingCheck, dict[str, Any]] = {
     reader.check_module: {"type": "string", "pattern": f"^{MODULE}$"},
     reader.check_flag: {"type": "boolean"},
     reader.check_dialect: {"enum": list(get_args(Dialect))},
+    reader.check_store_type: {"enum": list(STORE_TYPES)},
     reader.check_texts: {"type": "array", "items": TEXTS},
     reader.check_properties: {"$ref": "#/definitions/properties"},
     reader.check_strategies: {"type": "object", "additionalProperties": {"enum": list(STRATEGIES)}},
@@ -58,6 +69,10 @@ def table_schema(kind: type, checks: SettingChecks) -> dict[str, Any]:
         if isinstance(check, Mapping):
             inner: type = reader.TABLES[name]  # type: ignore[assignment]
             found[name] = {"description": first_line(inner), **table_schema(inner, check)}
+        elif isinstance(check, NamedTables):
+            made: type = check.make  # type: ignore[assignment]
+            each = {"description": first_line(made), **table_schema(made, check.checks), "required": [*check.required]}
+            found[name] = {"description": about[name], "type": "object", "additionalProperties": each}
         else:
             told = {"description": about[name]} if name in about else {}
             found[name] = {**told, **value_schema(check), **default_of(defaults[name].default)}

@@ -187,6 +187,42 @@ class MaintenanceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PostgresSettings:
+    """The Postgres of an application, whose schema changes and rows travel to the stores."""
+
+    dsn: str | None = None
+    """Where it is; the variable PENSTOCK_POSTGRES_DSN stands before it."""
+    schemas: tuple[str, ...] = ("public",)
+    """The schemas whose tables are watched."""
+    migrations: str = "migrations"
+    """The folder of the files of migrations, in the project's."""
+    delete_after_hours: int = 24
+    """For how long a dropped column is only hidden before it is deleted from the stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """A place that rows of Postgres go to."""
+
+    type: str
+    """penstock, clickhouse or iceberg."""
+    url: str | None = None
+    """The address of ClickHouse's HTTP interface, or of a server of Penstock."""
+    database: str = "default"
+    """The database of the tables in ClickHouse."""
+    user: str | None = None
+    """The user of ClickHouse."""
+    password: str | None = None
+    """The password; the variable PENSTOCK_STORE_<NAME>_PASSWORD stands before it."""
+    namespace: str = "default"
+    """The namespace of the tables in Iceberg."""
+    catalog: Mapping[str, str] = field(default_factory=dict)
+    """Properties of the Iceberg catalog, as PyIceberg takes them."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """The table here, by `schema.table` in Postgres; others have the name that they have there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A whole `penstock.toml`."""
 
@@ -203,12 +239,19 @@ class Settings:
     inbox: InboxSettings = InboxSettings()
     copies: CopySettings = CopySettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    stores: Mapping[str, StoreSettings] = field(default_factory=dict)
+    """Where rows of Postgres go, by name."""
 
 
 def secret_values(settings: Settings) -> tuple[str, ...]:
     """The passwords, keys and tokens among the settings, sorted."""
     found = {*_secrets_in_properties(settings.catalog), *_secrets_in_properties(settings.spark.conf)}
     found.update(_secrets_in_address(settings.state.url or ""))
+    found.update(_secrets_in_address(settings.postgres.dsn or ""))
+    for store in settings.stores.values():
+        found.update(_secrets_in_properties(store.catalog))
+        found.update((*_secrets_in_address(store.url or ""), *filter(None, [store.password])))
     return tuple(sorted(found))
 
 

@@ -21,11 +21,13 @@ from penstock.model.settings import (
     FlowSettings,
     InboxSettings,
     MaintenanceSettings,
+    PostgresSettings,
     PythonSettings,
     ServerSettings,
     Settings,
     SparkSettings,
     StateSettings,
+    StoreSettings,
 )
 from penstock.parse.unsafe_settings import find_unsafe_settings
 
@@ -39,6 +41,7 @@ MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 MEMORY = r"[1-9][0-9]*[kmgtKMGT]"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be requested."""
+STORE_TYPES = ("penstock", "clickhouse", "iceberg")
 
 
 class _WrongValue(ValueError):
@@ -46,7 +49,16 @@ class _WrongValue(ValueError):
 
 
 SettingCheck: TypeAlias = Callable[[Any], Any]
-SettingChecks: TypeAlias = Mapping[str, "SettingCheck | SettingChecks"]
+SettingChecks: TypeAlias = Mapping[str, "SettingCheck | SettingChecks | NamedTables"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTables:
+    """The check of a table of tables that users name; each must have some keys."""
+
+    checks: SettingChecks
+    make: Callable[..., Any]
+    required: tuple[str, ...] = ()
 
 
 def parse_settings(text: str, file: str, problems: list[Problem]) -> Settings:
@@ -87,8 +99,24 @@ class _SettingsReader:
             elif isinstance(check, Mapping):
                 if self._is_table(here, value):
                     found[name] = self.table(here, value, check)
+            elif isinstance(check, NamedTables):
+                found[name] = self._named_tables(here, value, check) if self._is_table(here, value) else {}
             else:
                 found.update(self._checked(here, value, check))
+        return found
+
+    def _named_tables(self, path: TomlPath, values: Mapping[str, Any], tables: NamedTables) -> dict[str, Any]:
+        """A value for each table that has what is required."""
+        found: dict[str, Any] = {}
+        for name, value in values.items():
+            here = (*path, name)
+            read = self.table(here, value, tables.checks) if self._is_table(here, value) else {}
+            missing = [each for each in tables.required if each not in read]
+            if not missing:
+                found[name] = tables.make(**read)
+            elif isinstance(value, dict) and not set(missing) & set(value):
+                message = f"`{'.'.join(here)}` needs a `{missing[0]}`"
+                self._problems.append(Problem("invalid-setting", message, self._places.key(here)))
         return found
 
     def _checked(self, path: TomlPath, value: Any, check: SettingCheck) -> dict[str, Any]:
@@ -184,6 +212,12 @@ def check_strategies(value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def check_store_type(value: Any) -> str:
+    if value not in STORE_TYPES:
+        raise _WrongValue("one of " + ", ".join(f'"{each}"' for each in STORE_TYPES))
+    return str(value)
+
+
 _MANY = 10**12
 _YEARS = 100 * 366 * 86_400
 TABLES: Mapping[str, Callable[..., Any]] = {
@@ -197,6 +231,7 @@ TABLES: Mapping[str, Callable[..., Any]] = {
     "inbox": InboxSettings,
     "copies": CopySettings,
     "maintenance": MaintenanceSettings,
+    "postgres": PostgresSettings,
 }
 SETTINGS: SettingChecks = {
     "dialect": check_dialect,
@@ -278,6 +313,26 @@ SETTINGS: SettingChecks = {
         "call_seconds": NumberRange(60, _YEARS),
         "call_rows": NumberRange(100, 1_000_000),
     },
+    "postgres": {
+        "dsn": check_text,
+        "schemas": check_texts,
+        "migrations": check_text,
+        "delete_after_hours": NumberRange(0, 24 * 3650),
+    },
+    "stores": NamedTables(
+        {
+            "type": check_store_type,
+            "url": check_text,
+            "database": check_text,
+            "user": check_text,
+            "password": check_text,
+            "namespace": check_text,
+            "catalog": check_properties,
+            "tables": check_properties,
+        },
+        StoreSettings,
+        ("type",),
+    ),
 }
 
 

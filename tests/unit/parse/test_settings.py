@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.errors import Problem
-from penstock.model.settings import Settings
+from penstock.model.settings import Settings, secret_values
 from penstock.parse.settings import find_locations, parse_settings
 
 
@@ -63,4 +63,30 @@ def test_maintenance() -> None:
     assert [(each.code, str(each.location)) for each in problems] == [
         ("invalid-setting", "penstock.toml:2:18"),
         ("unknown-setting", "penstock.toml:3:1"),
+    ]
+
+
+def test_stores_are_named_by_users() -> None:
+    found = read(
+        '[postgres]\nschemas = ["public", "app"]\n'
+        '[stores.warehouse]\ntype = "clickhouse"\nurl = "http://u:pw42@h:8123"\n'
+        '[stores.lake]\ntype = "iceberg"\ncatalog.uri = "sqlite:///x"\n'
+        '[stores.lake.tables]\n"public.issues" = "tickets"\n'
+    )
+    assert found.postgres.schemas == ("public", "app")
+    assert (found.stores["warehouse"].type, found.stores["warehouse"].database) == ("clickhouse", "default")
+    assert found.stores["lake"].catalog == {"uri": "sqlite:///x"}
+    assert found.stores["lake"].tables == {"public.issues": "tickets"}
+    assert secret_values(found) == ("pw42",)
+
+
+def test_problems_of_stores_have_their_places() -> None:
+    problems: list[Problem] = []
+    text = '[stores]\na = 1\n[stores.b]\nurl = "http://h"\n[stores.c]\ntype = "oracle"\nurll = "x"\n'
+    assert parse_settings(text, "penstock.toml", problems).stores == {}
+    assert [(str(each.location), each.message) for each in problems] == [
+        ("penstock.toml:2:5", "`stores.a` must be a table"),
+        ("penstock.toml:3:2", "`stores.b` needs a `type`"),
+        ("penstock.toml:6:8", '`stores.c.type` must be one of "penstock", "clickhouse", "iceberg"'),
+        ("penstock.toml:7:1", "unknown setting `stores.c.urll`"),
     ]

@@ -1,0 +1,1 @@
+"""The commands for what comes from the Postgres of an application."""

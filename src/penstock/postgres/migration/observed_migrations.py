@@ -1,0 +1,183 @@
+"""The migrations that lead through the observed forms of the tables of a database.
+
+In: the catalog before and after a command and, where the event trigger could be made, every form in between. Out:
+migrations, and what is named but not picked up: new, dropped and partitioned tables. Invariant: of all ways to divide
+the forms of a table, the one with the fewest operations is taken, so that the three renames of a swap are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import MappingProxyType
+
+from penstock.errors import InvalidRequest
+from penstock.postgres.catalog.fingerprint import fingerprint
+from penstock.postgres.catalog.replicated_table import Catalog, ReplicatedTable
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import (
+    NAMES,
+    Operation,
+    OperationName,
+    Phase,
+    RenameTable,
+    columns_of,
+    safe_phases,
+)
+from penstock.postgres.migration.operation_effects import DoesNotFit, apply_operations
+from penstock.postgres.migration.table_difference import NameReuse, is_rewritten, table_difference
+
+MOST_FORMS = 200
+"""A table that one command gives more forms is compared by its first and last form only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a command did to the tables of a database."""
+
+    migrations: tuple[Migration, ...]
+    notes: tuple[str, ...]
+    """What is not picked up, in sentences."""
+    unclear: tuple[str, ...] = ()
+    """What cannot be told from the catalog alone, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    operations: tuple[Operation, ...]
+    forms: tuple[ReplicatedTable, ...]
+
+    @property
+    def rewrites(self) -> bool:
+        return is_rewritten(self.forms, self.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedForms:
+    """The tables before and after a command; `between` has the forms of each (by OID) in the order of time."""
+
+    before: Catalog
+    between: Mapping[int, Sequence[ReplicatedTable]]
+    after: Catalog
+
+
+def observed_migrations(
+    forms: ObservedForms, at: datetime, phases: Mapping[OperationName, Phase] = MappingProxyType({})
+) -> Observation:
+    """The migrations that lead through these forms; `phases` overrides those of the rules. Raises InvalidRequest for a
+    phase in which values would be lost."""
+    before, between, after = forms.before, forms.between, forms.after
+    had, has = before.by_oid(), after.by_oid()
+    migrations: list[Migration] = []
+    unclear: list[str] = []
+    for oid in had:
+        if oid not in has:
+            continue
+        try:
+            parts = _divided([had[oid], *between.get(oid, ()), has[oid]])
+        except NameReuse as error:
+            unclear.append(f"the table {has[oid].name}: {error}")
+            continue
+        migrations += _migrations([_with_phases(each, phases) for each in parts], at)
+    notes = [f"the table {has[oid].name} is new: `penstock cdc add` takes it up" for oid in has if oid not in had]
+    notes += [f"the table {had[oid].name} was dropped: `penstock cdc remove` ends it" for oid in had if oid not in has]
+    return Observation(_with_unique_ids(migrations), tuple(sorted(notes)), tuple(unclear))
+
+
+def _divided(forms: Sequence[ReplicatedTable]) -> list[_Part]:
+    """The forms in parts, each with operations that do not reuse a name, with the fewest operations in all. Raises
+    NameReuse."""
+    distinct = [form for at, form in enumerate(forms) if at == 0 or form != forms[at - 1]]
+    if len(distinct) > MOST_FORMS:
+        distinct = [distinct[0], distinct[-1]]
+    if len(distinct) == 1:
+        return []
+    best: dict[int, tuple[tuple[int, int], list[_Part]]] = {0: ((0, 0), [])}
+    failure: NameReuse | None = None
+    for end in range(1, len(distinct)):
+        for start in [each for each in best if each < end]:
+            try:
+                operations = table_difference(distinct[start : end + 1])
+            except NameReuse as error:
+                failure = error
+                continue
+            (count, parts), found = best[start]
+            part = [_Part(operations, tuple(distinct[start : end + 1]))] if operations else []
+            price = (count + len(operations), parts + len(part))
+            if end not in best or price < best[end][0]:
+                best[end] = (price, [*found, *part])
+    if len(distinct) - 1 not in best:
+        assert failure is not None, "what was not reached was refused"
+        raise failure
+    return _joined(best[len(distinct) - 1][1])
+
+
+def _joined(parts: Sequence[_Part]) -> list[_Part]:
+    """Parts whose phases follow each other in one: it has one file."""
+    found: list[_Part] = []
+    for part in parts:
+        if found and found[-1].operations[-1].phase.place <= part.operations[0].phase.place:
+            last = found.pop()
+            part = _Part((*last.operations, *part.operations), (*last.forms, *part.forms))
+        found.append(part)
+    return found
+
+
+def _with_phases(part: _Part, phases: Mapping[OperationName, Phase]) -> _Part:
+    """The part with the phases that the user chose. Raises InvalidRequest."""
+    chosen = []
+    for each in part.operations:
+        name = NAMES[type(each)]
+        phase = phases.get(name, each.phase)
+        if phase not in safe_phases(each):
+            known = " or ".join(safe.value for safe in safe_phases(each))
+            raise InvalidRequest(f"{name} would lose values in phase {phase.value}: it can be {known}")
+        chosen.append(replace(each, phase=phase))
+    chosen.sort(key=lambda operation: operation.phase.place)
+    try:
+        apply_operations(part.forms[0], chosen)
+    except DoesNotFit as error:
+        raise InvalidRequest(f"with these phases the operations do not fit each other: {error}") from error
+    return replace(part, operations=tuple(chosen))
+
+
+def _migrations(parts: Sequence[_Part], at: datetime) -> list[Migration]:
+    found: list[Migration] = []
+    for part in parts:
+        first = part.forms[0]
+        result = apply_operations(first, part.operations)
+        found.append(
+            Migration(
+                f"{at:%Y%m%d%H%M%S}_{_word(first.name.name)}_{_word(_subject(part.operations))}",
+                first.name,
+                fingerprint(first),
+                fingerprint(result),
+                part.rewrites,
+                part.operations,
+            )
+        )
+    return found
+
+
+def _subject(operations: Sequence[Operation]) -> str:
+    first = operations[0]
+    return first.to.name if isinstance(first, RenameTable) else (columns_of(first) or ("key",))[0]
+
+
+def _word(name: str) -> str:
+    """A name as a part of the name of a file."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "x"
+
+
+def _with_unique_ids(migrations: Sequence[Migration]) -> tuple[Migration, ...]:
+    """The migrations in order; files of one second are numbered, since the order of a table's own ones matters."""
+    if len(migrations) < 2:
+        return tuple(migrations)
+    width = len(str(len(migrations)))
+    found = []
+    for number, each in enumerate(migrations, 1):
+        time, _, rest = each.id.partition("_")
+        found.append(replace(each, id=f"{time}_{number:0{width}}_{rest}"))
+    return tuple(found)
