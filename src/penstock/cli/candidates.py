@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import typer
 
-from penstock.cli.client import Json, ServerClient
+from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console
 from penstock.cli.session import Session
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import httpx
 
 from penstock.cli.errors import ServerRefusal, WrongUsage, parse_error_document
+from penstock.cli.json_documents import Json, Parameters
+from penstock.client.project_identity import require_same_project
+from penstock.client.project_server import read_server_record
 from penstock.errors import NoServer, Timeout
 
-Json: TypeAlias = "dict[str, Any]"
-Parameters: TypeAlias = Mapping[str, str]
 SECONDS = 180.0
 SQL_HEADERS = {"Content-Type": "text/plain; charset=utf-8"}
 CALLS_HEADERS = {"Content-Type": "application/x-ndjson"}
@@ -25,6 +27,14 @@ PLANNING_SECONDS = 900.0
 """Planning counts the existing rows that do not convert, up to 20 million of each table."""
 SILENT_SECONDS = 40.0
 """The server says something every 10 seconds."""
+
+
+def connect(url: str, token: str | None, folder: Path | None) -> ServerClient:
+    """A client of the server at an address that was found by a project's folder, or was given (no folder). Raises
+    OtherProject if another project's server answers there."""
+    if folder is not None:
+        require_same_project(url, folder, read_server_record(folder))
+    return ServerClient(url, token)
 
 
 class ServerClient:
@@ -139,12 +149,3 @@ def _parse_events(lines: Iterator[str]) -> Iterator[tuple[str, Json]]:
 
 def _server_refusal(answer: httpx.Response) -> ServerRefusal:
     return ServerRefusal(answer.status_code, parse_error_document(answer.text[:100_000]))
-
-
-def query_parameters(**given: object) -> dict[str, str]:
-    """Query parameters: None is left out, booleans become `true` and `false`."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in given.items()
-        if value is not None
-    }

@@ -16,8 +16,9 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from penstock.cli.client import Json, ServerClient
+from penstock.cli.client import ServerClient
 from penstock.cli.errors import Interrupted, ServerRefusal, exit_code
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_bytes, format_count
 from penstock.cli.parity import ParityGate
 from penstock.errors import NoServer, PenstockError, Timeout

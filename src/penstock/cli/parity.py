@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import query_parameters
 from penstock.cli.errors import WrongUsage
+from penstock.cli.json_documents import query_parameters
 
 ParamsOption = Annotated[
     Path | None,

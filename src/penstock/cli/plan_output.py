@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.cli.client import Json
 from penstock.cli.errors import print_problems
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_bytes, format_count, print_table
 
 

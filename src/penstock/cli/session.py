@@ -12,18 +12,21 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeAlias, cast
 
 import typer
 
-from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
 from penstock.cli.project_folder import find_project, require_project, write_admin_token
-from penstock.client.project_identity import require_same_project
-from penstock.client.project_server import DEFAULT_URL, project_url, read_admin_token, read_server_record
+from penstock.client.project_server import DEFAULT_URL, project_url, read_admin_token
+
+if TYPE_CHECKING:
+    from penstock.cli.client import ServerClient
 
 P = ParamSpec("P")
+_Connect: TypeAlias = "Callable[[str, str | None, Path | None], ServerClient]"
 
 
 class OutputFormat(str, Enum):
@@ -121,10 +124,9 @@ class Session:
         """A client of the server. Raises OtherProject if its address was not given, and another project's server
         answers there."""
         token = self._common.token or (read_admin_token(self._folder) if self._folder else None)
-        url = self.url
-        if self._common.url is None and self._folder is not None:
-            require_same_project(url, self._folder, read_server_record(self._folder))
-        return ServerClient(url, token)
+        # HTTP takes a while to load, and a command that needs no server does not wait for it.
+        connect = cast(_Connect, import_module("penstock.cli.client").connect)
+        return connect(self.url, token, self._folder if self._common.url is None else None)
 
 
 def command(function: Callable[Concatenate[Session, P], None]) -> Callable[..., None]:

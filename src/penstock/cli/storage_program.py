@@ -9,8 +9,8 @@ import json
 import subprocess
 import sys
 
-from penstock.cli.client import Json
 from penstock.cli.errors import ServerRefusal, parse_error_document
+from penstock.cli.json_documents import Json
 from penstock.errors import Failed
 
 PROGRAM = "penstock.serve.server.storage_program"

@@ -16,7 +16,7 @@ from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import is_quarantine, with_quarantines
 from penstock.model.types import is_nullable
-from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.pipe_check import check_pipe
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_default, compile_view

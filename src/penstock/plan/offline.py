@@ -16,8 +16,8 @@ from penstock.model.manifest import Manifest
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.diff.project_diff import diff_projects, pipe_kind
+from penstock.plan.diff.project_diff import diff_projects
+from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan
 from penstock.plan.strategies.unchanged_datasources import reuse_reason

@@ -14,7 +14,8 @@ from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
-from penstock.plan.diff.changes import Change, ResourceKind
+from penstock.plan.diff.changes import Change
+from penstock.plan.diff.resource_kinds import ResourceKind
 from penstock.plan.diff.rollback import Rollback
 from penstock.plan.steps import CheckRows, Step
 

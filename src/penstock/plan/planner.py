@@ -7,10 +7,10 @@ same manifest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.errors import Location, Problem, did_you_mean
+from penstock.errors import Location, Problem
 from penstock.model.manifest import Flow, Manifest, View
 from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
@@ -18,8 +18,10 @@ from penstock.plan.compiled_project import compile_project, unsupported_columns
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_impact
 from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
-from penstock.plan.diff.project_diff import diff_projects, pipe_kind
+from penstock.plan.diff.project_diff import diff_projects
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
+from penstock.plan.first_problems import unknown_strategies
 from penstock.plan.plan import NOTHING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
 from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
@@ -80,7 +82,11 @@ def _plan_reached(
     if has_outdated_reader(context, reach):
         return None
     outcomes = [outcome for _, outcome in sorted(refresh_unchanged(context, reach).items())]
-    problems = [*context.compiled.problems, *removal_problems(context), *_unknown_strategy_names(context)]
+    problems = [
+        *context.compiled.problems,
+        *removal_problems(context),
+        *unknown_strategies(project, options.strategies),
+    ]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     resources = (
         *(_complete_resource_plan(context, each) for each in outcomes),
@@ -155,14 +161,6 @@ def _complete_resource_plan(context: PlanningContext, outcome: PlannedDataSource
     if new is not None and outcome.resource.strategy != "none":
         kept = assess_rollback(context.live.project.datasource(context.former.get(name, "")), new)
     return replace(outcome.resource, unsettled=computed, rollback=kept)
-
-
-def _unknown_strategy_names(context: PlanningContext) -> Iterator[Problem]:
-    """A problem for each strategy that is requested for a name that is no data source."""
-    known = [source.name for source in context.project.datasources]
-    for name in sorted(set(context.options.strategies) - set(known)):
-        message = f"`[deploy.strategy]` names `{name}`, which is not a data source"
-        yield Problem("unknown-datasource", message, Location("penstock.toml"), did_you_mean(name, known))
 
 
 def _plan_pipes(context: PlanningContext) -> tuple[ResourcePlan, ...]:

@@ -8,7 +8,7 @@ another file's is not reported; what is said to deploy would deploy as it is, wi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from posixpath import basename, splitext
 from typing import Literal, TypeAlias, Union
 
@@ -19,12 +19,10 @@ from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.parse.cross_checks import check_project
 from penstock.parse.project_loader import LoadedProject
-from penstock.plan.compiled_project import compile_project, unsupported_columns
-from penstock.plan.diff.change_impact import names_in_sql
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.diff.project_diff import pipe_kind
-from penstock.plan.plan import PlanOptions
-from penstock.plan.planner import make_plan
+from penstock.plan.compiled_project import CompiledProject, compile_project, unsupported_columns
+from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
+from penstock.plan.diff.sql_words import names_in_sql
+from penstock.plan.first_problems import find_first_problems
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_select_list
 
@@ -58,6 +56,8 @@ class ProjectCheck:
     """In the order of their places."""
     resources: tuple[ResourceCheck, ...]
     """Data sources first, each kind by name."""
+    compiled: CompiledProject = field(repr=False)
+    """The project with its SQL compiled, as far as it compiles."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -67,25 +67,28 @@ class ProjectCheck:
 
 def check_loaded(loaded: LoadedProject) -> ProjectCheck:
     """Check a project as its first deployment would."""
-    found = tuple(dict.fromkeys([*loaded.problems, *_find_planned_problems(loaded)]))
+    compiled = compile_project(loaded.project)
+    found = tuple(dict.fromkeys([*loaded.problems, *_find_planned_problems(loaded, compiled)]))
     problems = tuple(sorted(_without_consequences(loaded.project, found), key=_place))
     broken = _files_with_errors(problems)
     refused = any(problem.level == "error" for problem in problems)
-    return ProjectCheck(problems, _check_resources(loaded, broken) if refused else _all_deploy(loaded.project))
+    resources = _check_resources(loaded, broken) if refused else _all_deploy(loaded.project)
+    return ProjectCheck(problems, resources, compiled)
 
 
-def _find_planned_problems(loaded: LoadedProject) -> Iterator[Problem]:
+def _find_planned_problems(loaded: LoadedProject, compiled: CompiledProject) -> Iterator[Problem]:
     """The problems that show when SQL is compiled and tables are planned."""
     yield from _unreadable_forward_queries(loaded.project)
     if not loaded.errors:
-        yield from _plan_problems(loaded.project, loaded.settings.deploy.strategy)
+        yield from find_first_problems(compiled, loaded.settings.deploy.strategy)
         return
-    compiled = [*unsupported_columns(loaded.project.datasources), *compile_project(loaded.project).problems]
-    yield from compiled
+    found = [*unsupported_columns(loaded.project.datasources), *compiled.problems]
+    yield from found
     # What only the tables of a plan can be wrong about is asked of the part that does not depend on broken files.
-    broken = _resource_names(_files_with_errors([*loaded.problems, *compiled]))
+    broken = _resource_names(_files_with_errors([*loaded.problems, *found]))
     readers = _find_readers(loaded.project, broken)
-    yield from _plan_problems(_without(loaded.project, _dependents(readers, broken)), {})
+    rest = _without(loaded.project, _dependents(readers, broken))
+    yield from find_first_problems(compile_project(rest), ())
 
 
 def _unreadable_forward_queries(project: Project) -> Iterator[Problem]:
@@ -98,10 +101,6 @@ def _unreadable_forward_queries(project: Project) -> Iterator[Problem]:
         except Refused as refused:
             hint = refused.problem.hint or "a deployment that uses this FORWARD_QUERY is refused"
             yield replace(refused.problem, level="warning", hint=hint)
-
-
-def _plan_problems(project: Project, strategies: Mapping[str, str]) -> tuple[Problem, ...]:
-    return make_plan(None, project, PlanOptions("d1", strategies=strategies)).problems
 
 
 def _without_consequences(project: Project, problems: Collection[Problem]) -> Iterator[Problem]:
@@ -160,7 +159,7 @@ def _check_resources(loaded: LoadedProject, broken: Collection[str]) -> tuple[Re
 def _refused_resources(project: Project) -> frozenset[str]:
     """The resources for which a project is refused; all of them where nobody can say which."""
     problems = [*check_project(_resources(project), [source.name for source in project.datasources])]
-    problems = problems or [*_plan_problems(project, {})]
+    problems = problems or [*find_first_problems(compile_project(project), ())]
     files = _files_with_errors(problems)
     found = frozenset(each.name for each in _resources(project) if each.location.file in files)
     refused = any(problem.level == "error" for problem in problems)

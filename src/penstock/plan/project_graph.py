@@ -7,7 +7,7 @@ read; one that does not compile is marked, and has the arrows that its text sugg
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
 
@@ -21,8 +21,7 @@ from penstock.model.quarantine_sources import SUFFIX, is_quarantine
 from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project
-from penstock.plan.diff.changes import ResourceKind
-from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.sql.syntax.named_tables import find_named_tables
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_query
@@ -77,10 +76,11 @@ class ProjectGraph:
         return tuple(arrow.end for arrow in self.arrows if arrow.start == name)
 
 
-def draw_project(loaded: LoadedProject) -> ProjectGraph:
-    """The graph of a project, or of as much of it as can be read."""
+def draw_project(loaded: LoadedProject, compiled: CompiledProject | None = None) -> ProjectGraph:
+    """The graph of a project, or of as much of it as can be read; `compiled` is the project where it was compiled
+    before."""
     project = loaded.project
-    compiled = compile_project(project)
+    compiled = compiled or compile_project(project)
     errors = [problem for problem in (*loaded.problems, *compiled.problems) if problem.level == "error"]
     broken = {problem.location.file for problem in errors if problem.location is not None}
     arrows = tuple(sorted(set(_find_arrows(project, compiled))))
@@ -108,9 +108,12 @@ def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]
     names = frozenset(project.names)
     known = {pipe: {read.datasource for read in reads} for pipe, reads in compiled.reads.items()}
     for pipe in project.pipes:
-        for read in (*_find_reads(project, pipe, names, known), *_find_records(pipe), *_named_in_python(pipe, names)):
+        tables = _named_as_tables(pipe)
+        own = {node.name for node in pipe.nodes} | {pipe.name}
+        reads = _find_reads(project, pipe.name, sorted(tables.intersection(names) - own), known)
+        for read in (*reads, *_find_records(tables), *_named_in_python(pipe, names)):
             yield Arrow(read, pipe.name, "reads")
-        for read in _find_quarantines(project, pipe, compiled.quarantines):
+        for read in _find_quarantines(project, pipe, tables, compiled.quarantines):
             yield Arrow(read, pipe.name, "reads")
             yield Arrow(read.removesuffix(SUFFIX), read, "rejects")
         for kind in (node.kind for node in pipe.nodes):
@@ -121,31 +124,32 @@ def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]
 
 
 def _find_reads(
-    project: Project, pipe: Pipe, names: Collection[str], known: Mapping[str, Collection[str]]
+    project: Project, pipe: str, tables: Iterable[str], known: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
-    """The resources that a pipe itself names as tables. A compiled pipe knows the data sources it reads in the end: a
-    name from which none of these comes is a column or an alias."""
-    own = {node.name for node in pipe.nodes} | {pipe.name}
-    for name in sorted(_named_as_tables(pipe).intersection(names) - own):
-        if pipe.name not in known:
+    """The resources that a pipe reads, of those that it names as tables. A compiled pipe knows the data sources it
+    reads in the end: a name from which none of these comes is a column or an alias."""
+    for name in tables:
+        if pipe not in known:
             yield name
         elif project.datasource(name) is not None:
-            if name in known[pipe.name]:
+            if name in known[pipe]:
                 yield name
-        elif name not in known or set(known[name]) <= set(known[pipe.name]):
+        elif name not in known or set(known[name]) <= set(known[pipe]):
             yield name
 
 
-def _find_quarantines(project: Project, pipe: Pipe, known: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """The quarantines that a pipe itself names as tables, and reads if it compiles."""
-    for name in sorted(_named_as_tables(pipe).difference(project.names)):
+def _find_quarantines(
+    project: Project, pipe: Pipe, tables: frozenset[str], known: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """The quarantines that a pipe reads if it compiles, of the `tables` that it names."""
+    for name in sorted(tables.difference(project.names)):
         if is_quarantine(project, name) and name in known.get(pipe.name, (name,)):
             yield name
 
 
-def _find_records(pipe: Pipe) -> Iterator[str]:
-    """The records of the server that a pipe names, by the first of their namespaces."""
-    for namespace, _, name in (each.partition(".") for each in sorted(_named_as_tables(pipe))):
+def _find_records(tables: Collection[str]) -> Iterator[str]:
+    """The records of the server among the tables that a pipe names, by the first of their namespaces."""
+    for namespace, _, name in (each.partition(".") for each in sorted(tables)):
         if namespace in SERVICE_NAMESPACES and f"{SERVICE_PREFIX}{name}" in SERVICE_SOURCES:
             yield f"{SERVICE_NAMESPACES[0]}.{name}"
 

@@ -6,6 +6,7 @@ what is named here deploys all the same; SQL that does not compile has problems 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from sqlglot import exp
@@ -31,7 +32,8 @@ from penstock.model.types import (
     unwrap_type,
 )
 from penstock.parse.project_loader import LoadedProject
-from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.compiled_project import CompiledProject
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.project_graph import ProjectGraph, draw_project
 from penstock.plan.table_versions import find_versions, table_of_version
 from penstock.sql.analysis.expression_facts import expression_facts
@@ -40,25 +42,28 @@ from penstock.sql.query import Query
 
 _FAMILIES = ((Int, Bool), (Float, Decimal), (String, FixedString, Enum), (Date, DateTime, DateTime64))
 """Types between which a value that is stored stays what it is, or nearly."""
+_CUT_WORDS = re.compile("LIMIT|OFFSET", re.IGNORECASE)
 
 
-def source_warnings(read: SourceProject) -> tuple[Problem, ...]:
+def source_warnings(read: SourceProject, compiled: CompiledProject | None = None) -> tuple[Problem, ...]:
     """The warnings of what is written in Python, at their places there; none if the project has errors. Datafiles may
-    be written for tools that ask for such things."""
+    be written for tools that ask for such things. `compiled` is the project where it was compiled before."""
     project = read.loaded.project
     made = [each.name for each in project.datasources if each.location.file in read.places.by_file]
     made += [each.name for each in project.pipes if each.location.file in read.places.by_file]
     if not made or read.loaded.errors:
         return ()
-    found = [*read.loaded.problems, *project_warnings(read.loaded, made)]
+    found = [*read.loaded.problems, *project_warnings(read.loaded, made, compiled)]
     return read.places.problems(dict.fromkeys(found))
 
 
-def project_warnings(loaded: LoadedProject, names: Collection[str]) -> tuple[Problem, ...]:
+def project_warnings(
+    loaded: LoadedProject, names: Collection[str], compiled: CompiledProject | None = None
+) -> tuple[Problem, ...]:
     """The warnings of these resources; none if the project has errors."""
     if loaded.errors:
         return ()
-    found = list(_dead_ends(loaded.project, draw_project(loaded), names))
+    found = list(_dead_ends(loaded.project, draw_project(loaded, compiled), names))
     project = with_quarantines(loaded.project)
     for pipe in loaded.project.pipes:
         if pipe.materialized is not None and pipe.name in names:
@@ -103,7 +108,8 @@ def _view_warnings(project: Project, pipe: Pipe) -> Iterator[Problem]:
         yield _warning_problem(
             "unrepeatable-view", message, place, "use what the row itself says, such as the time that it has"
         )
-    tree = query.facts.tree
+    # The tree takes a while to make, and text without the words has no such clauses.
+    tree = query.facts.tree if _CUT_WORDS.search(query.sql) else None
     if tree is not None and tree.find(exp.Limit, exp.Offset) is not None:
         message = f"`{pipe.name}` has a LIMIT, which cuts the rows of each step, however many have arrived for it"
         yield _warning_problem(

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json, ServerClient
+from penstock.cli.client import ServerClient
 from penstock.cli.commands.job import print_job, wait_for_job
 from penstock.cli.errors import ServerRefusal
+from penstock.cli.json_documents import Json
 from penstock.cli.output import print_json, print_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
 from penstock.errors import Forbidden

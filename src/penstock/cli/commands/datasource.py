@@ -15,10 +15,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job, watch_job
 from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.row_files.row_file import RowFile, RowFormat, open_row_file
 from penstock.cli.session import Session, command

@@ -16,10 +16,11 @@ import typer
 
 from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.candidates import print_other_candidates
-from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.client import ServerClient
 from penstock.cli.deployment_progress import WatchedDeployment, promote_when_caught_up, watch_deployment
 from penstock.cli.errors import Interrupted, ServerRefusal, WrongUsage, parse_problem
 from penstock.cli.interrupts import interrupted_by_signals
+from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, print_json
 from penstock.cli.parity import ExpectOption, ParamsOption, ParityGate, RequireParityOption, parity_gate
 from penstock.cli.plan_output import print_plan

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.candidates import choose_candidate
-from penstock.cli.client import Json
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.parity import ExpectOption, ParamsOption, RequireParityOption, parity_gate
 from penstock.cli.plan_output import print_plan

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json, query_parameters
 from penstock.cli.errors import FAILED
+from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.parity import ExpectOption, ParamsOption, expected_names, read_calls
 from penstock.cli.session import Session, command

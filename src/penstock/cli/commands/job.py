@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json, ServerClient
+from penstock.cli.client import ServerClient
 from penstock.cli.errors import Interrupted, ServerRefusal
 from penstock.cli.interrupts import interrupted_by_signals
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.errors import NoServer, Timeout

@@ -13,8 +13,9 @@ from typing import Annotated
 import typer
 
 from penstock.cli.answer_output import AnswerView, print_answer
-from penstock.cli.client import ServerClient, query_parameters
+from penstock.cli.client import ServerClient
 from penstock.cli.errors import WrongUsage
+from penstock.cli.json_documents import query_parameters
 from penstock.cli.output import print_json
 from penstock.cli.session import Session, command
 from penstock.redaction import escape_controls

@@ -16,8 +16,9 @@ from typing import Annotated
 import typer
 
 from penstock.api.project.source_project import SourceProject
-from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import Promotion, load_sound_project, send_project, wait_for_deployment
+from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.plan_output import print_plan
 from penstock.cli.session import Session, command

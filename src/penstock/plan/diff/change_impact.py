@@ -8,27 +8,20 @@ not name; planning it too would give the same plan. In doubt a resource is in re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
-from penstock.model.datasource import DataSource, Text
+from penstock.model.datasource import DataSource
 from penstock.model.graph import Graph, walk
-from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.pipe import Materialized
 from penstock.model.project import Project
 from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
 from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.forward_columns import keeps_values, read_forward_query
+from penstock.plan.diff.sql_words import SqlText, names_in_sql, read_sql_text
 from penstock.plan.diff.ttl_and_final import NULL_ENGINE
 from penstock.sql.query import ForwardColumn
-from penstock.template.errors import Fault, TemplateAbort
-from penstock.template.parser import is_template
-from penstock.template.render_frame import DEPLOY
-from penstock.template.rendering import render
 
-_WORD = re.compile(r"\w+")
-_EVERY_COLUMN = re.compile(r"\*|\b(COLUMNS|APPLY|FINAL|NATURAL|SAMPLE|TABLESAMPLE)\b", re.IGNORECASE)
-_ESCAPED_NAME = re.compile(r"[`\"][^`\"]*\\")
-"""A name in quotes that may be written with a backslash."""
 _NONDETERMINISTIC = re.compile(
     r"\b(now|now64|today|yesterday|rand\w*|generate\w+|current_\w+|curdate)\b", re.IGNORECASE
 )
@@ -48,31 +41,6 @@ class ChangeImpact:
         return name in self.reached
 
 
-@dataclass(frozen=True, slots=True)
-class _SqlText:
-    """SQL as far as it can be read without being parsed."""
-
-    words: frozenset[str]
-    """Its words, some of which are names of resources."""
-    folded: str
-    """All of it, in folded case: Spark ignores the case of names."""
-    folded_words: frozenset[str]
-    every: bool
-    """It may read columns that it does not name."""
-
-    @staticmethod
-    def of(sql: str) -> _SqlText:
-        folded = sql.casefold()
-        every = _EVERY_COLUMN.search(sql) is not None or _ESCAPED_NAME.search(sql) is not None
-        return _SqlText(frozenset(_WORD.findall(sql)), folded, frozenset(_WORD.findall(folded)), every)
-
-    def may_read(self, column: str) -> bool:
-        """Whether it may read a column of this name. One that is no plain word, such as `user-id`, is looked for
-        anywhere in the text."""
-        name = column.casefold()
-        return self.every or (name in self.folded_words if _WORD.fullmatch(name) else name in self.folded)
-
-
 def find_impact(
     before: Project,
     after: Project,
@@ -81,7 +49,7 @@ def find_impact(
     rebuilt: Collection[str] = (),
 ) -> ChangeImpact:
     """The resources that the changes between two projects, and the data sources that are `rebuilt`, can reach."""
-    texts = {pipe.name: _read_text(pipe) for pipe in after.pipes}
+    texts = {pipe.name: read_sql_text(pipe) for pipe in after.pipes}
     names = frozenset(after.names)
     known = names | frozenset(before.names)
     named = {name: (text.words & known) - {name} for name, text in texts.items()}
@@ -101,11 +69,6 @@ def full_impact(project: Project) -> ChangeImpact:
     return ChangeImpact(names, _build_graph(project, named))
 
 
-def names_in_sql(pipe: Pipe, names: Collection[str]) -> frozenset[str]:
-    """Those of the names that occur in the SQL of a pipe: it may read them, and reads no others of them."""
-    return _read_text(pipe).words.intersection(names)
-
-
 def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
     """The resources with everything they may derive from and, for a view, the data source it feeds."""
     known = frozenset(project.names)
@@ -114,29 +77,11 @@ def with_upstream(project: Project, names: Collection[str]) -> frozenset[str]:
         pipe = project.pipe(name)
         read = {feeder.name for feeder, _ in project.feeders(name)}
         if pipe is not None:
-            read |= _read_text(pipe).words & known
+            read |= read_sql_text(pipe).words & known
             read |= {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Materialized)} & known
         return read
 
     return frozenset(walk(known.intersection(names), read_by))
-
-
-def _read_text(pipe: Pipe) -> _SqlText:
-    """The SQL of a pipe. A copy also reads its target: what is written depends on all its columns."""
-    sql = "\n".join(text for node in pipe.nodes for text in _sql_texts(node.sql))
-    found = _SqlText.of(sql)
-    target = {node.kind.datasource for node in pipe.nodes if isinstance(node.kind, Copied)}
-    return replace(found, words=found.words | target, every=found.every or bool(target))
-
-
-def _sql_texts(text: Text) -> Iterator[str]:
-    """The SQL; for a template also what it renders to without parameters, as rendering may put a name together."""
-    yield text.text
-    if is_template(text.text):
-        try:
-            yield render(text, DEPLOY).text
-        except (Fault, TemplateAbort):
-            return  # it is told where it is compiled
 
 
 def _build_graph(project: Project, named: Mapping[str, frozenset[str]]) -> Graph:
@@ -196,7 +141,7 @@ def _dependent_columns(source: DataSource | None, changed: Collection[str]) -> s
     """The changed columns, and those whose DEFAULT may read one of these, directly or through others."""
     known = set(changed)
     defaults = {
-        column.name: _SqlText.of(column.default.text) for column in (source.columns if source else ()) if column.default
+        column.name: SqlText.of(column.default.text) for column in (source.columns if source else ()) if column.default
     }
     while more := [
         name for name, text in defaults.items() if name not in known and any(text.may_read(each) for each in known)
@@ -219,7 +164,7 @@ def _keeps_its_table(before: DataSource | None, after: DataSource | None) -> boo
 
 
 def _affected_readers(
-    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, _SqlText]
+    graph: Graph, name: str, narrow: Mapping[str, frozenset[str]], texts: Mapping[str, SqlText]
 ) -> Iterable[str]:
     columns = narrow.get(name)
     for reader in graph.readers(name):

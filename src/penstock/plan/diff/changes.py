@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
 from penstock.model.types import Type
-
-ResourceKind: TypeAlias = Literal["datasource", "materialized", "endpoint", "copy", "sink", "pipe"]
+from penstock.plan.diff.resource_kinds import ResourceKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from penstock.plan.diff.changes import (
     MetadataChanged,
     PartitionKeyChanged,
     ResourceAdded,
-    ResourceKind,
     ResourceRemoved,
     ResourceRenamed,
     SettingsChanged,
@@ -37,6 +36,7 @@ from penstock.plan.diff.changes import (
 from penstock.plan.diff.column_matching import ColumnMatch, find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.ttl_and_final import is_same_ttl
 
 
@@ -57,17 +57,6 @@ def diff_projects(before: Project, after: Project) -> tuple[Change, ...]:
             continue
         found += _pipe_changes(before, after, pipe) if known else [ResourceAdded(pipe.name, pipe_kind(pipe))]
     return tuple(found)
-
-
-def pipe_kind(pipe: Pipe) -> ResourceKind:
-    """What a pipe is for."""
-    if pipe.materialized is not None:
-        return "materialized"
-    if pipe.copied is not None:
-        return "copy"
-    if pipe.exported is not None:
-        return "sink"
-    return "endpoint" if pipe.endpoint is not None else "pipe"
 
 
 def _datasource_changes(old: DataSource, new: DataSource) -> Iterator[Change]:

@@ -15,7 +15,7 @@ from penstock.plan.compiled_project import compile_project
 from penstock.plan.diff.changes import join_words, rows_text
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
 from penstock.plan.plan import ResourcePlan
 from penstock.plan.strategies.deletion_protection import is_loss_refused, loss_problem

@@ -16,7 +16,7 @@ from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.model.pipe import Copied, Materialized, Pipe
-from penstock.plan.diff.project_diff import pipe_kind
+from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost

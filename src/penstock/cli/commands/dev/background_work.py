@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.cli.client import Json, ServerClient
+from penstock.cli.client import ServerClient
 from penstock.cli.commands.dev.event_queue import Event, WorkEnd, WorkProgress
 from penstock.cli.deployment_progress import follow_deployment, progress_text
 from penstock.cli.errors import ServerRefusal
+from penstock.cli.json_documents import Json
 from penstock.errors import Failed, PenstockError
 
 

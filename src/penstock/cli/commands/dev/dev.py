@@ -14,7 +14,6 @@ from typing import Annotated
 import typer
 
 from penstock.cli.candidates import FITTING_STATES
-from penstock.cli.client import Json
 from penstock.cli.commands.dev.background_work import BackgroundWork, Work, follow_staging
 from penstock.cli.commands.dev.dev_page import DevPage, JsonPage, TextPage
 from penstock.cli.commands.dev.event_queue import (
@@ -32,6 +31,7 @@ from penstock.cli.commands.dev.terminal import BottomLine, find_keyboard, single
 from penstock.cli.deployment_progress import promote_when_caught_up
 from penstock.cli.errors import Interrupted
 from penstock.cli.interrupts import interrupted_by_signals
+from penstock.cli.json_documents import Json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Failed, NoServer, PenstockError
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from penstock.cli.client import Json
 from penstock.cli.commands.dev.folder_plan import FolderPlan
 from penstock.cli.commands.dev.terminal import BottomLine
 from penstock.cli.errors import report
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console
 from penstock.cli.plan_output import print_plan
 from penstock.errors import PenstockError

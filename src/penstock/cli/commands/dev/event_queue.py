@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TypeAlias, Union
 
-from penstock.cli.client import Json
+from penstock.cli.json_documents import Json
 from penstock.errors import PenstockError
 
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]?[@-~]|O.|.)?", re.DOTALL)

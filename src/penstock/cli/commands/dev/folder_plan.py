@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from penstock.api.project.source_project import SourceProject, load_source_folder
-from penstock.cli.client import Json, ServerClient, query_parameters
+from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import ask_for_deployment
+from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.errors import Failed, InvalidProject, NoServer, NotFound, PenstockError
 from penstock.parse.project_loader import LoadedProject

@@ -15,8 +15,8 @@ import typer
 
 from penstock.api.project.source_places import SourcePlaces
 from penstock.api.project.source_project import SourceProject, load_source_folder
-from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, print_problems, report
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.cli.session import Session, command
@@ -58,13 +58,13 @@ def _with_warnings(found: ProjectCheck, read: SourceProject) -> ProjectCheck:
     """A check with what is warned of in Python only."""
     if found.errors:
         return found
-    return replace(found, problems=tuple(dict.fromkeys([*found.problems, *source_warnings(read)])))
+    return replace(found, problems=tuple(dict.fromkeys([*found.problems, *source_warnings(read, found.compiled)])))
 
 
 def _in_sources(found: ProjectCheck, places: SourcePlaces) -> ProjectCheck:
     """A check whose places are those that people wrote: of Python, where a datafile was made from it."""
     resources = tuple(replace(each, file=places.file(each.file)) for each in found.resources)
-    return ProjectCheck(places.problems(found.problems), resources)
+    return replace(found, problems=places.problems(found.problems), resources=resources)
 
 
 def _print_check(found: ProjectCheck) -> None:

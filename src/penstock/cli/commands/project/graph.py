@@ -15,12 +15,12 @@ from typing import Annotated
 import typer
 from typing_extensions import assert_never
 
-from penstock.cli.client import Json
 from penstock.cli.commands.project.check import load_project
 from penstock.cli.errors import print_note
 from penstock.cli.graph_formats.dot import to_dot
 from penstock.cli.graph_formats.mermaid import to_mermaid
 from penstock.cli.graph_formats.svg import to_svg
+from penstock.cli.json_documents import Json
 from penstock.cli.output import format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.plan.project_graph import ProjectGraph, draw_project

@@ -17,8 +17,8 @@ import typer
 
 from penstock.api.project.converted_project import convert_to_python
 from penstock.api.project.source_project import contains_project, find_module, load_source_folder
-from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Failed, Location, Problem

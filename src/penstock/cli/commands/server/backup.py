@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json
 from penstock.cli.errors import FAILED, damaged_table, report
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.cli.storage_program import run_storage_program

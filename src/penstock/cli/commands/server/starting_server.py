@@ -17,8 +17,8 @@ from pathlib import Path
 import httpx
 import typer
 
-from penstock.cli.client import Json
 from penstock.cli.errors import ServerRefusal, parse_error_document
+from penstock.cli.json_documents import Json
 from penstock.client.project_server import read_server_record
 from penstock.errors import Failed
 

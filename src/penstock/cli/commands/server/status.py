@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.cli.client import Json
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.client import Json
 from penstock.cli.errors import print_problems
+from penstock.cli.json_documents import Json
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.session import Session, command
 
