@@ -7,7 +7,7 @@ where nothing answers, `Timeout` after 180 seconds, `ServerRefusal` with the ser
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,14 @@ class ServerClient:
 
     def get(self, path: str, parameters: Parameters | None = None) -> Json:
         return self._call("GET", path, params=parameters)
+
+    def text(self, path: str, parameters: Mapping[str, Sequence[str]]) -> str:
+        """The answer as it was sent; a parameter may have several values."""
+        with self._translate_errors():
+            answer = self._http.get(path, params={name: list(values) for name, values in parameters.items()})
+        if not answer.is_success:
+            raise _server_refusal(answer)
+        return answer.text
 
     def post(self, path: str, parameters: Parameters | None = None) -> Json:
         return self._call("POST", path, params=parameters)

@@ -57,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("migrate", "Convert files of the classic format; needs no server.", "project"),
     Command("graph", "Show which pipe reads and writes what; needs no server.", "project"),
     Command("mock", "Make rows for a data source; needs no server.", "project_tests"),
+    Command("test", "Run the tests that a project has of its endpoints.", "project_tests"),
     Command("pull", "Get the files of a version as they were deployed.", "project"),
     Command("up", "Start the server of a project.", "server"),
     Command("down", "Stop the server of a project.", "server"),

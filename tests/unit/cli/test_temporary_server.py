@@ -27,7 +27,7 @@ def started(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
             made.append(subprocess.Popen(command, stderr=errors, start_new_session=True))
         return made[-1]
 
-    monkeypatch.setattr("penstock.cli.commands.dev.temporary_server.start_server", start)
+    monkeypatch.setattr("penstock.cli.commands.server.throw_away_server.start_server", start)
     return made
 
 

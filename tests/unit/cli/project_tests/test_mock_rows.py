@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.cli.project_tests.mock_rows import MockRows
+from penstock.cli.commands.project_tests.mock_rows import MockRows
 from penstock.errors import InvalidProject
 from penstock.flow.landing.row_parser import RowParser
 from penstock.model import types as t

@@ -16,9 +16,9 @@ import typer
 
 from penstock.api.project.source_project import SourceProject
 from penstock.cli.commands.deploy import load_sound_project
+from penstock.cli.commands.project_tests.mock_rows import MockRows
 from penstock.cli.errors import WrongUsage
 from penstock.cli.output import print_json
-from penstock.cli.project_tests.mock_rows import MockRows
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound, did_you_mean
 from penstock.model.datasource import DataSource

@@ -14,7 +14,7 @@ from random import Random
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from penstock.cli.project_tests.plausible_texts import (
+from penstock.cli.commands.project_tests.plausible_texts import (
     DOCUMENTS,
     POOL,
     example_ipv4,
@@ -196,7 +196,7 @@ def _decimal(precision: int, scale: int, random: Random) -> object:
 def _fixed_text(name: str, length: int, random: Random) -> str:
     """A text of this many bytes: one of the name's if it has as many, else hexadecimal digits."""
     text = plausible_text(name, random)
-    return text if len(text) == length else "".join(random.choice("0123456789abcdef") for _ in range(length))
+    return text if len(text.encode()) == length else "".join(random.choice("0123456789abcdef") for _ in range(length))
 
 
 def _time(of: t.Date | t.DateTime | t.DateTime64, draw: RowDraw) -> str:

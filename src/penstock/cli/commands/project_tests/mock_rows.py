@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from penstock.cli.project_tests.mock_values import NULL_SHARE, RowDraw, mock_value
-from penstock.cli.project_tests.plausible_texts import plausible_document
+from penstock.cli.commands.project_tests.mock_values import NULL_SHARE, RowDraw, mock_value
+from penstock.cli.commands.project_tests.plausible_texts import plausible_document
 from penstock.errors import InvalidProject, Problem
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource
