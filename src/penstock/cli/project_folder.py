@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from penstock.api.project.source_project import contains_project
+from penstock.api.project.project_module import contains_project
 from penstock.cli.errors import WrongUsage
 from penstock.client.project_server import HOME, SETTINGS_FILE, nearest_project
 

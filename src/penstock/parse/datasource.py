@@ -24,6 +24,7 @@ from penstock.parse.directive_values import (
 )
 from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
 from penstock.parse.schema import parse_schema
+from penstock.parse.source_rules import EXTERNALLY_MANAGED
 
 _OWN = (
     "DESCRIPTION",
@@ -39,7 +40,6 @@ _OWN = (
 )
 _SCOPES = ("READ", "APPEND")
 _LIFE_CYCLES = ("fully_managed", "deletion_protected")
-EXTERNALLY_MANAGED = "no table that others change is a data source; a copy reads one, with iceberg() or a connection"
 
 DATASOURCE_KEYWORDS = (*_OWN, *ENGINE_KEYWORDS, *CONNECTOR_KEYWORDS)
 OTHER_DATASOURCE_KEYWORDS = (*ALIASES, *IGNORED, *CLASSIC_DATASOURCE)

@@ -6,7 +6,6 @@ as for the format's own parser, and the first one is a warning.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timezone
 
@@ -15,11 +14,9 @@ from cronsim import CronSim, CronSimError
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
 from penstock.parse.datafile import Entry, split_items, split_words
+from penstock.parse.source_rules import NAME
 from penstock.template.parser import is_template, read_template
 from penstock.template.rendering import location_in
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Valid names of resources and nodes."""
 
 
 def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict[str, Entry]:

@@ -43,6 +43,7 @@ from penstock.parse.directive_values import (
 )
 from penstock.parse.engine import ENGINE_KEYWORDS
 from penstock.parse.schema import parse_schema
+from penstock.parse.source_rules import FUNCTION, names_given
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 _MODES: tuple[str, ...] = get_args(CopyMode)
@@ -70,8 +71,6 @@ def _parse_mode(entry: Entry | None, problems: list[Problem]) -> CopyMode:
 
 
 HANDLER_KEYWORDS = ("PYTHON", "RETURNS")
-FUNCTION = "HANDLER"
-"""The name that the source of a handler gives the function."""
 NODE_KEYWORDS = ("SQL", *HANDLER_KEYWORDS, "TYPE", "DATASOURCE", "ON_ERROR", *COPY_KEYWORDS, *SINK_KEYWORDS)
 _STANDARD_TYPES = ("standard", "default", "")
 _TYPES = ("standard", "endpoint", "materialized", "copy", "sink")
@@ -271,12 +270,3 @@ def _source_problems(source: Text) -> Iterable[Problem]:
     if not any(FUNCTION in names_given(each) for each in tree.body):
         hint = f"end it with `{FUNCTION} = ` and the name of the function, or call the function so"
         yield Problem("invalid-python", f"PYTHON does not say what {FUNCTION} is", source.location, hint)
-
-
-def names_given(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module gives a value."""
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        return {statement.name}
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return {each.asname or each.name for each in statement.names}
-    return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

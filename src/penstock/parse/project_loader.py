@@ -19,10 +19,11 @@ from penstock.model.project import Project
 from penstock.model.settings import Settings
 from penstock.parse.cross_checks import check_project
 from penstock.parse.datasource import parse_datasource
-from penstock.parse.directive_values import NAME, invalid_name
+from penstock.parse.directive_values import invalid_name
 from penstock.parse.pipe import parse_pipe
 from penstock.parse.project_files import SUFFIXES, decode, is_project_file, normal_path, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
+from penstock.parse.source_rules import NAME
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 

@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.api.project.project_module import CONVENTION
 from penstock.api.project.python_form import PythonModule, is_same, write_module
-from penstock.api.project.source_project import CONVENTION, SourceProject, load_source_folder
+from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project

@@ -19,21 +19,21 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.api.project.project_module import ProjectModule, find_module
 from penstock.api.project.source_places import PLACES_OF_DATAFILES, SourcePlaces
 from penstock.errors import Location, Problem
 from penstock.model.project import Project
-from penstock.model.settings import PythonSettings
-from penstock.parse.project_files import contains_datafiles, decode, read_project_file
 from penstock.parse.project_loader import LoadedProject, load_folder
-from penstock.parse.settings import SETTINGS_FILE, parse_settings
+from penstock.parse.settings import SETTINGS_FILE
 
-CONVENTION = "app.main"
-"""The module of a project whose settings name none."""
-_USES_PENSTOCK = re.compile(r"^[ \t]*(?:from|import)[ \t]+penstock\b", re.MULTILINE)
 _STACK_LINE = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 _GRACE_SECONDS = 5.0
 """How much longer than the project's own limit its process may take to start and to write its result."""
 _LONGEST_ERROR = 300
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",  # so that sets have one order, and the SQL of them one text
+    "PYDANTIC_DISABLE_PLUGINS": "1",  # they watch programs that run, and looking for them takes a while
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +70,6 @@ def load_source_folder(folder: Path, known: LoadedProject | None = None) -> Sour
     return SourceProject(replace(loaded, problems=(*rendered.problems, *loaded.problems)), rendered.places)
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectModule:
-    """The module of a project, with the limits under which it runs."""
-
-    name: str
-    settings: PythonSettings
-
-
-def find_module(folder: Path) -> ProjectModule | None:
-    """The module that the settings name, or else `app/main.py` if some file in `app` imports penstock: another program
-    may be there, which must not be run."""
-    text = b""
-    if (folder / SETTINGS_FILE).is_file():
-        text = read_project_file(folder, SETTINGS_FILE, []) or b""
-    settings = parse_settings(decode(text, SETTINGS_FILE, []) or "", SETTINGS_FILE, []).python
-    if settings.module is not None:
-        return ProjectModule(settings.module, settings)
-    app = folder / "app"
-    if not (app / "main.py").is_file():
-        return None
-    with suppress(OSError):
-        for path in sorted(app.rglob("*.py")):
-            if path.is_file() and _USES_PENSTOCK.search(path.read_text(encoding="utf-8", errors="replace")):
-                return ProjectModule(CONVENTION, settings)
-    return None
-
-
-def contains_project(folder: Path) -> bool:
-    """Whether datafiles or a module of a project are in a folder; no module is run."""
-    return contains_datafiles(folder) or find_module(folder) is not None
-
-
 def run_module(folder: Path, module: ProjectModule) -> RenderedModule:
     """Run a module in a process of its own, which is ended with all that it started."""
     with tempfile.TemporaryDirectory(prefix="penstock-python-") as scratch:
@@ -112,7 +80,7 @@ def run_module(folder: Path, module: ProjectModule) -> RenderedModule:
             process = subprocess.Popen(
                 [*command, str(folder), module.name, str(result), *limits],
                 cwd=scratch,  # so that no file of the project hides a module of Python
-                env={**os.environ, "PYTHONHASHSEED": "0"},  # so that sets have one order, and the SQL of them one text
+                env={**os.environ, **_ENVIRONMENT},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

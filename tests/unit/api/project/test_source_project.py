@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api.project.source_project import find_module, load_source_folder
+from penstock.api.project.project_module import find_module
+from penstock.api.project.source_project import load_source_folder
 from python_projects import HEAD, problems_of, read_project, shown, write_project
 
 TABLE = """

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.api.project.source_project import contains_project
+from penstock.api.project.project_module import contains_project
 from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command

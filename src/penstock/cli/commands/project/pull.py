@@ -16,7 +16,8 @@ from typing import Annotated
 import typer
 
 from penstock.api.project.converted_project import convert_to_python
-from penstock.api.project.source_project import contains_project, find_module, load_source_folder
+from penstock.api.project.project_module import contains_project, find_module
+from penstock.api.project.source_project import load_source_folder
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json

@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection
 from typing import TypeAlias
 
 from penstock.errors import InvalidRequest, Overloaded, PenstockError, Problem, Timeout, TooLarge, Unavailable
-from penstock.parse.pipe import FUNCTION
+from penstock.parse.source_rules import FUNCTION
 
 Json: TypeAlias = Mapping[str, object]
 AnswerQuery: TypeAlias = Callable[[str, Json], Sequence[Mapping[str, object]]]
