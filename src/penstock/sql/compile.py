@@ -231,8 +231,10 @@ def compile_query(environment: Environment, tree: exp.Query) -> SelectOutput:
         return compile_query(environment, split)
     block = SelectBlock(environment, tree, _new_translator(environment))
     for each in PASSES:
-        block = each(block)
-        block = replace(block, translator=replace(block.translator, subquery=_subquery_compiler(block.environment)))
+        before, block = block.environment, each(block)
+        if block.environment is not before:
+            subquery = _subquery_compiler(block.environment)
+            block = replace(block, translator=replace(block.translator, subquery=subquery))
     return add_totals(block, render_block(block))
 
 

@@ -83,27 +83,28 @@ def merge_declarations(first: DeclaredParameter, second: DeclaredParameter) -> D
 def _assigned_names(template: Template) -> Iterator[str]:
     """The variables that the template sets, except those that it derives from the parameter of the same name."""
     for tree in template.trees:
-        read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        for node in ast.walk(tree):
-            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            if stored and isinstance(node, ast.Name) and not (isinstance(tree, ast.Assign) and node.id in read):
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        for node in names:
+            if isinstance(node.ctx, ast.Store) and not (isinstance(tree, ast.Assign) and node.id in read):
                 yield node.id
 
 
 def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
     """The mentions of parameters, those with a type before bare names."""
-    known = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    known |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_loop(node.value)}
-    for node in ast.walk(tree):
+    nodes = tuple(ast.walk(tree))
+    known = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    known |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and _is_loop(node.value)}
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             subject = node.args[0]
             if isinstance(subject, ast.Name):
                 found = tuple(_declarations_in_call(node.func.id, subject.id, node))
                 known |= {id(subject)} if found else set()
                 yield from found
-    known |= {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in LITERALS}
+    known |= {id(node) for node in nodes if isinstance(node, ast.Name) and node.id in LITERALS}
     optional = not isinstance(tree, ast.expr)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in known:
             yield DeclaredParameter(node.id, optional=optional or node is not tree)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from penstock.sql.functions.strings.character_classes import (
     PERL,
@@ -70,6 +71,7 @@ class _Flags:
         return "i" if self.i else ""
 
 
+@lru_cache(maxsize=256)
 def java_pattern(pattern: str, any_case: str = "") -> Pattern:
     """The same pattern in Java's syntax; `any_case` is "i" for functions that ignore case. Raises BadPattern."""
     parser = _Parser(pattern, _Flags(i=bool(any_case)))
