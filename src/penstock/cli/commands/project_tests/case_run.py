@@ -61,7 +61,7 @@ def _run_case(client: ServerClient, case: EndpointCase, ordered: Mapping[str, bo
         return _refused_result(case, refusal)
     except PenstockError as error:  # no server, or none in time
         return CaseResult(case, (f"{call_text(case)}: {error.message}",), None)
-    answer = _read_answer(text)
+    answer = read_answer(text)
     found = NewResult(tuple(map(to_json, answer.rows)), OK_STATUS)
     if case.status != OK_STATUS:
         return CaseResult(case, (f"{call_text(case)}: status {OK_STATUS}, expected {case.status}",), found)
@@ -83,7 +83,8 @@ def _refused_result(case: EndpointCase, refusal: ServerRefusal) -> CaseResult:
     return CaseResult(case, (), found)
 
 
-def _read_answer(text: str) -> EndpointAnswer:
+def read_answer(text: str) -> EndpointAnswer:
+    """The answer of a call."""
     document = parse_json(text)
     assert isinstance(document, dict), "an answer is an object"
     return EndpointAnswer({each["name"]: each["type"] for each in document["meta"]}, document["data"])

@@ -7,7 +7,7 @@ Invariants: nothing of it stays; a row of a fixture that does not fit is reporte
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,6 +71,12 @@ class ProjectEnvironment:
         """The rows of a data source in live."""
         found = self.client.query(f"SELECT count() AS rows FROM `{source}`", {})
         return int(found["data"][0]["rows"])
+
+    def rows_of(self, source: str, columns: Sequence[str]) -> str:
+        """Columns of a data source in live, as the document of a query."""
+        names = ", ".join(f"`{each}`" for each in columns)
+        query = f"SELECT {names} FROM `{source}` FORMAT JSON"
+        return "".join(self.client.query_text(query, {}))
 
     def _post(self, folder: Path, fixture: Fixture) -> PostedFixture:
         self._progress.show(f"posting the rows of {fixture.source}")

@@ -10,21 +10,35 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.api.project.source_project import SourceProject
+from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.commands.deploy import load_sound_project
-from penstock.cli.commands.project_tests.case_run import CaseResult, run_cases
+from penstock.cli.commands.project_tests.case_run import CaseResult, read_answer, run_cases
 from penstock.cli.commands.project_tests.case_update import update_cases
 from penstock.cli.commands.project_tests.endpoint_cases import CaseFile, EndpointCase, read_case_files, select_cases
-from penstock.cli.commands.project_tests.environment import PostedFixture, ProgressLine, project_environment
+from penstock.cli.commands.project_tests.environment import (
+    PostedFixture,
+    ProgressLine,
+    ProjectEnvironment,
+    project_environment,
+)
 from penstock.cli.commands.project_tests.fixtures import Fixture, find_fixtures
+from penstock.cli.commands.project_tests.former_version import former_version
+from penstock.cli.commands.project_tests.migration_check import (
+    ExpectedTable,
+    TableCheck,
+    check_counts,
+    compare_rows,
+    read_expected_tables,
+)
 from penstock.cli.errors import FAILED, print_problems
-from penstock.cli.json_documents import Json
-from penstock.cli.output import console, format_number, print_json
+from penstock.cli.json_documents import Json, query_parameters
+from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound, Problem, did_you_mean
 
@@ -55,6 +69,120 @@ def run(
         print_results(posted, results, updated, document["seconds"])
     if not document["ok"]:
         raise typer.Exit(FAILED)
+
+
+@group.command("migration")
+@command
+def migration(
+    session: Session,
+    ref: Annotated[str, typer.Option("--from", metavar="REF", help="A commit, a branch, or a folder.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Files, endpoints or tests.")] = None,
+    allow_destructive_operations: Annotated[
+        bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
+    ] = False,
+) -> None:
+    """Deploy a former version with its fixtures, then this one over it, and run the tests."""
+    began, project = time.monotonic(), session.project
+    read = load_sound_project(session)
+    _, cases, _ = read_tests(project, read, names or [])
+    expected = _expected_tables(project, read)
+    with former_version(project, ref) as former:
+        before = load_sound_folder(former)
+        fixtures = _fixtures_of(former, before)
+        with ProgressLine(is_shown=not session.as_json) as progress, project_environment(project, progress) as made:
+            migrated = _Migration(made, before, read, allow_destructive_operations)
+            posted, checks = migrated.run(former, fixtures, expected)
+            results = run_cases(made.client, read.loaded.project, cases)
+    document = _document(posted, results, (), time.monotonic() - began)
+    document["tables"] = [each.as_json() for each in checks]
+    document["ok"] = document["ok"] and all(each.is_passed for each in checks)
+    if session.as_json:
+        print_json(document)
+    else:
+        _print_checks(checks)
+        print_results(posted, results, (), document["seconds"])
+    if not document["ok"]:
+        raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Migration:
+    """A former version and the one that follows it."""
+
+    environment: ProjectEnvironment
+    before: SourceProject
+    after: SourceProject
+    allow_destructive: bool
+
+    def run(
+        self, folder: Path, fixtures: tuple[Fixture, ...], expected: Sequence[ExpectedTable]
+    ) -> tuple[tuple[PostedFixture, ...], list[TableCheck]]:
+        """Deploy the former version, post its fixtures, deploy the new one, and look at the rows."""
+        self.environment.deploy(self.before, {})
+        posted = self.environment.post(folder, fixtures)
+        former = self._count(self.before)
+        asked = query_parameters(allow_destructive_operations=self.allow_destructive)
+        made = self.environment.deploy(self.after, asked)
+        checks = check_counts(self.after.loaded.project, made["plan"], former, self._count(self.after))
+        by_source = {each.source: each for each in expected}
+        return posted, [self._with_rows(each, by_source.get(each.source)) for each in checks]
+
+    def _count(self, read: SourceProject) -> dict[str, int]:
+        sources = (each for each in read.loaded.project.datasources if each.engine.name != "Null")
+        counts = {each.name: self.environment.count_rows(each.name) for each in sources}
+        return {each.name: counts.get(each.name, 0) for each in read.loaded.project.datasources}
+
+    def _with_rows(self, check: TableCheck, expected: ExpectedTable | None) -> TableCheck:
+        if expected is None:
+            return check
+        if not expected.columns:
+            lines = [f"{expected.path}: no row is expected, there are {check.after:,}"] if check.after else []
+        else:
+            lines = compare_rows(expected, read_answer(self.environment.rows_of(expected.source, expected.columns)))
+        return replace(check, difference=(*check.difference, *lines))
+
+
+def load_sound_folder(folder: Path) -> SourceProject:
+    """The former version of a project. Raises InvalidProject if it has problems."""
+    read = load_source_folder(folder)
+    if read.loaded.errors:
+        raise InvalidProject("the former version has problems", read.places.problems(read.loaded.errors))
+    return read
+
+
+def _fixtures_of(folder: Path, read: SourceProject) -> tuple[Fixture, ...]:
+    """The fixtures of the former version. Raises InvalidProject, and NotFound if there are none."""
+    problems: list[Problem] = []
+    fixtures = find_fixtures(folder, read.loaded.project, problems)
+    if problems:
+        raise InvalidProject("the fixtures of the former version have problems", problems)
+    if not fixtures:
+        raise NotFound("the former version has no fixtures", hint="a migration of no rows shows nothing")
+    return fixtures
+
+
+def _expected_tables(project: Path, read: SourceProject) -> tuple[ExpectedTable, ...]:
+    problems: list[Problem] = []
+    expected = read_expected_tables(project, read.loaded.project, problems)
+    if problems:
+        raise InvalidProject("the expected rows have problems", problems)
+    return expected
+
+
+def _print_checks(checks: Sequence[TableCheck]) -> None:
+    rows = [
+        (each.source, each.strategy, "" if each.before is None else each.before, each.after, _check_text(each))
+        for each in checks
+    ]
+    print_table(("data source", "strategy", "rows before", "rows after", ""), rows)
+    for each in checks:
+        for line in each.difference:
+            console().print(f"  {each.source}: {line}", style=_line_style(line), markup=False)
+    console().print()
+
+
+def _check_text(check: TableCheck) -> str:
+    return "" if check.is_passed else "failed"
 
 
 def read_tests(
