@@ -48,6 +48,7 @@ CHAPTERS = {
     "ingestion": "Rows that arrive",
     "row_insertion": "Rows that programs insert",
     "nodes": "Queries before the last one",
+    "sql_template": "SQL with typed parts",
     "endpoints": "Endpoints",
     "engines": "Engines",
     "annotations": "Annotations of columns",

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock.api.objects import *  # noqa: F403
 
+_PREFIXES = ("clickhouse_", "materialized_", "simple_")
+
 
 def __getattr__(name: str) -> object:
     """A name of the objects. Modules, whose names are in lower case, are not looked for there."""
-    if not (name[:1].isupper() or name.startswith(("clickhouse_", "materialized_", "simple_")) or name == "__all__"):
+    if not (
+        name[:1].isupper() or name.startswith(("clickhouse_", "materialized_", "simple_")) or name in ("__all__", "sql")
+    ):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("penstock.api.objects"), name)

@@ -17,10 +17,10 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import TypeAlias
 from uuid import UUID
 
-from penstock.api.project.datafile_text import COMMENT, QUOTED
 from penstock.client.client_error import ClientError
 from penstock.client.rows.sendable_values import UnsendableValue, sendable
 from penstock.errors import did_you_mean
+from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
 
 _PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
 _MARK = re.compile(r"\{\{|\{%|\{#")

@@ -24,7 +24,7 @@ from penstock.parse.directive_values import (
 )
 from penstock.parse.engine import ENGINE_KEYWORDS, parse_engine
 from penstock.parse.schema import parse_schema
-from penstock.parse.source_rules import EXTERNALLY_MANAGED
+from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED
 
 _OWN = (
     "DESCRIPTION",

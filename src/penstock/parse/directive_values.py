@@ -14,7 +14,7 @@ from cronsim import CronSim, CronSimError
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text, Token
 from penstock.parse.datafile import Entry, split_items, split_words
-from penstock.parse.source_rules import NAME
+from penstock.parse.sql_syntax.source_text import NAME
 from penstock.template.parser import is_template, read_template
 from penstock.template.rendering import location_in
 

@@ -43,7 +43,7 @@ from penstock.parse.directive_values import (
 )
 from penstock.parse.engine import ENGINE_KEYWORDS
 from penstock.parse.schema import parse_schema
-from penstock.parse.source_rules import FUNCTION, names_given
+from penstock.parse.sql_syntax.source_text import FUNCTION, names_given
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 _MODES: tuple[str, ...] = get_args(CopyMode)

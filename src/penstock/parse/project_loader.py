@@ -23,7 +23,7 @@ from penstock.parse.directive_values import invalid_name
 from penstock.parse.pipe import parse_pipe
 from penstock.parse.project_files import SUFFIXES, decode, is_project_file, normal_path, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
-from penstock.parse.source_rules import NAME
+from penstock.parse.sql_syntax.source_text import NAME
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 

@@ -57,6 +57,7 @@ from penstock.api.objects.ingestion import (
 )
 from penstock.api.objects.nodes import Node
 from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, InsertResult
+from penstock.api.objects.sql_template import SqlTemplate, TableColumn, sql
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
 from penstock.api.objects.view_functions import materialized_view
 from penstock.api.objects.views import CopyOptions, CopyPipe, MaterializedView, MaterializedViewOptions, View
@@ -104,9 +105,11 @@ __all__ = [
     "RenamedFrom",
     "ReplacingMergeTreeEngine",
     "SimpleAggregateFunction",
+    "SqlTemplate",
     "Stream",
     "StreamConfig",
     "SummingMergeTreeEngine",
+    "TableColumn",
     "TableIndex",
     "Token",
     "UInt128",
@@ -122,4 +125,5 @@ __all__ = [
     "clickhouse_default",
     "materialized_view",
     "simple_aggregated",
+    "sql",
 ]

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from penstock.api.objects.declarations import Declared, require_text
 from penstock.api.objects.nodes import Nodes, nodes_of
+from penstock.api.objects.sql_template import require_query
 from penstock.api.objects.tables import Token
 
 Parameters = TypeVar("Parameters")
@@ -68,6 +69,8 @@ class Api(Declared, Generic[Parameters, Row]):
         if query_function is not None and nodes:
             raise TypeError(f"Api {name!r}: nodes are for sql=…; a function asks its queries itself")
         require_text(f"SQL of Api {name!r}", sql or "")
+        if self.parameters is None:
+            require_query(f"SQL of Api {name!r}", sql or "")
         super().__init__(name)
         self.sql = sql or ""
         self.query_function = query_function

@@ -13,6 +13,7 @@ from enum import Enum
 from penstock.api.objects.declarations import Modelled, RowModel, require_text
 from penstock.api.objects.engines import TableEngine
 from penstock.api.objects.row_insertion import InsertOptions, InsertResult, Rows, insert_rows
+from penstock.api.objects.sql_template import TableColumns
 from penstock.model.datasource import versioned_name
 
 
@@ -123,6 +124,11 @@ class OlapTable(Modelled[RowModel]):
     def ref(self) -> str:
         """The name under which SQL reads it: `events_0_1` for the version "0.1" of `events`."""
         return versioned_name(self.name, self.config.version or "")
+
+    @property
+    def columns(self) -> TableColumns:
+        """The columns in SQL: `f"SELECT {table.columns.id} FROM {table}"`."""
+        return TableColumns(self.ref, tuple(self.row_model.model_fields))
 
     def insert(self, data: Rows[RowModel], options: InsertOptions | None = None) -> InsertResult:
         """Store rows in this version of the table: models, dicts, or a table of Arrow, pandas or Spark. The server is

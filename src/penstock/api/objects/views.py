@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel, require_text
+from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
 from penstock.api.objects.nodes import Nodes, nodes_of
+from penstock.api.objects.sql_template import require_query
 from penstock.api.objects.tables import OlapConfig, OlapTable, Token
 
 
@@ -71,7 +72,7 @@ class MaterializedView(Modelled[RowModel]):
         if not isinstance(options, MaterializedViewOptions):
             raise TypeError(f"MaterializedView needs MaterializedViewOptions, not {type(options).__name__}")
         name = options.materialized_view_name
-        require_text(f"select_statement of MaterializedView {name!r}", options.select_statement)
+        require_query(f"select_statement of MaterializedView {name!r}", options.select_statement)
         if target_table is not None and not isinstance(target_table, OlapTable):
             raise TypeError(f"target_table of MaterializedView {name!r} must be an OlapTable, not {target_table!r}")
         if target_table is not None and options.table_name not in (None, target_table.name, target_table.ref):
@@ -120,11 +121,13 @@ class View(Declared):
         metadata: Mapping[str, object] | None = None,
         nodes: Nodes | None = None,
     ):
-        require_text(f"select_statement of View {name!r}", select_statement)
+        require_query(f"select_statement of View {name!r}", select_statement)
         super().__init__(name)
         self.select_statement = select_statement
         self.nodes = nodes_of(f"View {name!r}", nodes)
         """Queries by name, each of which those after it and `select_statement` may read."""
+        for node_name, node in self.nodes.items():
+            require_query(f"node {node_name!r} of View {name!r}", node.sql)
         self.base_tables = base_tables
         self.metadata = metadata or {}
 
@@ -161,7 +164,7 @@ class CopyPipe(Declared):
             raise TypeError(f"target_table of CopyPipe {name!r} must be an OlapTable, not {target_table!r}")
         if options is not None and not isinstance(options, CopyOptions):
             raise TypeError(f"the options of CopyPipe {name!r} must be CopyOptions, not {type(options).__name__}")
-        require_text(f"select_statement of CopyPipe {name!r}", select_statement)
+        require_query(f"select_statement of CopyPipe {name!r}", select_statement)
         super().__init__(name)
         self.select_statement = select_statement
         self.target_table = target_table

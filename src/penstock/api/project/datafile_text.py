@@ -14,10 +14,8 @@ from textwrap import dedent
 from penstock.api.project.source_files import LinePlace
 from penstock.api.project.source_places import INDENT
 from penstock.errors import Location, Problem
+from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
 
-COMMENT = r"--[^\n]*|/\*.*?(?:\*/|\Z)"
-QUOTED = r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)|`[^`]*(?:`|\Z)"""
-"""What has no end takes the rest of the text, so that no part of it is read twice."""
 _QUOTED_OR_COMMENT = re.compile(rf"{COMMENT}|(?P<quoted>{QUOTED})", re.DOTALL)
 _BEGINS_COMMENT = re.compile(r"(?:^|(?<=\s))#")
 

@@ -23,7 +23,7 @@ from penstock.api.project.function_source import capture_source
 from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.errors import Location, Problem
-from penstock.parse.source_rules import FUNCTION, names_given
+from penstock.parse.sql_syntax.source_text import FUNCTION, names_given
 
 _NODE = "answer"
 _MODEL = "PARAMETERS"

@@ -31,7 +31,7 @@ from penstock.api.project.source_places import INDENT
 from penstock.api.project.versioned_names import name_versions
 from penstock.api.project.view_functions import ViewCalls, ViewSql
 from penstock.errors import Level, Location, Problem
-from penstock.parse.source_rules import EXTERNALLY_MANAGED, NAME
+from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED, NAME
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 MOST_OBJECTS = 5_000

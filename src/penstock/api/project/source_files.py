@@ -114,6 +114,8 @@ class SourceFiles:
         file = self.file(declared.location.file)
         if isinstance(written, ast.Name):
             written = file.texts.get(written.id, written)
+        if isinstance(written, ast.Call) and _called_name(written.func) == "sql" and written.args:
+            written = written.args[0]
         if written is None:
             return [LinePlace(self.call_location(declared.location))] * len(lines)
         first, last = written.lineno, written.end_lineno or written.lineno

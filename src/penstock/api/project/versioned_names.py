@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from penstock.api.objects.declarations import Declared
-from penstock.api.project.datafile_text import COMMENT, QUOTED
+from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
 
 _PARTS = re.compile(
     rf"(?P<before>\b(?:FROM|JOIN)\s+)(?P<quote>[`\"]?)(?P<table>[A-Za-z_]\w*)(?P=quote)(?![\w.(])"

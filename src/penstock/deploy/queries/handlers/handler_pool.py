@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection
 from typing import TypeAlias
 
 from penstock.errors import InvalidRequest, Overloaded, PenstockError, Problem, Timeout, TooLarge, Unavailable
-from penstock.parse.source_rules import FUNCTION
+from penstock.parse.sql_syntax.source_text import FUNCTION
 
 Json: TypeAlias = Mapping[str, object]
 AnswerQuery: TypeAlias = Callable[[str, Json], Sequence[Mapping[str, object]]]

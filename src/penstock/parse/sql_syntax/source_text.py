@@ -1,6 +1,6 @@
-"""Rules of datafiles that hold for what is written in Python, too.
+"""Syntax that datafiles and Python of a project share: names, comments, quoted texts, and what a source defines.
 
-In: a statement of Python. Out: the names that it gives; names and texts that both kinds of file share. Invariant: it
+In: a statement of Python. Out: the names that it gives; patterns and texts that both kinds of file share. Invariant: it
 loads no parser of SQL, which the process that reads Python of a project does not need.
 """
 
@@ -13,6 +13,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Valid names of resources and nodes."""
 FUNCTION = "HANDLER"
 """The name that the source of a handler gives the function."""
+COMMENT = r"--[^\n]*|/\*.*?(?:\*/|\Z)"
+QUOTED = r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)|`[^`]*(?:`|\Z)"""
+"""What has no end takes the rest of the text, so that no part of it is read twice."""
 EXTERNALLY_MANAGED = "no table that others change is a data source; a copy reads one, with iceberg() or a connection"
 
 
