@@ -47,7 +47,10 @@ class ClickHouse:
         own = "output_format_json_quote_denormals=1, session_timezone='UTC', joined_subquery_requires_alias=0"
         settings = f"SETTINGS {own}{more}"
         self.session.query("USE d")
-        answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
+        try:
+            answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
+        except UnicodeDecodeError as error:
+            raise RuntimeError(f"an error whose text is no UTF-8: {error.object!r}") from error
         document = json.loads(answer)
         names = [each["name"] for each in document["meta"]]
         types = [each["type"] for each in document["meta"]]

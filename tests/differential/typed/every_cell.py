@@ -8,7 +8,7 @@ the extreme rows make fail, or that is a known difference there, is asked over t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from random import Random
 
 from tests.differential.typed.batches import Answer, Generated
@@ -22,6 +22,8 @@ ROWS = (("id", "FROM w"),)
 GROUPS = (("id", "FROM w GROUP BY id"), ("b", "FROM w GROUP BY b"))
 Source = tuple[str, str]
 """What a query begins and ends with."""
+Place = tuple[Signature, int]
+"""A call, and which of its arguments is another one."""
 
 
 def calls(found: Signatures) -> Iterator[Generated]:
@@ -41,30 +43,40 @@ def sources(name: str, of_groups: bool) -> Sequence[Source]:
 
 
 def compositions(found: Signatures) -> Iterator[Generated]:
-    """Every function over every other scalar one whose result fits one of its arguments, once for each family."""
+    """Every function over every other scalar one whose result fits one of its arguments. They come in rounds, each with
+    one call of every function over every family of types that it takes, so that a walk that is cut short is an even
+    one."""
+    pairs = list[Iterator[Generated]]()
     for by_name in (found.of, found.aggregates):
         for name, signatures in by_name.items():
             if "-" not in name:
-                yield from _over_others(name, signatures, found.giving, by_name is found.aggregates)
+                at = sources(name, by_name is found.aggregates)[-1]
+                random = Random(name)
+                for wanted, taken in _by_family(signatures, random).items():
+                    pairs.append(_over_others(taken, found.giving.get(wanted, {}), at, random))
+    Random(1).shuffle(pairs)
+    yield from in_rounds(pairs)
 
 
-def _over_others(
-    name: str, signatures: Sequence[Signature], giving: dict[str, ByName], of_groups: bool
-) -> Iterator[Generated]:
-    random = Random(name)
-    for wanted, (signature, place) in _by_family(signatures, random).items():
-        for inner, others in giving.get(wanted, {}).items():
-            if inner not in LAST_DIGIT:
-                other = random.choice(others)
-                columns = list(signature.columns)
-                columns[place] = other.form.call(other.columns)
-                within = ((name, f"({inner})"), *((inner, each) for each in other.columns))
-                yield from _call(signature, columns, within, sources(name, of_groups)[-1])
+def in_rounds(several: Sequence[Iterator[Generated]]) -> Iterator[Generated]:
+    """The first of each, then the second of each, and so on."""
+    for together in zip_longest(*several):
+        yield from (each for each in together if each is not None)
 
 
-def _by_family(signatures: Sequence[Signature], random: Random) -> dict[str, tuple[Signature, int]]:
+def _over_others(taken: Place, giving: ByName, at: Source, random: Random) -> Iterator[Generated]:
+    signature, place = taken
+    for inner in random.sample(sorted(set(giving) - LAST_DIGIT), len(set(giving) - LAST_DIGIT)):
+        other = random.choice(giving[inner])
+        columns = list(signature.columns)
+        columns[place] = other.form.call(other.columns)
+        within = ((signature.form.name, f"({inner})"), *((inner, each) for each in other.columns))
+        yield from _call(signature, columns, within, at)
+
+
+def _by_family(signatures: Sequence[Signature], random: Random) -> dict[str, Place]:
     """One call for each family of types that an argument of the function may have."""
-    kept: dict[str, tuple[Signature, int]] = {}
+    kept: dict[str, Place] = {}
     for signature in random.sample(signatures, len(signatures)):
         for place, column in enumerate(signature.columns):
             if column in COLUMNS:
@@ -81,6 +93,13 @@ def _call(
     query = Generated(0, (item,), *at, cells=frozenset((*plain, *more)))
     asked = (each for each in (query, tamed(query)) if reason_to_leave_out(each.sql) is None)
     yield from islice(asked, 1)
+
+
+def shuffled_calls(found: Signatures) -> list[Generated]:
+    """All calls in an order of chance, those first that have a cell of their own."""
+    every = list(dict.fromkeys(calls(found)))
+    Random(1).shuffle(every)
+    return new_cells_first(every)
 
 
 def new_cells_first(queries: Iterable[Generated]) -> list[Generated]:
