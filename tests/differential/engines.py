@@ -22,7 +22,7 @@ from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
-from penstock.serve.http.json_values import json_converter, key_text, text_for_non_finite
+from penstock.serve.http.json_values import json_converter, key_converter
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
 from penstock.sql.stored_types import spark_type
@@ -125,7 +125,7 @@ def _nested(value: object, of: Type) -> object:
 
 def _shown_key(key: object, of: Type) -> str:
     """As the server shows it."""
-    return key_text(json_converter(of, text_for_non_finite)(key))
+    return key_converter(of)(key)
 
 
 def _float(value: float) -> object:
@@ -139,7 +139,8 @@ def _float(value: float) -> object:
 def _moment(value: dt.datetime, of: Type) -> str:
     zone = getattr(of, "zone", None) or "UTC"
     moment = value.astimezone(dt.timezone.utc).astimezone(ZoneInfo(zone))
-    text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+    text = f"{moment:%m-%d %H:%M:%S.%f}"
+    text = f"{moment.year:04}-{text}"
     precision = of.precision if isinstance(of, t.DateTime64) else 0
     return text[:19] + (f".{text[20 : 20 + precision]}" if precision else "")
 

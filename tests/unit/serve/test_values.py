@@ -13,6 +13,8 @@ from penstock.serve.http.json_values import json_converter
 
 UTC = dt.timezone.utc
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
+DAY = dt.date(2026, 1, 2)
+MAP_OF_TUPLES = r"""{"(1,'b\\'\\n')":2,"(NULL,'')":3}"""
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,9 @@ MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
         ("Map(Float64, UInt8)", {0.0: 1, -0.5: 2, 1e16: 3}, '{"0":1,"-0.5":2,"10000000000000000":3}'),
         ("Map(Float64, UInt8)", {1e22: 1, 1e-7: 2, math.nan: 3}, '{"1e22":1,"1e-7":2,"nan":3}'),
         ("Map(Float32, UInt8)", {0.10000000149011612: 1, -math.inf: 2}, '{"0.1":1,"-inf":2}'),
+        ("Map(Tuple(Nullable(UInt8), String), Int8)", {(1, "b'\n"): 2, (None, ""): 3}, MAP_OF_TUPLES),
+        ("Map(Tuple(Date, Tuple(Float64)), Int8)", {(DAY, (-0.0,)): 1}, """{"('2026-01-02',(-0))":1}"""),
+        ("Map(Array(String), UInt8)", {("a", "b"): 1}, """{"['a','b']":1}"""),
         ("JSON", '{"a":  1}', '{"a":  1}'),
         ("JSON", '{"a":1.0,"b":"1.0","c":[2.0]}', '{"a":1,"b":"1.0","c":[2]}'),
         ("JSON", "no json", '"no json"'),

@@ -113,9 +113,14 @@ def _array_text(value: object, of: LeafType) -> str | None:
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", "\0": "\\0"}
 
 
+def quoted_text(text: str) -> str:
+    """As ClickHouse writes a text inside of an array or tuple."""
+    return "'" + "".join(_ESCAPES.get(each, each) for each in text) + "'"
+
+
 def _quoted_element(value: object, of: LeafType) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str) and of not in ("Float64",):
-        return "'" + "".join(_ESCAPES.get(each, each) for each in value) + "'"
+        return quoted_text(value)
     return shown_json(stored_value(value, of, 0))

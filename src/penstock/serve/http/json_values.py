@@ -19,10 +19,12 @@ import orjson
 
 from penstock.model import types as t
 from penstock.model.json_documents.documents import shown_json
+from penstock.model.json_documents.dynamic_values import quoted_text
 from penstock.model.json_documents.numbers import written_float
 
 Converter = Callable[[object], object]
 WIDEST = 2**63
+_UNQUOTED = (t.Int, t.Float, t.Decimal, t.Bool, t.Tuple, t.Array)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -86,8 +88,8 @@ def _nested_converter(of: t.Array | t.Tuple | t.Map, non_finite: NonFinite) -> C
             show = json_converter(inner, non_finite)
             return lambda value: [show(each) for each in items_of(value)]
         case t.Map(key, inner):
-            show_key, show_value = json_converter(key, text_for_non_finite), json_converter(inner, non_finite)
-            return lambda value: {key_text(show_key(k)): show_value(v) for k, v in entries_of(value)}
+            show_key, show_value = key_converter(key), json_converter(inner, non_finite)
+            return lambda value: {show_key(k): show_value(v) for k, v in entries_of(value)}
         case t.Tuple(fields):
             shows = [json_converter(inner, non_finite) for _, inner in fields]
             names = [name for name, _ in fields]
@@ -106,6 +108,26 @@ def items_of(value: object) -> Sequence[object]:
 def entries_of(value: object) -> Sequence[tuple[object, object]]:
     """The keys and values of a map."""
     return list(value.items()) if isinstance(value, Mapping) else []
+
+
+def key_converter(of: t.Type) -> Callable[[object], str]:
+    """The function that writes keys of a map: tuples and arrays as ClickHouse writes them, `(1,'a')`."""
+    match t.unwrap_type(of):
+        case t.Tuple(fields):
+            parts = [_part_converter(inner) for _, inner in fields]
+            return lambda key: f"({','.join(part(each) for part, each in zip(parts, items_of(key), strict=True))})"
+        case t.Array(inner):
+            element = _part_converter(inner)
+            return lambda key: f"[{','.join(map(element, items_of(key)))}]"
+        case _:
+            show = json_converter(of, text_for_non_finite)
+            return lambda key: key_text(show(key))
+
+
+def _part_converter(of: t.Type) -> Callable[[object], str]:
+    """The function that writes a part of a key: texts and times are quoted."""
+    show, bare = key_converter(of), isinstance(t.unwrap_type(of), _UNQUOTED)
+    return lambda part: "NULL" if part is None else show(part) if bare else quoted_text(show(part))
 
 
 def key_text(value: object) -> str:

@@ -154,7 +154,8 @@ def _interval_length(state: AggregateState) -> str:
     low, high = (f"CAST({as_count(f'{side}(` x`.col1, ` x`.col2)', of)} AS {total})" for side in ("least", "greatest"))
     parts = f"array_sort(transform({state.sql}, ` x` -> struct({low} AS l, {high} AS h)))"
     start = f"named_struct('end', CAST(NULL AS {total}), 'sum', CAST(0 AS {total}))"
-    added = "CASE WHEN ` a`.end IS NULL OR ` x`.l > ` a`.end THEN ` x`.h - ` x`.l "
+    same = "` x`.l = ` x`.h AND NOT isnan(` x`.l)" if isinstance(of, t.Float) else "` x`.l = ` x`.h"
+    added = f"CASE WHEN {same} THEN 0 WHEN ` a`.end IS NULL OR ` x`.l > ` a`.end THEN ` x`.h - ` x`.l "
     added += "WHEN ` x`.h > ` a`.end THEN ` x`.h - ` a`.end ELSE 0 END"
     end = f"CAST(greatest(` a`.end, ` x`.h) AS {total})"
     step = f"named_struct('end', {end}, 'sum', CAST(` a`.sum + {added} AS {total}))"

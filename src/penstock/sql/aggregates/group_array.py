@@ -42,6 +42,12 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.spark_text import string_literal
 
 
+def _without_zone(of: Type) -> Type:
+    """The different values of a DateTime lose its time zone, as in ClickHouse."""
+    bare = unwrap_type(of)
+    return t.DateTime() if isinstance(bare, t.DateTime) else bare
+
+
 def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str], gather: str) -> Aggregate:
     """A function that returns the values themselves; `collect` is the aggregate of Spark."""
 
@@ -56,7 +62,7 @@ def _group_array(name: str, collect: str, merge: Callable[[AggregateState], str]
     return Aggregate(
         name=name,
         arity=(1, 1),
-        result=lambda types: t.Array(unwrap_type(types[0])),
+        result=lambda types: t.Array(_without_zone(types[0]) if collect == "collect_set" else unwrap_type(types[0])),
         result_spark=packed_array_type,
         storage=packed_array_type,
         state=state,

@@ -56,6 +56,9 @@ class QuantileFamily:
     error: str = ""
 
 
+_DIGITS_OF_DOUBLES = 15
+
+
 def _double(types: Types) -> Type:
     return t.Float(64)
 
@@ -67,8 +70,15 @@ def _double_or_decimal(types: Types) -> Type:
 
 
 def _unscaled(of: Type, sql: str) -> str:
-    """A number, or the integer that is behind a Decimal, as a double: so ClickHouse interpolates Decimals."""
-    return f"rint({sql} * {float(10**of.scale)!r}D)" if isinstance(of, t.Decimal) else sql
+    """A number, or the integer that is behind a Decimal, as a double. ClickHouse interpolates Decimals in longer floats
+    than Spark has: values of more than 15 digits fail."""
+    if not isinstance(of, t.Decimal):
+        return sql
+    whole = f"rint({sql} * {float(10**of.scale)!r}D)"
+    if of.precision <= _DIGITS_OF_DOUBLES:
+        return whole
+    raised = f"raise_error('a quantile of a Decimal of more than {_DIGITS_OF_DOUBLES} digits: toFloat64(x)')"
+    return f"if(abs({sql}) >= {float(10 ** (_DIGITS_OF_DOUBLES - of.scale))!r}D, {raised}, {whole})"
 
 
 def _rescaled(of: Type, sql: str) -> str:

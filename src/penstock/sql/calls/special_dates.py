@@ -18,10 +18,13 @@ from penstock.sql.compiler.translator import SpecialForm, Translator, call_argum
 from penstock.sql.conversions.dates import cut_toward_1970
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import (
+    LAST_SECOND,
     MONTHS_PER_UNIT,
+    clamp_above,
     first_day_of_unit,
     is_extended,
     offset_at_1970,
+    shows_1969,
     start_of_short_unit,
     start_of_unit,
     wall_clock,
@@ -142,13 +145,18 @@ def _unit_number(value: TypedSql, unit: str) -> str:
             before = f"((unix_date({day}) + 7 - weekday({day})) DIV 7)"
             return before if is_extended(value.bare) else f"floor((unix_date({day}) + 3) / 7)"
         case "DAY":
-            return f"unix_date(CAST({wall} AS DATE))"
+            day, early = f"unix_date(CAST({wall} AS DATE))", isinstance(value.bare, t.DateTime)
+            return f"({day} & 65535)" if early and shows_1969(zone_of(value.bare)) else day
     moment = f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
+    if value.bare == t.Date() and unit == "SECOND":
+        moment = clamp_above(moment, LAST_SECOND, nullable=value.nullable)
     zone = zone_of(value.bare)
     if unit == "HOUR" and zone:
         return f"floor((unix_seconds({moment}) + {-offset_at_1970(zone)}) / 3600)"
-    micros = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
-    return f"floor(unix_micros({moment}) / {micros[unit]})"
+    if unit in ("MILLISECOND", "MICROSECOND"):  # counted toward 1970
+        return f"unix_micros({moment})" if unit == "MICROSECOND" else f"(unix_micros({moment}) DIV 1000)"
+    seconds = f"unix_seconds({moment})"
+    return seconds if unit == "SECOND" else f"floor({seconds} / {3600 if unit == 'HOUR' else 60})"
 
 
 def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
@@ -225,6 +233,9 @@ def _age(tr: Translator, node: exp.Anonymous) -> TypedSql:
     by_clock = unit == "DAY" or unit in MONTHS_PER_UNIT
     a, b = (wall_clock(value) if by_clock else value.sql for value in (first, last))
     a, b = (f"CAST({x} AS TIMESTAMP)" if v.spark == "DATE" else x for x, v in ((a, first), (b, last)))
+    if unit == "SECOND":
+        pairs = ((a, first), (b, last))
+        a, b = (clamp_above(x, LAST_SECOND, nullable=v.nullable) if v.bare == t.Date() else x for x, v in pairs)
     if unit in MONTHS_PER_UNIT:
         sql = bind_if_long(a, lambda x: bind_if_long(b, lambda y: _whole_months(x, y, MONTHS_PER_UNIT[unit])))
     else:

@@ -19,7 +19,8 @@ from penstock.sql.compiler.fill_column import FillColumn, FillStep
 from penstock.sql.compiler.select_block import OrderKey, SelectBlock
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import convert
-from penstock.sql.expr.dates import add_interval, zone_of
+from penstock.sql.expr.dates import zone_of
+from penstock.sql.expr.moved_times import add_interval
 from penstock.sql.expr.spark_types import is_fine_time
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.spark_text import replace_columns

@@ -44,6 +44,12 @@ from penstock.sql.expr.typed import (
 )
 from penstock.sql.spark_text import string_literal
 
+_FIRST_WIDE_DAY, _LAST_WIDE_DAY = -719162, 2932896
+"""0001-01-01 and 9999-12-31, in days since 1970."""
+_YEAR_0 = -719528
+"""0000-01-01, which ClickHouse has."""
+_LAST_WIDE_SECOND = 253402300799
+"""The last second of the year 9999."""
 TEXTS = (t.String, t.FixedString)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
@@ -56,7 +62,7 @@ def to_time(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | Non
     value = as_microseconds(value)
     match want:
         case t.Date():
-            return _to_date(value, want, None if want.wide or overflow == "wraps" else _SECONDS)
+            return _to_date(value, want, None if overflow == "wraps" else _SECONDS)
         case t.DateTime():
             return _to_datetime(value, want, _SECONDS if overflow == "refused" else None)
         case t.DateTime64():
@@ -78,11 +84,18 @@ def _to_date(value: TypedSql, want: t.Date, seconds: t.Int | None) -> Conversion
             whole = value if want.wide or precision == 0 else replace_sql(value, cut_toward_1970(value.sql, 0))
             return Conversion(wrap_to_range(f"CAST({wall_clock(whole)} AS DATE)", want))
         case t.Int() | t.Bool():
-            return Conversion(_day_of_number(value, want), _in_range(value, seconds))
+            return Conversion(_day_of_number(value, want), _is_some_day(value, want, seconds))
         case of if isinstance(of, TEXTS):
             return Conversion(date_of_text(value.sql, want), null_if_invalid=True)
         case _:
             return None
+
+
+def _is_some_day(value: TypedSql, want: t.Date, seconds: t.Int | None) -> str | None:
+    """The condition that a number is a day, or a second, of the type; None if every number is taken."""
+    if not want.wide or not isinstance(value.bare, t.Int) or (value.bare.bits < 64 and not value.bare.signed):
+        return _in_range(value, seconds)
+    return f"{value.sql} BETWEEN {_YEAR_0} AND {_LAST_WIDE_SECOND}" if seconds else None
 
 
 def _day_of_number(value: TypedSql, want: t.Date) -> str:
@@ -90,15 +103,35 @@ def _day_of_number(value: TypedSql, want: t.Date) -> str:
     nearest border."""
     number = number_sql(value)
     of = value.bare
+    if want.wide and isinstance(of, t.Int) and of.bits > 16:
+        return _wide_day_of_number(number, of, nullable=value.nullable)
     signed = isinstance(of, t.Int) and of.signed
     from_zero = clamp_below(number, "0", nullable=value.nullable) if signed and not want.wide else number
     if isinstance(of, t.Int) and of.bits <= 16:
         return f"date_from_unix_date(CAST({from_zero} AS INT))"
-    low = f"least({number}, 65535)" if want.wide else f"greatest(least({number}, 65535), 0)"
-    days = f"date_from_unix_date(CAST({low} AS INT))"
+    days = f"date_from_unix_date(CAST(greatest(least({number}, 65535), 0) AS INT))"
     seconds = f"CAST(timestamp_seconds(least({number}, 4294967295)) AS DATE)"
     shown = f"if({number} < 65536, {days}, {seconds})"
     return f"if({number} IS NULL, NULL, {shown})" if value.nullable else shown
+
+
+def _wide_day_of_number(number: str, of: t.Int, *, nullable: bool) -> str:
+    """A Date32 of a number: it counts days where that is a day up to 9999-12-31, else seconds. Before the year 1 there
+    is no Date32 here."""
+
+    def formula(n: str) -> str:
+        near = (
+            f"greatest(least({n}, {_LAST_WIDE_DAY}), {_FIRST_WIDE_DAY})"
+            if of.signed
+            else f"least({n}, {_LAST_WIDE_DAY})"
+        )
+        days = f"date_from_unix_date(CAST({near} AS INT))"
+        seconds = f"CAST(timestamp_seconds(least({n}, {_LAST_WIDE_SECOND})) AS DATE)"
+        early = f"WHEN {n} < {_FIRST_WIDE_DAY} THEN raise_error('a day before the year 1') " if of.signed else ""
+        null = f"WHEN {n} IS NULL THEN NULL " if nullable else ""
+        return f"CASE {null}{early}WHEN {n} <= {_LAST_WIDE_DAY} THEN {days} ELSE {seconds} END"
+
+    return bind_if_long(number, formula)
 
 
 def _to_datetime(value: TypedSql, want: t.DateTime, seconds: t.Int | None) -> Conversion | None:

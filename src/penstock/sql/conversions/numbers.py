@@ -46,7 +46,9 @@ def _to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conversion 
             return _float_to_integer(value, want, overflow)
         case t.Decimal():
             whole = _cut_fraction(value.sql) if want.bits == 64 and not want.signed else value.sql
-            return Conversion(f"CAST({whole} AS {value_type(want)})", _in_range(value.sql, want))
+            # the fraction is cut off, so that -0.5 is the UInt8 0
+            valid = f"{value.sql} > {want.low - 1} AND {value.sql} < {want.high + 1}"
+            return Conversion(f"CAST({whole} AS {value_type(want)})", valid)
         case t.Date() | t.DateTime() | t.DateTime64():
             return _time_to_integer(value, want, overflow)
         case _:
@@ -118,14 +120,28 @@ def _float_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conve
     if overflow == "refused":
         valid = f"{_in_range(value.sql, want)} AND {value.sql} = floor({value.sql})"
         return Conversion(f"CAST({value.sql} AS {value_type(want)})", valid)
-    if want.bits == 64 and want.signed:
+    if isinstance(value.constant, float) and want.low <= value.constant <= want.high:
         return Conversion(f"CAST({value.sql} AS {value_type(want)})")
-    if want.bits == 64:
-        return Conversion(
-            f"CAST(pmod({_cut_fraction(f'CAST({value.sql} AS DECIMAL(38,18))')}, {TWO_64}) AS DECIMAL(20,0))"
-        )
-    whole = TypedSql(f"CAST({value.sql} AS BIGINT)", t.Int(64), "BIGINT")
-    return _integer_to_integer(whole, t.Int(64), want, "wraps")
+    return Conversion(bind_if_long(value.sql, lambda x: _integer_of_float(x, want)))
+
+
+def _integer_of_float(x: str, want: t.Int) -> str:
+    """As a processor converts: by way of 32 bits, or of 64 for a UInt32 and more. What those do not hold is their least
+    number; `x - x` makes an error of NaN and infinities, and keeps NULL."""
+    bits = 64 if want.bits == 64 or (want.bits == 32 and not want.signed) else 32
+    spark, limit = "BIGINT" if bits == 64 else "INT", f"{float(2 ** (bits - 1))!r}D"
+    low = f"-{limit}" if bits == 64 else f"{float(-(2**31) - 1)!r}D"
+    inside = f"{x} > {low} AND {x} < {limit}"
+    if want.bits == 64 and not want.signed:
+        number = wrap_integer(f"CAST({x} AS BIGINT)", "BIGINT", want)
+        upper = f"CAST({x} - {limit} AS BIGINT) + {2**63}BD"
+        above = f"WHEN {x} >= {limit} AND {x} < {float(TWO_64)!r}D THEN CAST({upper} AS DECIMAL(20,0))"
+        least = f"CAST(CAST({x} - {x} AS BIGINT) + {2**63}BD AS DECIMAL(20,0))"
+        return f"CASE WHEN {inside} THEN {number} {above} ELSE {least} END"
+    if want.bits == bits:
+        return f"if({inside}, CAST({x} AS {spark}), CAST({x} - {x} - {limit} AS {spark}))"
+    number = wrap_integer(f"CAST({x} AS {spark})", spark, want)
+    return f"if({inside}, {number}, CAST({x} - {x} AS {value_type(want)}))"
 
 
 def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion | None:
@@ -134,7 +150,7 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
             sql = number_sql(value)
             checked = overflow == "refused" and spark == "FLOAT" and not isinstance(value.bare, t.Decimal)
-            valid = f"CAST(CAST({sql} AS FLOAT) AS DOUBLE) = {sql}" if checked else None
+            valid = _is_exact_float(value, sql) if checked else None
             return Conversion(as_spark(value, spark), valid)
         case t.Date():
             return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")
@@ -151,6 +167,15 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
             return Conversion(number, f"{value.sql} RLIKE {_DECIMAL} OR {special}")
         case _:
             return None
+
+
+def _is_exact_float(value: TypedSql, sql: str) -> str:
+    """Whether a number is the same as a Float32; one of 64 bits is compared as an integer, as a double may not be."""
+    double = f"CAST({as_spark(value, 'FLOAT')} AS DOUBLE)"
+    if not isinstance(value.bare, t.Int) or value.bare.bits < 64:
+        return f"{double} = {sql}"
+    limit = f"{float(2**value.bare.bits if not value.bare.signed else 2**63)!r}D"
+    return f"{double} < {limit} AND {_integer_of_float(double, value.bare)} = {sql}"
 
 
 def _to_decimal(value: TypedSql, want: t.Decimal) -> Conversion | None:

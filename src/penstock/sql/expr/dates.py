@@ -1,4 +1,4 @@
-"""Dates and times: adding an interval, clamping to a type's range, and the start of a day, week, month ….
+"""Dates and times: the clock of a zone, clamping to a type's range, and the start of a day, week, month ….
 
 In: typed SQL of dates and times. Out: the same. Invariant: Spark's session time zone is UTC; the time zone of a
 ClickHouse type is applied by converting to and from its wall clock.
@@ -13,32 +13,15 @@ from zoneinfo import ZoneInfo
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
-_CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
-_SUBSECOND_DIGITS = {"MILLISECOND": 3, "MICROSECOND": 6}
 MONTHS_PER_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 """Units that are counted in months."""
-_DAY_UNITS = ("DAY", "WEEK", *MONTHS_PER_UNIT)
 _SECONDS_PER_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 """The range of a Date and of a DateTime."""
-_LAST_COUNTED_DAY = "DATE'2299-12-31'"
-_MANY_MONTHS = 150 * 12
-"""A Date moved by fewer stays below 2300."""
-_SAFE_AMOUNTS = {
-    "SECOND": 10**9,
-    "MINUTE": 10**7,
-    "HOUR": 10**5,
-    "DAY": 9000,
-    "WEEK": 1200,
-    "MONTH": 300,
-    "QUARTER": 100,
-    "YEAR": 25,
-}
-"""How far from now, in each unit, a moment is surely within the range of Date and DateTime."""
 
 
 def zone_of(of: Type) -> str | None:
@@ -80,27 +63,6 @@ def wrap_to_range(sql: str, of: Type) -> str:
             return sql
 
 
-def add_interval(value: TypedSql, amount: TypedSql, unit: str, sign: int) -> TypedSql:
-    """`value` plus (`sign` 1) or minus (`sign` -1) `amount` units. A Date plus a unit below a day becomes a
-    DateTime."""
-    number = as_spark(amount, "INT") if unit in _DAY_UNITS else as_spark(amount, "BIGINT")
-    count = number if sign > 0 else f"(- {number})"
-    bare = _type_after_shift(value.bare, unit)
-    if isinstance(value.bare, t.Date) and unit in _DAY_UNITS:
-        moved = _shift_date(value.sql, count, unit)
-        moved = _not_after_2299(moved, bare) if _may_pass_2299(bare, amount, unit) else moved
-    elif unit in _DAY_UNITS:
-        moved = _shift_time(wall_clock(value), count, unit)
-        moved = _not_after_2299(moved, bare) if _may_pass_2299(bare, amount, unit) else moved
-        moved = from_written_clock(moved, zone_of(value.bare))
-    else:
-        moved = _shift_time(_as_timestamp(value), count, unit)
-    if not _is_surely_in_range(value, amount, unit):
-        nulls = value.nullable or amount.nullable
-        moved = wrap_to_range(_clamp_to_1970(moved, bare, nullable=nulls) if unit in MONTHS_PER_UNIT else moved, bare)
-    return typed_sql(moved, nullable_if_any(bare, [value, amount]))
-
-
 def clamp_below(sql: str, low: str, *, nullable: bool) -> str:
     """The greater of `sql` and `low`. Spark's `greatest` ignores NULL, so a nullable value, whose NULL has to stay,
     is compared by hand."""
@@ -114,34 +76,11 @@ def clamp(sql: str, low: str, high: str, *, nullable: bool) -> str:
     return bind_if_long(sql, lambda x: f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END")
 
 
-def _as_timestamp(value: TypedSql) -> str:
+def as_timestamp(value: TypedSql) -> str:
     return f"CAST({value.sql} AS TIMESTAMP)" if value.spark == "DATE" else value.sql
 
 
-def _is_surely_in_range(value: TypedSql, amount: TypedSql, unit: str) -> bool:
-    """Whether the result is surely within range: it is now, moved by a literal of some years at most."""
-    near = isinstance(amount.constant, int) and abs(amount.constant) <= _SAFE_AMOUNTS.get(unit, 0)
-    return near and value.sql in ("date_trunc('SECOND', current_timestamp())", "current_date()")
-
-
-def _may_pass_2299(of: Type, amount: TypedSql, unit: str) -> bool:
-    """Whether a Date or DateTime that is moved by months may be after 2299; before it is wrapped around."""
-    wraps = isinstance(of, t.DateTime) or of == t.Date()
-    months = abs(amount.constant) * MONTHS_PER_UNIT.get(unit, 0) if isinstance(amount.constant, int) else _MANY_MONTHS
-    return wraps and unit in MONTHS_PER_UNIT and months >= _MANY_MONTHS
-
-
-def _not_after_2299(sql: str, of: Type) -> str:
-    """The last day that ClickHouse counts months to, at the time of the day that it is."""
-    if isinstance(of, t.Date):
-        return bind_if_long(sql, lambda day: f"if({day} > {_LAST_COUNTED_DAY}, {_LAST_COUNTED_DAY}, {day})")
-    last = f"{int(datetime(2299, 12, 31, tzinfo=timezone.utc).timestamp())}000000L"
-    clock = "pmod(unix_micros({0}), 86400000000L)"
-    late = f"timestamp_micros({last} + {clock})"
-    return bind_if_long(sql, lambda m: f"if(unix_micros({m}) >= {last}, {late.format(m)}, {m})")
-
-
-def _clamp_to_1970(sql: str, of: Type, *, nullable: bool) -> str:
+def clamp_to_1970(sql: str, of: Type, *, nullable: bool) -> str:
     """For a Date or DateTime, 1970 is the least start of a month, week or other unit in ClickHouse."""
     match of:
         case t.Date(wide=False):
@@ -152,36 +91,6 @@ def _clamp_to_1970(sql: str, of: Type, *, nullable: bool) -> str:
             return sql
 
 
-def _shift_date(sql: str, count: str, unit: str) -> str:
-    if unit in MONTHS_PER_UNIT:
-        return f"add_months({sql}, {_multiply(count, MONTHS_PER_UNIT[unit])})"
-    return f"date_add({sql}, {_multiply(count, 7 if unit == 'WEEK' else 1)})"
-
-
-def _shift_time(sql: str, count: str, unit: str) -> str:
-    return f"timestampadd({unit}, {count}, {sql})"
-
-
-def _multiply(count: str, factor: int) -> str:
-    return count if factor == 1 else f"{count} * {factor}"
-
-
-def _type_after_shift(of: Type, unit: str) -> Type:
-    match of:
-        case t.Date(wide=True) if unit in _CLOCK_UNITS:
-            return t.DateTime64(3)
-        case t.Date() if unit in _CLOCK_UNITS:
-            return t.DateTime()
-        case t.Date() if unit in _SUBSECOND_DIGITS:
-            return t.DateTime64(_SUBSECOND_DIGITS[unit])
-        case t.DateTime(zone) if unit in _SUBSECOND_DIGITS:
-            return t.DateTime64(_SUBSECOND_DIGITS[unit], zone)
-        case t.DateTime64(precision, zone) if unit in _SUBSECOND_DIGITS:
-            return t.DateTime64(max(precision, _SUBSECOND_DIGITS[unit]), zone)
-        case _:
-            return of
-
-
 def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
     """The start of the unit (or of the group of `step` units) that the time lies in. A Date for weeks, months,
     quarters and years, a DateTime for the smaller units."""
@@ -190,7 +99,7 @@ def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
         if is_extended(value.bare):
             first = clamp(first, FIRST_DAY, LAST_DAY, nullable=value.nullable)
         elif _may_precede(value) or unit == "WEEK" or step > 1:
-            first = _clamp_to_1970(first, t.Date(), nullable=value.nullable)
+            first = clamp_to_1970(first, t.Date(), nullable=value.nullable)
         return typed_sql(first, nullable_if_any(t.Date(), [value]))
     named = t.DateTime(value.bare.zone if isinstance(value.bare, (t.DateTime, t.DateTime64)) else None)
     sql = start_of_short_unit(value, unit, step)
@@ -201,9 +110,9 @@ def start_of_unit(value: TypedSql, unit: str, step: int = 1) -> TypedSql:
         sql = clamp_below(sql, _first_midnight(zone), nullable=value.nullable)
     elif isinstance(value.bare, t.Date) and value.constant is None:
         # A Date may lie after the last DateTime.
-        sql = _clamp_above(sql, LAST_SECOND, nullable=value.nullable)
+        sql = clamp_above(sql, LAST_SECOND, nullable=value.nullable)
     elif _may_precede(value):
-        sql = _clamp_to_1970(sql, named, nullable=value.nullable)
+        sql = clamp_to_1970(sql, named, nullable=value.nullable)
     return typed_sql(sql, nullable_if_any(named, [value]))
 
 
@@ -212,7 +121,7 @@ def is_extended(of: Type) -> bool:
     return isinstance(of, t.DateTime64) or of == t.Date(wide=True)
 
 
-def _clamp_above(sql: str, high: str, *, nullable: bool) -> str:
+def clamp_above(sql: str, high: str, *, nullable: bool) -> str:
     """The lesser of `sql` and `high`; Spark's `least` ignores NULL."""
     return bind_if_long(sql, lambda x: f"if({x} > {high}, {high}, {x})") if nullable else f"least({sql}, {high})"
 
@@ -280,7 +189,7 @@ def _start_of_clock_unit(value: TypedSql, unit: str, step: int) -> str:
     if step == 1:
         return f"date_trunc('{unit}', {value.sql})"
     seconds = _SECONDS_PER_UNIT[unit] * step
-    return f"timestamp_seconds(floor(unix_seconds({_as_timestamp(value)}) / {seconds}) * {seconds})"
+    return f"timestamp_seconds(floor(unix_seconds({as_timestamp(value)}) / {seconds}) * {seconds})"
 
 
 @lru_cache(maxsize=512)
@@ -289,6 +198,11 @@ def has_whole_hour_offsets(zone: str) -> bool:
     info = ZoneInfo(zone)
     days = (datetime.fromtimestamp(day * 86400, timezone.utc) for day in range(0, 24000, 5))
     return all((day.astimezone(info).utcoffset() or timedelta()).total_seconds() % 3600 == 0 for day in days)
+
+
+def shows_1969(zone: str | None) -> bool:
+    """Whether the clock of a zone showed 1969 when 1970 began in UTC."""
+    return zone is not None and offset_at_1970(zone) < 0
 
 
 @lru_cache(maxsize=512)

@@ -17,6 +17,8 @@ from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
 from penstock.sql.expr.typed import TypedSql, fine_from_timestamp, nullable_if_any, typed_sql
 
 _NANOSECONDS = 10**9
+_FIRST, _LAST = "-9223372036.854775808BD", "9223372036.854775807BD"
+_BEYOND = "a time with nanoseconds before 1677 or after 2262, at which ClickHouse wraps around"
 
 
 def has_fine_time(of: Type) -> bool:
@@ -84,5 +86,9 @@ def move_fine_time(value: TypedSql, move: Callable[[TypedSql], TypedSql]) -> Typ
         rest = f"pmod({sql}, 0.000001BD)"
         return f"CAST({fine_from_timestamp(move(micros).sql)} + {rest} AS {FINE_TIME})"
 
+    def within_64_bits(x: str) -> str:
+        return f"CASE WHEN {x} < {_FIRST} OR {x} > {_LAST} THEN raise_error('{_BEYOND}') ELSE {x} END"
+
     moved = move(as_microseconds(value))
-    return typed_sql(bind_if_long(value.sql, formula), nullable_if_any(value.bare, [value, moved]))
+    sql = bind_if_long(bind_if_long(value.sql, formula), within_64_bits)
+    return typed_sql(sql, nullable_if_any(value.bare, [value, moved]))

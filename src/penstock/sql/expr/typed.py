@@ -116,7 +116,10 @@ def as_spark(value: TypedSql, spark: str) -> str:
         return fine_from_timestamp(value.sql if value.spark == "TIMESTAMP" else f"CAST({value.sql} AS TIMESTAMP)")
     if isinstance(value.constant, int) and spark in ("BIGINT", "DOUBLE") and not isinstance(value.constant, bool):
         return bigint_literal(value.constant) if spark == "BIGINT" else double_literal(value.constant)
-    return f"CAST({value.sql} AS {spark})"
+    cast = f"CAST({value.sql} AS {spark})"
+    wide = isinstance(value.bare, t.Int) and value.bare.bits >= 32 and value.constant is None
+    # Spark leaves out the cast to FLOAT of a whole number that becomes a DOUBLE later on, with its rounding
+    return f"({cast} * CAST(1 AS FLOAT))" if wide and spark == "FLOAT" and value.spark in ("INT", "BIGINT") else cast
 
 
 def fine_from_timestamp(sql: str) -> str:

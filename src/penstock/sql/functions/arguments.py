@@ -92,7 +92,8 @@ def as_spark_int(value: TypedSql) -> str:
     if value.spark == "BIGINT":
         nearest = f"CAST(greatest(least({value.sql}, {_MAX_INT}), -{_MAX_INT}) AS INT)"
         return f"if({value.sql} IS NULL, NULL, {nearest})" if value.nullable else nearest
-    return bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
+    nearest = bind_if_long(f"CAST({value.sql} AS DECIMAL(20,0))", _uint64_as_int)
+    return f"if({value.sql} IS NULL, NULL, {nearest})" if value.nullable else nearest
 
 
 def array_position(place: TypedSql | int) -> str:

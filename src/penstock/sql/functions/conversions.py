@@ -54,27 +54,43 @@ def _convert_fixed_string(value: TypedSql, of: Type) -> TypedSql:
     """A FixedString that may be NULL: NULL if it is no value of the type. Of nothing but zeros an integer is 0."""
     if isinstance(of, t.Decimal):
         raise BadArguments(f"{value.type} is no number with its zeros", "trimRight(…) it, or make it a String")
-    found = _convert(value, of, ConversionMode("null", "refused"))
-    if not isinstance(of, t.Int):
-        return found
-    return replace(found, sql=f"if(rtrim(chr(0), {value.sql}) = '', {value_default(of)}, {found.sql})")
+    return _zeros_as_zero(value, _convert(value, of, ConversionMode("null", "refused")))
 
 
 def _convert_strictly(value: TypedSql, of: Type) -> TypedSql:
     """toT(x) in a FORWARD_QUERY: a text that is no value of the type is an error, whether or not x may be NULL."""
-    return _convert(value, of, STRICT_MODE)
+    return _zeros_as_zero(value, _convert(value, of, STRICT_MODE))
 
 
 def _convert(value: TypedSql, of: Type, mode: ConversionMode) -> TypedSql:
+    _refuse_bytes_as_numbers(value, of)
     result = convert(value, of, mode)
     if result is None:
         raise BadArguments(f"{value.type} cannot be converted to {of}")
     return result
 
 
+def _to_low_cardinality(values: Sequence[TypedSql]) -> TypedSql:
+    of = values[0].type
+    return values[0] if isinstance(of, t.LowCardinality) else replace(values[0], type=t.LowCardinality(of))
+
+
 def _require_string(value: TypedSql) -> None:
     if not isinstance(value.bare, (t.String, t.FixedString)):
         raise BadArguments(f"the argument must be a String, this is {value.type}")
+
+
+def _zeros_as_zero(value: TypedSql, found: TypedSql) -> TypedSql:
+    """A FixedString of nothing but zeros is the integer 0."""
+    if not isinstance(value.bare, t.FixedString) or not isinstance(found.bare, t.Int):
+        return found
+    return replace(found, sql=f"if(rtrim(chr(0), {value.sql}) = '', {value_default(found.bare)}, {found.sql})")
+
+
+def _refuse_bytes_as_numbers(value: TypedSql, of: Type) -> None:
+    """16 bytes are a UUID or IPv6 for ClickHouse, not its text; they are no texts in Spark."""
+    if value.bare == t.FixedString(16) and isinstance(of, (t.UUID, t.IPv6)):
+        raise BadArguments(f"a FixedString(16) is the bytes of a {of}, not its text", "toString(…) of it")
 
 
 def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
@@ -83,7 +99,7 @@ def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
     def forgiving(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
         def build(values: Sequence[TypedSql]) -> TypedSql:
             _require_string(values[0])
-            return _convert(values[0], of, mode)
+            return _zeros_as_zero(values[0], _convert(values[0], of, mode))
 
         return build
 
@@ -99,12 +115,8 @@ def _or_default_build(of: Type) -> Callable[[Sequence[TypedSql]], TypedSql]:
     """toTOrDefault: the default (else the zero value) where the conversion fails."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        if any(map(is_null, values)):
-            raise BadArguments("a literal NULL has no default", "the default alone")
-        default = function_default(of) if values[0].nullable else None
-        if len(values) > 1:
-            default = _convert(values[1], of, STRICT_MODE).sql
-        return _convert(values[0], of, ConversionMode("zero", "refused", default=default))
+        default = _default_sql(values, 1, of) if len(values) > 1 or values[0].nullable else None
+        return _zeros_as_zero(values[0], _convert(values[0], of, ConversionMode("zero", "refused", default=default)))
 
     return build
 
@@ -187,7 +199,7 @@ def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:
         *rows,
         *decimals,
         Function("toDateTime", (1, 2), ("any",), lambda v: convert_value(v[0], t.DateTime(_zone_argument(v, 1)))),
-        Function("toDateTime64", (1, 3), ("any",), lambda v: convert_value(v[0], _time64_argument(v))),
+        Function("toDateTime64", (2, 3), ("any",), lambda v: convert_value(v[0], _time64_argument(v))),
         Function("toDate", (1, 2), ("any", "constant"), lambda v: convert_value(_on_clock_of(v), t.Date())),
     )
 
@@ -293,7 +305,7 @@ FUNCTIONS: tuple[Function, ...] = (
         for size, precision in _DECIMALS
     ),
     Function("toFixedString", (2, 2), ("bytes", "constant"), _to_fixed_string),
-    template_function("toLowCardinality", "any", "{0}", lambda values: values[0].type),
+    Function("toLowCardinality", (1, 1), ("any",), _to_low_cardinality),
     Function("toNullable", (1, 1), ("any",), lambda v: _to_nullable(v[0])),
     template_function("materialize", "any", "{0}", lambda values: values[0].type),
     template_function("identity", "any", "{0}", lambda values: values[0].type),

@@ -50,12 +50,14 @@ def map_element(value: TypedSql, key: TypedSql) -> TypedSql:
 
 
 def map_contains(values: Sequence[TypedSql]) -> TypedSql:
-    """mapContains: NULL is never a key."""
+    """mapContains: NULL is never a key; a NULL that a row holds is read as the default of its type."""
     of = map_type(values[0])
     if is_null(values[1]):
         return TypedSql("false", UINT8, "BOOLEAN")
-    found = f"map_contains_key({values[0].sql}, {_key_sql(of, values[1])})"
-    known = _key_sql(of, values[1]) == values[1].sql and not values[1].nullable
+    key = _key_sql(of, values[1])
+    known = key == values[1].sql
+    key = f"coalesce({key}, {value_default(of.key)})" if values[1].nullable and known else key
+    found = f"map_contains_key({values[0].sql}, {key})"
     return TypedSql(found if known or values[1].constant is not None else f"coalesce({found}, false)", UINT8, "BOOLEAN")
 
 

@@ -16,9 +16,9 @@ from penstock.sql.conversions.dates import time_of_text
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import arithmetic_type
-from penstock.sql.expr.dates import add_interval
 from penstock.sql.expr.fine_times import as_microseconds, move_fine_time
 from penstock.sql.expr.json_documents import DYNAMIC_HINT
+from penstock.sql.expr.moved_times import add_interval
 from penstock.sql.expr.overflow import TWO_63, TWO_64, int64_arithmetic, lowest_64_bits
 from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
@@ -235,7 +235,8 @@ def _float_remainder(left: str, right: str) -> str:
     """The remainder after a whole quotient, rounded to a double at each step: ClickHouse's %, not C's fmod."""
 
     def rest(a: str, b: str) -> str:
-        return f"if({b} = 0, double('NaN'), {a} - ({a} / {b} - {a} / {b} % 1D) * {b})"
+        fraction = f"coalesce(nullif({a} / {b} % 1D, double('NaN')), 0D)"  # an infinite quotient has none
+        return f"if({b} = 0, double('NaN') + {a}, {a} - ({a} / {b} - {fraction}) * {b})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: rest(a, b)))
 

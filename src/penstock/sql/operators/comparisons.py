@@ -147,6 +147,9 @@ def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, Type
     """`<=>`: NULL equals NULL, but NaN does not equal NaN."""
     refuse_dynamic(tr, node, pair, "`<=>`")
     _check_documents(tr, node, "=", pair)
+    if are_tuples_of_one_length(*pair) and _have_odd_elements(*pair):
+        return _compare_tuples_null_safe(tr, node, pair)
+    _refuse_bool_beside_uint8(tr, node, pair)
     left, right = adapt_literals(tr, node, *pair)
     of = t.Int(8, signed=False)
     if is_null(left) or is_null(right):
@@ -157,6 +160,29 @@ def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, Type
     # NaN is like NaN where NULL is like NULL, as in ClickHouse
     tests = [] if left.nullable or right.nullable else _nan_sides("=", (left, a), (right, b))
     return TypedSql(f"({a} <=> {b}{''.join(f' AND NOT isnan({s})' for s in tests)})", of, "BOOLEAN")
+
+
+def _refuse_bool_beside_uint8(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> None:
+    """ClickHouse reads a UInt8 beside a Nullable(Bool) as true or false on one side of <=> only."""
+    for one, other in (pair, pair[::-1]):
+        number = other.type == t.Int(8, signed=False) and other.spark != "BOOLEAN" and other.constant not in (0, 1)
+        if one.nullable and isinstance(one.bare, t.Bool) and number:
+            raise tr.refusal(
+                node, "no-common-type", f"<=> of {one.type} and {other.type} is not supported", "toBool(…)"
+            )
+
+
+def _compare_tuples_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """By their elements, each of which has its rule for NaN."""
+    found: list[TypedSql] = []
+
+    def over(a: str, b: str) -> str:
+        elements = (tuple_elements(replace(value, sql=sql)) for value, sql in zip(pair, (a, b), strict=True))
+        found.extend(compare_null_safe(tr, node, each) for each in zip(*elements, strict=True))
+        return f"({' AND '.join(each.sql for each in found)})"
+
+    sql = bind_if_long(pair[0].sql, lambda a: bind_if_long(pair[1].sql, lambda b: over(a, b)))
+    return TypedSql(sql, t.Int(8, signed=False), "BOOLEAN")
 
 
 def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:

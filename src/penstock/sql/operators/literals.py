@@ -18,6 +18,7 @@ from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import value_supertype
+from penstock.sql.expr.interval_numbers import as_signed_bigint
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import (
@@ -195,7 +196,7 @@ def as_interval(tr: Translator, node: exp.Expr, value: TypedSql, unit: str) -> T
         return TypedSql(f"CAST({value.sql} AS BIGINT)", nullable_if_any(t.Int(64), [value]), "BIGINT", None, unit)
     if not isinstance(value.bare, t.Int):
         raise tr.refusal(node, "wrong-argument-type", f"INTERVAL needs an integer, this is {value.type}")
-    return TypedSql(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit)
+    return TypedSql(as_signed_bigint(value), value.type, "BIGINT", value.constant, unit)
 
 
 def _constant_number(constant: Constant) -> TypedSql | None:

@@ -32,6 +32,7 @@ from penstock.sql.operators.comparisons import compare, compare_null_safe
 from penstock.sql.operators.dynamic_values import all_dynamic, fixed_result, is_dynamic_value
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
+_CONDITIONS = (t.Int, t.Float, t.Bool)
 
 
 def translate_and_or(tr: Translator, node: exp.Expr) -> TypedSql:
@@ -54,16 +55,15 @@ def join_by_xor(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> Typed
     if any(map(is_null, values)):
         return NULL
     check_conditions(tr, node, "xor", values)
-    if any(isinstance(value.bare, t.Decimal) for value in values):
-        raise tr.refusal(node, "wrong-argument-type", "xor needs integers or floats, this is a Decimal")
     return _logical_value(reduce("({} <> {})".format, map(as_condition, values)), values)
 
 
 def check_conditions(tr: Translator, node: exp.Expr, word: str, values: list[TypedSql]) -> None:
-    """Raises Refused if a value is no number."""
+    """Raises Refused if a value is no integer, float or Bool."""
     for value in values:
-        if not isinstance(value.bare, _NUMBERS) and not is_null(value):
+        if not isinstance(value.bare, _CONDITIONS) and not is_null(value):
             hint = "its type is only known for each row: write `::Bool`" if is_dynamic_value(value) else None
+            hint = "compare it: x != 0" if isinstance(value.bare, t.Decimal) else hint
             raise tr.refusal(node, "wrong-argument-type", f"{word} needs conditions, this is {value.type}", hint)
 
 

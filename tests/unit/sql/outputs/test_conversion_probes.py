@@ -152,7 +152,7 @@ UNSURE = {
     "toInt32(s) + 1": "Int64",
     "toString(i * i)": "String",
     "if(i + 1 > 5, toInt32(s), 0)": "Int32",
-    "toUUIDOrDefault(s, toUUID(n))": "UUID",
+    "toUUIDOrDefault(s, assumeNotNull(toUUID(n)))": "UUID",
     "toUnixTimestamp(s)": "UInt32",
     "if(n = toString(toInt8(s)), 1, 0)": "UInt8",
     "CAST((s, 1), 'Tuple(Int32, Int32)')": "Tuple(Int32, Int32)",

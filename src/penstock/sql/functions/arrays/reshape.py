@@ -77,11 +77,17 @@ def _rotate_function(name: str, sign: str) -> Function:
     return Function(name, (2, 2), ("array", "integer"), build)
 
 
+def _moderate(count: TypedSql, sql: str) -> str:
+    """A count that can be negated: the least integer cannot."""
+    narrow = isinstance(count.constant, int) or not isinstance(count.bare, t.Int) or count.bare.bits < 32
+    return sql if narrow else f"if({sql} < -2147483647, -2147483647, {sql})"
+
+
 def _shift_function(name: str, sign: str) -> Function:
     """Elements that become free get the third argument or the zero value."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of, n = element_type(values[0]), f"{sign}({_size_argument(values[1], name)})"
+        of, n = element_type(values[0]), f"{sign}({_moderate(values[1], _size_argument(values[1], name))})"
         if len(values) > 2 and supertype((of, values[2].type)) != of:
             raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
         filler = _filler_sql(values, of, function_default(of))

@@ -18,7 +18,9 @@ from penstock.sql.expr.dates import (
     wrap_to_range,
     zone_of,
 )
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.interval_numbers import as_signed_bigint
+from penstock.sql.expr.moved_times import within_years
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import as_bigint
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import INT32, STRING, UINT16, UINT32, UINT64, BadArguments, Function
@@ -40,10 +42,20 @@ def _days_since_year_zero(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(sql, nullable_if_any(UINT32, [value]))
 
 
+def _day_of_32_bits(value: TypedSql) -> str:
+    """The day since 1970 of one since the year 0, as an INT; ClickHouse takes the lower 32 bits."""
+    number = as_signed_bigint(value)
+    if isinstance(value.constant, int) or not isinstance(value.bare, t.Int) or value.bare.bits <= 16:
+        return f"CAST({number} - {_DAYS_TO_1970} AS INT)"
+    return f"CAST(shiftright(shiftleft(({number} & 4294967295L) - {_DAYS_TO_1970}, 32), 32) AS INT)"
+
+
 def _from_days_function(name: str, of: t.Date) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        day = f"date_from_unix_date(CAST({as_spark(values[0], 'BIGINT')} - {_DAYS_TO_1970} AS INT))"
-        return typed_sql(wrap_to_range(day, of), nullable_if_any(of, list(values)))
+        sql = f"date_from_unix_date({_day_of_32_bits(values[0])})"
+        if of.wide and isinstance(values[0].bare, t.Int) and values[0].bare.bits > 16:
+            sql = within_years(sql, of, "DAY")
+        return typed_sql(wrap_to_range(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (1, 1), ("integer",), build)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.dates import add_interval
 from penstock.sql.expr.fine_times import move_fine_time
+from penstock.sql.expr.interval_numbers import as_signed_bigint
+from penstock.sql.expr.moved_times import add_interval
 from penstock.sql.expr.spark_types import FINE_TIME
-from penstock.sql.expr.typed import TypedSql, as_spark
+from penstock.sql.expr.typed import TypedSql
 from penstock.sql.functions.function import BadArguments, Function
 
 _SUBSECOND_UNITS = ("Millisecond", "Microsecond")
@@ -32,7 +33,7 @@ def _shift_function(unit: str, sign: int) -> Function:
 def _interval_function(unit: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
-        return TypedSql(as_spark(value, "BIGINT"), value.type, "BIGINT", value.constant, unit.upper())
+        return TypedSql(as_signed_bigint(value), value.type, "BIGINT", value.constant, unit.upper())
 
     return Function(f"toInterval{unit}", (1, 1), ("integer",), build)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.conversions.explicit import STRICT_MODE, convert
+from penstock.sql.conversions.explicit import STRICT_MODE, ConversionMode, convert
 from penstock.sql.conversions.parse_best_effort import truncate_fraction
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import from_nanoseconds, nanoseconds
@@ -38,7 +38,9 @@ def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     value: TypedSql | None = values[0]
     if isinstance(values[0].bare, (t.String, t.FixedString)):
         zone = zone_argument(values, 1)
-        value = convert(values[0], t.DateTime(zone), STRICT_MODE)
+        # where it may be NULL, a text that is no time is
+        mode = ConversionMode("null", "refused") if values[0].nullable else STRICT_MODE
+        value = convert(values[0], t.DateTime(zone), mode)
     if value is None or not isinstance(value.bare, (t.DateTime, t.DateTime64, t.Date)):
         raise BadArguments(f"`toUnixTimestamp` needs a time, this is {values[0].type}")
     if len(values) > 1:

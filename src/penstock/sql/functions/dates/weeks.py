@@ -10,7 +10,17 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.dates import FIRST_DAY, LAST_DAY, clamp, clamp_below, is_extended, start_of_unit, wall_clock
+from penstock.sql.expr.dates import (
+    FIRST_DAY,
+    LAST_DAY,
+    clamp,
+    clamp_below,
+    is_extended,
+    shows_1969,
+    start_of_unit,
+    wall_clock,
+    zone_of,
+)
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import UINT8, UINT32, BadArguments, Function
@@ -81,7 +91,10 @@ def _year_and_week_in_mode(day: str, mode: int) -> str:
 
 def _day_argument(values: Sequence[TypedSql]) -> tuple[TypedSql, str]:
     value = apply_zone_argument(values[0], values, 2)
-    return value, f"CAST({wall_clock(value)} AS DATE)"
+    day = f"CAST({wall_clock(value)} AS DATE)"
+    if isinstance(value.bare, t.DateTime) and shows_1969(zone_of(value.bare)):
+        day = clamp_below(day, FIRST_DAY, nullable=value.nullable)
+    return value, day
 
 
 def _to_week(values: Sequence[TypedSql]) -> TypedSql:

@@ -81,12 +81,23 @@ def _positive_modulo_function(or_null: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         of = t.Int(_int_type(values[1]).bits, signed=False)
         a, b = _common_sides(values)
+        a, b = (f"CAST({side} AS {_wider(values)})" for side in (a, b)) if _may_be_least(values[1]) else (a, b)
         sql = f"CAST(pmod({a}, abs({b})) AS {value_type(of)})"
         if or_null:
             return typed_sql(f"if({b} = 0, NULL, {sql})", t.Nullable(of))
         return typed_sql(sql, nullable_if_any(of, list(values)))
 
     return Function(f"positiveModulo{or_null}", (2, 2), ("integer",), build)
+
+
+def _may_be_least(value: TypedSql) -> bool:
+    """Whether a number may be the least one of its Spark type, which has no absolute value there."""
+    of = _int_type(value)
+    return of.signed and of.bits >= 32 and not isinstance(value.constant, int)
+
+
+def _wider(values: Sequence[TypedSql]) -> str:
+    return "DECIMAL(20,0)" if any(_int_type(value).bits == 64 for value in values) else "BIGINT"
 
 
 def _negate(values: Sequence[TypedSql]) -> TypedSql:
@@ -100,7 +111,7 @@ def _int_exp_function(base: int) -> Function:
     """0 for negative exponents; the largest UInt64 for powers that do not fit."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        number = as_spark(values[0], "BIGINT")
+        number = _exponent(values[0], base)
         powers = ", ".join(f"CAST({base**n} AS DECIMAL(20,0))" for n in range(_POWER_COUNTS[base]))
         inside = f"element_at(array({powers}), CAST({number} AS INT) + 1)"
         sql = (
@@ -110,6 +121,15 @@ def _int_exp_function(base: int) -> Function:
         return typed_sql(unless_null(sql, *values), nullable_if_any(UINT64, list(values)))
 
     return Function(f"intExp{base}", (1, 1), ("integer",), build)
+
+
+def _exponent(value: TypedSql, base: int) -> str:
+    """intExp10 reads the lower 32 bits of its number, intExp2 a UInt64 as it is."""
+    if value.spark == "DECIMAL(20,0)":
+        lower = f"CAST({value.sql} % {2**32} AS BIGINT)" if base == 10 else f"CAST(least({value.sql}, 64) AS BIGINT)"
+        return f"shiftright(shiftleft({lower}, 32), 32)" if base == 10 else lower
+    number = as_spark(value, "BIGINT")
+    return f"shiftright(shiftleft({number}, 32), 32)" if base == 10 and value.spark == "BIGINT" else number
 
 
 def _extreme_of_two_function(name: str, sign: str) -> Function:

@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
-from penstock.sql.functions.arguments import as_spark_int, binary_to_string, literal_string, to_binary
+from penstock.sql.functions.arguments import (
+    as_spark_int,
+    binary_to_string,
+    literal_string,
+    literal_strings,
+    to_binary,
+)
 from penstock.sql.functions.function import STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.strings.transformations import ASCII_LOWER
 from penstock.sql.spark_text import string_literal
@@ -84,8 +90,12 @@ def _count_function(name: str, template: str) -> Function:
     return Function(name, (2, 3), ("text", "text", "integer"), build)
 
 
-def _needle_array(value: TypedSql, name: str) -> str:
+def _needle_array(values: Sequence[TypedSql], name: str) -> str:
+    """The array of what is looked for; in a literal text, ClickHouse looks for literals only."""
+    value = values[1]
     assert isinstance(value.bare, t.Array)
+    if values[0].constant is not None and value.bare.of == STRING:
+        literal_strings(value, f"what `{name}` looks for in a literal text")
     if value.bare.of != STRING:
         raise BadArguments(f"`{name}` needs an Array(String), this is {value.type}")
     return value.sql
@@ -99,8 +109,8 @@ def _contains_needle(value: str, template: str) -> str:
 def _multi_search_any_function(name: str, template: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         value = template.format(values[0].sql)
-        sql = f"exists({_needle_array(values[1], name)}, {_NEEDLE} -> {_contains_needle(value, template)})"
-        return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
+        sql = f"exists({_needle_array(values, name)}, {_NEEDLE} -> {_contains_needle(value, template)})"
+        return TypedSql(unless_null(sql, values[0]), nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
     return Function(name, (2, 2), ("text", "array"), build)
 
@@ -108,7 +118,7 @@ def _multi_search_any_function(name: str, template: str) -> Function:
 def _multi_search_first_index_function(name: str, template: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         test = _contains_needle(template.format(values[0].sql), template)
-        hits = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> {test})"
+        hits = f"transform({_needle_array(values, name)}, {_NEEDLE} -> {test})"
         sql = f"CAST(array_position({hits}, true) AS INT)"
         sql = unless_null(sql, values[0])
         return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")
@@ -126,7 +136,7 @@ def _multi_search_all_positions_function(name: str, template: str, place: Callab
         if values[0].nullable:
             raise BadArguments(f"`{name}` of a Nullable string is not supported", "use ifNull(s, '')")
         found = _position_or_zero(values[0], template, place)
-        sql = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
+        sql = f"transform({_needle_array(values, name)}, {_NEEDLE} -> CAST({found} AS DECIMAL(20,0)))"
         return typed_sql(sql, t.Array(UINT64))
 
     return Function(name, (2, 2), ("text", "array"), build)
@@ -137,7 +147,7 @@ def _multi_search_first_position_function(name: str, template: str, place: Calla
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         found = _position_or_zero(values[0], template, place)
-        places = f"transform({_needle_array(values[1], name)}, {_NEEDLE} -> nullif({found}, 0))"
+        places = f"transform({_needle_array(values, name)}, {_NEEDLE} -> nullif({found}, 0))"
         sql = f"coalesce(array_min({places}), 0)"
         sql = unless_null(sql, values[0])
         return TypedSql(sql, nullable_if_any(UINT64, [values[0]]), "INT")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
@@ -61,11 +61,21 @@ def _substring(values: Sequence[TypedSql]) -> TypedSql:
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
         return typed_sql(_substring_of_signed_length(values, to_binary, "octet_length", binary_to_string), of)
-    start = as_spark_int(values[1])
+    start = _start(values[1])
     length = f", {as_spark_int(values[2])}" if len(values) > 2 else ""
     cut = f"CAST(substring(CAST({values[0].sql} AS BINARY), {start}{length}) AS STRING)"
-    sql = cut if isinstance(values[1].constant, int) and values[1].constant != 0 else f"if({start} = 0, '', {cut})"
-    return typed_sql(sql, of)
+    if isinstance(values[1].constant, int) and values[1].constant != 0:
+        return typed_sql(cut, of)
+    return typed_sql(unless_null(f"if({start} = 0, '', {cut})", *values), of)
+
+
+def _start(value: TypedSql) -> str:
+    """A start as an INT. Spark overflows near the least one; no text is so long."""
+    start = as_spark_int(value)
+    may_be_least = isinstance(value.bare, t.Int) and value.bare.signed and value.bare.bits >= 32
+    if not may_be_least or isinstance(value.constant, int):
+        return start
+    return bind_if_long(start, lambda s: f"if({s} < {-_MAX_OVERLAY_PLACE}, {-_MAX_OVERLAY_PLACE}, {s})")
 
 
 def _refuse_zero_start(value: TypedSql) -> None:
@@ -78,10 +88,10 @@ def _substring_utf8(values: Sequence[TypedSql]) -> TypedSql:
     _refuse_zero_start(values[1])
     if len(values) > 2 and not is_never_negative(values[2]):
         return typed_sql(_substring_of_signed_length(values, str, "char_length", str), of)
-    start = as_spark_int(values[1])
+    start = _start(values[1])
     length = f", {as_spark_int(values[2])}" if len(values) > 2 else ""
     sql = f"if({start} = 0, '', substring({values[0].sql}, {start}{length}))"
-    return typed_sql(sql, of)
+    return typed_sql(unless_null(sql, *values), of)
 
 
 def _substring_of_signed_length(
