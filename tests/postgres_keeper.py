@@ -30,6 +30,9 @@ SETTINGS = {
     "unix_socket_directories": "",
     "listen_addresses": "127.0.0.1",
     "autovacuum": "off",
+    "wal_level": "logical",
+    "max_wal_senders": "8",
+    "max_replication_slots": "8",
 }
 
 

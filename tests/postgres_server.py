@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -73,10 +74,14 @@ class Postgres:
     def url(self) -> str:
         return f"postgresql://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/postgres"
 
-    def run(self, statement: str) -> None:
+    def connect(self) -> Any:
+        """A connection of psycopg2, in a transaction of its own."""
         # Imported here: without the drivers the tests on SQLite still run.
         psycopg2 = pytest.importorskip("psycopg2")
-        connection = psycopg2.connect(host="127.0.0.1", port=self.port, user=USER, password=PASSWORD, dbname="postgres")
+        return psycopg2.connect(host="127.0.0.1", port=self.port, user=USER, password=PASSWORD, dbname="postgres")
+
+    def run(self, statement: str) -> None:
+        connection = self.connect()
         try:
             connection.autocommit = True
             connection.cursor().execute(statement)

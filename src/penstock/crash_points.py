@@ -45,6 +45,15 @@ POINTS = (
 )
 """The known points. `state.*` surround every write of the state store, `lake.*` every change of a table."""
 
+CAPTURE_POINTS = (
+    "cdc.received",
+    "cdc.before-delivery",
+    "cdc.delivered",
+    "cdc.part-intended",
+    "cdc.part-delivered",
+)
+"""The points of `penstock cdc run`."""
+
 
 class Crashed(BaseException):
     """The process counts as dead for this thread. A BaseException, so that no error handler catches it."""

@@ -80,6 +80,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("job", "List, show and cancel jobs."),
     Command("sql", "Run a query."),
     Command("migrations", "Take schema changes of a Postgres to the stores, before its rows.", "postgres"),
+    Command("cdc", "Capture what changes in a Postgres, and bring it into stores.", "postgres"),
     Command("token", "List, create, rotate and remove tokens.", "server"),
     Command("audit", "Show who deployed, promoted, rolled back or changed tokens.", "server"),
     Command("logs", "Show the log of the server.", "server"),

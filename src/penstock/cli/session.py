@@ -112,6 +112,11 @@ class Session:
             raise WrongUsage(f"`{url}` is not an address of a server", hint=f"such as {DEFAULT_URL}")
         return url.rstrip("/")
 
+    @property
+    def token(self) -> str | None:
+        """The token given, else the one that the project's folder has."""
+        return self._common.token or (read_admin_token(self._folder) if self._folder else None)
+
     def keep_admin_token(self, secret: str) -> bool:
         """Write the new secret of the token that the folder has, if it was that one the command used. Returns whether
         it was."""

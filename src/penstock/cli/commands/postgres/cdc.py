@@ -1,0 +1,229 @@
+"""`penstock cdc`: capture what changes in a Postgres, and bring it into stores.
+
+In: the source, tables and a destination. Out: tables of text, or JSON. Invariant: what a command does is decided in
+`penstock.postgres`; this module reads options and prints. `cdc run` goes on until SIGTERM or Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from penstock.cli.commands.postgres.destinations import DestinationOption, open_destination
+from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
+from penstock.cli.errors import WrongUsage, print_note
+from penstock.cli.output import console, format_bytes, print_json, print_table
+from penstock.cli.session import Session, command
+from penstock.postgres.capture.producer import Producer
+from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.setup import (
+    TableChoice,
+    add_table,
+    remove_capture,
+    remove_table,
+    set_up,
+    table_choice,
+)
+from penstock.postgres.capture.status import CaptureStatus, read_status
+from penstock.postgres.catalog.catalog_reader import read_catalog
+from penstock.postgres.catalog.source_connection import SourceConnection, open_source
+from penstock.postgres.delivery.landing_datafile import landing_datafile
+from penstock.redaction import redact
+
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+NameOption = Annotated[str, typer.Option("--name", help="The name of the capture.")]
+InsertOnlyOption = Annotated[
+    list[str] | None, typer.Option("--insert-only", help="A table whose rows are never changed; it needs no key.")
+]
+DatafilesOption = Annotated[
+    bool, typer.Option("--datafiles/--no-datafiles", help="Write the data sources that the project lacks.")
+]
+
+
+@group.command("setup")
+@command
+def setup(
+    session: Session,
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    table: Annotated[list[str] | None, typer.Option("--table", help="schema.table, or table=NAME here.")] = None,
+    insert_only: InsertOnlyOption = None,
+    datafiles: DatafilesOption = True,
+) -> None:
+    """Make the publication and the slot of a capture, and the data sources that its tables land in."""
+    source = source_settings(session)
+    chosen = [*(table or ()), *(each for each in insert_only or () if each not in (table or ()))]
+    if not chosen:
+        raise WrongUsage("no table is named", hint="--table NAME, once for each")
+    choices = [table_choice(each, insert_only or ()) for each in chosen]
+    with closing(open_source(source.dsn(dsn))) as connection:
+        report = set_up(connection, name, choices)
+        written = _write_datafiles(connection, choices, source.folder) if datafiles else []
+    if session.as_json:
+        print_json(
+            {
+                "capture": report.capture,
+                "slot": report.slot,
+                "publication": report.publication,
+                "tables": [_choice_json(each) for each in report.tables],
+                "files": written,
+                "notes": list(report.notes),
+            }
+        )
+        return
+    for note in report.notes:
+        print_note(note)
+    rows = [(str(each.name), each.store, "inserts" if each.insert_only else "all changes") for each in report.tables]
+    print_table(("table", "data source", "taken"), rows)
+    for each in written:
+        console().print(f"wrote {each}", markup=False)
+    console().print("deploy the data sources, then start `penstock cdc run`", markup=False)
+
+
+@group.command("run")
+@command
+def run(
+    session: Session,
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    to: DestinationOption = "penstock",
+) -> None:
+    """Deliver what changes, until this process is ended. A second one waits for the first."""
+    source, stopping = source_settings(session), _stop_at_signals()
+    _log_lines()
+    with closing(open_destination(session, source.settings, to)) as destination:
+        Producer(source.dsn(dsn), name, destination, stopping.is_set).run()
+
+
+@group.command("status")
+@command
+def status(session: Session, dsn: DsnOption = None, name: NameOption = "main") -> None:
+    """Show lag, slot, tables and consumers of a capture, and what somebody should look at."""
+    with closing(open_source(source_settings(session).dsn(dsn))) as connection:
+        found = read_status(connection, name)
+    if session.as_json:
+        print_json(asdict(found))
+    else:
+        _print_status(found)
+
+
+@group.command("add")
+@command
+def add(
+    session: Session,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="schema.table, or table=NAME here.")],
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    insert_only: Annotated[bool, typer.Option("--insert-only", help="Its rows are never changed.")] = False,
+    datafiles: DatafilesOption = True,
+) -> None:
+    """Add a table to a capture while it runs: its rows are read in parts between the changes."""
+    source = source_settings(session)
+    choice = table_choice(table, [table.partition("=")[0]] if insert_only else ())
+    with closing(open_source(source.dsn(dsn))) as connection:
+        notes = add_table(connection, name, choice)
+        written = _write_datafiles(connection, [choice], source.folder) if datafiles else []
+    if session.as_json:
+        print_json({"table": _choice_json(choice), "files": written, "notes": list(notes)})
+        return
+    for note in notes:
+        print_note(note)
+    console().print(f"{choice.name} is captured; `penstock cdc status` shows how far it is read", markup=False)
+
+
+@group.command("remove")
+@command
+def remove(
+    session: Session,
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="schema.table.")] = None,
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    capture: Annotated[bool, typer.Option("--capture", help="The whole capture, with its slot.")] = False,
+) -> None:
+    """Capture a table no more, or remove a capture; rows in the stores stay."""
+    if (table is None) != capture:
+        raise WrongUsage("either a table is named, or --capture")
+    with closing(open_source(source_settings(session).dsn(dsn))) as connection:
+        if table is None:
+            remove_capture(connection, name)
+        else:
+            remove_table(connection, name, table_choice(table, ()).name)
+    if session.as_json:
+        print_json({"capture": name, "table": table, "removed": True})
+    else:
+        console().print(f"removed {table or 'the capture ' + name}", markup=False)
+
+
+def _write_datafiles(connection: SourceConnection, choices: Sequence[TableChoice], folder: Path) -> list[str]:
+    """Write the data sources that the project does not have; those that are there stay. Returns their paths."""
+    catalog = read_catalog(connection, sorted({each.name.schema for each in choices}))
+    written: list[str] = []
+    for each in choices:
+        table = catalog.table(each.name)
+        path = folder / "datasources" / f"{each.store}.datasource"
+        if table is not None and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(landing_datafile(table, () if each.insert_only else identity_key(table)), encoding="utf-8")
+            written.append(path.relative_to(folder).as_posix())
+    return written
+
+
+def _choice_json(choice: TableChoice) -> dict[str, object]:
+    return {"table": str(choice.name), "datasource": choice.store, "insert_only": choice.insert_only}
+
+
+def _print_status(found: CaptureStatus) -> None:
+    slot = found.slot
+    if slot is not None:
+        seconds = f", {found.lag_seconds:.0f} s" if found.lag_seconds is not None else ""
+        safe = format_bytes(slot.safe_wal_size) if slot.safe_wal_size is not None else "no limit"
+        state = "read" if slot.active else "not read"
+        text = f"slot {slot.name} is {state}: {format_bytes(slot.lag_bytes)} behind{seconds}; it may grow by: {safe}"
+        console().print(text, markup=False)
+    rows = [
+        (each.table, each.store, each.state, each.rows_read, each.rows_set_aside, each.problem or "")
+        for each in found.tables
+    ]
+    print_table(("table", "store", "state", "rows read", "set aside", "waits for"), rows)
+    if found.acknowledged:
+        acknowledged = [(each.consumer, each.store, each.lsn, each.lag_bytes) for each in found.acknowledged]
+        print_table(("consumer", "store", "acknowledged", "bytes behind"), acknowledged)
+    for alarm in found.alarms:
+        print_note(alarm)
+
+
+def _stop_at_signals() -> threading.Event:
+    """An event that SIGTERM and SIGINT set: what was received is delivered, then the process ends."""
+    stopping = threading.Event()
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        stopping.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
+    return stopping
+
+
+class _Lines(logging.Formatter):
+    """One line a record, without secrets."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record)).replace("\n", " ")
+
+
+def _log_lines() -> None:
+    """Log to standard error, one line a record."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger = logging.getLogger("penstock.cdc")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

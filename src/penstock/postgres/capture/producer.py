@@ -1,0 +1,249 @@
+"""The producer: reads one slot, and delivers what it has to one destination, until it is told to end.
+
+In: a DSN, the name of a capture and a destination. Out: packages there. Invariants: the slot is confirmed only up to
+where the changes of every table are stored, so whatever kills this process, the slot has what is not; all that is known
+here is either in the slot, in the stores (positions) or in the source (records), so that it may be killed at any
+moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from penstock.crash_points import crash_point
+from penstock.errors import PenstockError, Unavailable
+from penstock.postgres.capture.pgoutput import (
+    Begin,
+    Commit,
+    Delete,
+    Insert,
+    LogicalMessage,
+    Origin,
+    Relation,
+    Truncate,
+    TypeName,
+    Update,
+)
+from penstock.postgres.capture.records import CaptureRecords
+from penstock.postgres.capture.replication import Received, ReplicationStream
+from penstock.postgres.capture.row_changes import row_changes, value_source
+from penstock.postgres.capture.schema_tracker import SchemaTracker
+from penstock.postgres.capture.table_delivery import CapturePace, DeliveryContext, TableDelivery
+from penstock.postgres.capture.table_reads import TableReads
+from penstock.postgres.capture.table_rows import open_reader
+from penstock.postgres.catalog.source_connection import SourceConnection
+from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.packages.package import PackageRow
+from penstock.postgres.packages.package_builder import PackageLimits
+
+WAIT_SECONDS = 0.1
+READ_SECONDS = 0.2
+"""How often a part of a table is read while the stream does not pause."""
+MOST_PAUSE = 5.0
+log = logging.getLogger("penstock.cdc")
+
+
+class Producer:
+    """Runs a capture. `stopping` is asked whether to end."""
+
+    def __init__(self, dsn: str, name: str, destination: Destination, stopping: Callable[[], bool]):
+        self._dsn, self._name = dsn, name
+        self._destination = destination
+        self._stopping = stopping
+        self.limits, self.pace = PackageLimits(), CapturePace()
+
+    def run(self) -> None:
+        """Read and deliver until `stopping`; whatever is away is waited for. Raises PenstockError where waiting does
+        not help: there is no such capture, its slot is lost."""
+        pause = 0.1
+        while not self._stopping():
+            try:
+                if self._run_stream():
+                    pause = 0.1
+            except Unavailable as error:
+                log.warning("%s; trying again", error.message)
+                time.sleep(pause)
+                pause = min(2 * pause, MOST_PAUSE)
+
+    def _run_stream(self) -> bool:
+        """Read the stream from where it is confirmed until it is to begin again, or the end. Returns True."""
+        with ExitStack() as opened:
+            connection = open_reader(self._dsn)
+            opened.callback(connection.close)
+            records = CaptureRecords(connection, self._name)
+            capture = records.capture()
+            context = DeliveryContext(capture, records, self._destination, self.limits, self.pace)
+            reads = TableReads(self._dsn, capture, records, self._destination)
+            opened.callback(reads.close)
+            stream = ReplicationStream(self._dsn, capture.slot, capture.publications)
+            opened.callback(stream.close)
+            run = _StreamRun(context, stream, reads, connection)
+            log.info("capture %s reads slot %s", capture.name, capture.slot)
+            while not self._stopping():
+                if run.step():
+                    return True
+            run.finish()
+        return True
+
+
+class _StreamRun:
+    """One pass over the stream."""
+
+    def __init__(
+        self, context: DeliveryContext, stream: ReplicationStream, reads: TableReads, connection: SourceConnection
+    ):
+        self._context, self._stream, self._reads = context, stream, reads
+        self._tracker, self._fetch = SchemaTracker(connection), value_source(connection)
+        self._tables: dict[int, TableDelivery] = {}
+        self._begin: Begin | None = None
+        self._changes = 0
+        """Of the transaction that is being received."""
+        self._end = 0
+        """Of the last transaction that was received."""
+        self._looked = self._acknowledged = self._read = float("-inf")
+        self._sent: dict[int, tuple[int, int]] = {}
+        self._may_read = True
+        self._look()
+
+    def step(self) -> bool:
+        """Receive a message, and do what is due. Returns whether the stream is to begin again. Raises Unavailable."""
+        received = self._stream.receive(0 if self._may_read else WAIT_SECONDS)
+        if received is not None:
+            self._take(received)
+        now = time.monotonic()
+        for each in self._tables.values():
+            each.flush_old()
+            if each.may_go_on():
+                return True
+        if now - self._looked >= self._context.pace.look:
+            self._look()
+        if received is None or (self._may_read and now - self._read >= READ_SECONDS):
+            self._read = now
+            self._may_read = self._read_tables()
+        self._confirm()
+        return False
+
+    def finish(self) -> None:
+        """Deliver what was received, and confirm it."""
+        for each in self._tables.values():
+            each.flush()
+        self._confirm()
+        self._acknowledge(float("inf"))
+
+    def _look(self) -> None:
+        """Take up the tables that were added, let go of those that were removed, and read those anew that were written
+        anew."""
+        self._looked = time.monotonic()
+        known = {each.oid: each for each in self._context.records.tables()}
+        for oid in self._tables.keys() - known.keys():
+            del self._tables[oid]
+        for oid, table in known.items():
+            if oid in self._tables:
+                self._tables[oid].table = table
+            else:
+                self._tables[oid] = TableDelivery(self._context, table)
+            if table.files_now not in (None, table.files) and not table.insert_only:
+                log.info("%s was written anew: it is read again", table.name)
+                self._context.records.note_files(table)
+        self._acknowledge(self._looked)
+
+    def _read_tables(self) -> bool:
+        """Read a part of the tables that are to be read. Returns whether there was one."""
+        moved = False
+        for each in list(self._tables.values()):
+            if each.waits or each.table.read.done:
+                continue
+            try:
+                if self._reads.step(each.table):
+                    moved = True
+            except Unavailable:
+                raise
+            except PenstockError as error:
+                log.error("reading %s waits: %s", each.table.name, error.message)
+                self._context.records.note_problem(each.table, error.code, error.message)
+        if moved:
+            self._look()
+        return moved
+
+    def _take(self, received: Received) -> None:
+        match received.message:
+            case Begin() as begin:
+                self._begin, self._changes = begin, 0
+            case Commit(end_lsn=end):
+                self._begin, self._end = None, end
+                crash_point("cdc.received")
+            case Relation() as relation:
+                self._tracker.track(relation)
+            case TypeName() as name:
+                self._tracker.note_type(name)
+            case LogicalMessage() as message:
+                self._tracker.note_message(message)
+            case Insert() | Update() | Delete() as change:
+                self._change(change, received.lsn)
+            case Truncate(relations=relations):
+                self._truncate(relations, received.lsn)
+            case Origin():
+                pass
+
+    def _next_ordinal(self) -> int:
+        """Each message may be two rows, the end of one and the beginning of another."""
+        self._changes += 1
+        return 2 * (self._changes - 1)
+
+    def _change(self, change: Insert | Update | Delete, lsn: int) -> None:
+        ordinal = self._next_ordinal()
+        table, delivery = self._tracker.table(change.relation), self._tables.get(change.relation)
+        if table is None or delivery is None or delivery.waits or self._begin is None:
+            return
+        commit = self._begin.commit_lsn
+        if delivery.has_stored((commit, ordinal + 1)) or delivery.waits:
+            return
+        try:
+            found = list(row_changes(change, table, self._fetch))
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            delivery.flush()
+            if not delivery.waits:
+                delivery.stop(error, (commit, ordinal), None, self._end)
+            return
+        rows = [
+            PackageRow((commit, ordinal + at), lsn, each.operation, each.values, each.key_only)
+            for at, each in enumerate(found)
+        ]
+        fresh = [each for each in rows if not delivery.has_stored(each.position)]
+        delivery.add(table.schema, fresh, self._end)
+
+    def _truncate(self, relations: tuple[int, ...], lsn: int) -> None:
+        assert self._begin is not None, "changes are inside of transactions"
+        for relation in relations:
+            position = (self._begin.commit_lsn, self._next_ordinal())
+            delivery = self._tables.get(relation)
+            if delivery is not None and not delivery.waits and not delivery.has_stored(position):
+                delivery.truncate(position, lsn, self._end)
+
+    def _confirm(self) -> None:
+        """Confirm what is stored of every table."""
+        waiting = [at for each in self._tables.values() if (at := each.confirmable()) is not None]
+        self._stream.confirm(min(waiting, default=self._all_received()))
+        self._stream.beat()
+
+    def _all_received(self) -> int:
+        """The LSN up to which all that was committed has been received."""
+        return self._end if self._begin is not None else max(self._end, self._stream.received_lsn)
+
+    def _acknowledge(self, now: float) -> None:
+        """Write down up to where each table is stored: at once where rows were delivered, else now and then."""
+        is_due = now - self._acknowledged >= self._context.pace.acknowledge
+        if is_due:
+            self._acknowledged = time.monotonic()
+        for oid, each in self._tables.items():
+            waiting = each.confirmable()
+            at = waiting if waiting is not None else self._all_received()
+            lsn, delivered = self._sent.get(oid, (0, 0))
+            if at > lsn and (is_due or each.delivered > delivered):
+                self._context.records.acknowledge(self._context.destination.name, each.table.store, at)
+                self._sent[oid] = (at, each.delivered)

@@ -1,0 +1,270 @@
+"""Makes a capture in the source: records, publications, the slot, and the event trigger.
+
+In: a DSN of an owner of the tables, and their names. Out: what was made, and what is worth knowing. Invariants: a
+publication is there before the slot (a slot that decodes a change of before fails for good); a table is published only
+if the application can still update it; each step may be repeated. What each privilege is for: `docs/postgres-cdc.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
+from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
+from penstock.postgres.capture.schema_tracker import MESSAGE_PREFIX, identity_key
+from penstock.postgres.capture.table_rows import sql_name, table_sql
+from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA, read_catalog
+from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
+from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE
+from penstock.postgres.packages.row_values import OWN_COLUMNS
+
+LEAST_VERSION = 140_000
+"""Of Postgres: the first that sends messages of pg_logical_emit_message to pgoutput."""
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_LARGE = frozenset({"text", "bytea", "json", "jsonb", "xml", "character varying", "numeric", "tsvector"})
+EVENT_TRIGGER = f"""
+CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table() RETURNS event_trigger LANGUAGE plpgsql SET search_path = ''
+AS $body$
+DECLARE changed record; found json;
+BEGIN
+  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_ddl_commands()
+      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass LOOP
+    SELECT {SNAPSHOT} INTO found FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = changed.objid;
+    IF found IS NOT NULL THEN
+      PERFORM pg_catalog.pg_logical_emit_message(true, '{MESSAGE_PREFIX}',
+        pg_catalog.json_build_object('format', 1, 'table', found)::text);
+    END IF;
+  END LOOP;
+EXCEPTION WHEN OTHERS THEN
+  RAISE WARNING 'penstock did not note a change of a table: %', SQLERRM;
+END $body$;
+DROP EVENT TRIGGER IF EXISTS penstock_tables;
+CREATE EVENT TRIGGER penstock_tables ON ddl_command_end EXECUTE FUNCTION {OWN_SCHEMA}.emit_table();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """A table that is to be captured."""
+
+    name: QualifiedName
+    store: str
+    insert_only: bool = False
+    """Whether only its inserted rows are taken: it has no key, and its updates and deletions are not wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport:
+    """What was made."""
+
+    capture: str
+    slot: str
+    publication: str
+    tables: tuple[TableChoice, ...]
+    notes: tuple[str, ...]
+
+
+def table_choice(text: str, insert_only: Sequence[str]) -> TableChoice:
+    """The choice of `schema.table`, or of a table of `public`; `=NAME` says what it is called in the stores. Raises
+    InvalidRequest."""
+    full, _, store = text.partition("=")
+    schema, dot, table = full.rpartition(".")
+    if not table or (dot and not schema):
+        raise InvalidRequest(f"`{text}` is no table", hint="schema.table, or table=NAME_IN_THE_STORES")
+    name = QualifiedName(schema or "public", table)
+    return TableChoice(name, store or store_name(name), full in insert_only or str(name) in insert_only)
+
+
+def store_name(name: QualifiedName) -> str:
+    """What a table is called in the stores, unless somebody says otherwise."""
+    return name.name
+
+
+def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableChoice]) -> SetupReport:
+    """Make a capture, or what of it is not there. Raises InvalidRequest, InvalidProject with all that is wrong with the
+    tables, Failed."""
+    if not _NAME.fullmatch(capture):
+        raise InvalidRequest(
+            f"`{capture}` is no name of a capture", hint="lower case letters, digits and _, such as shop"
+        )
+    _check_server(connection)
+    _run(connection, DEFINITIONS)
+    records, name = CaptureRecords(connection, capture), f"penstock_{capture}"
+    known = _known_tables(records)
+    fresh = [each for each in choices if each.name not in known]
+    notes = list(_check_tables(connection, fresh))
+    _make_publications(connection, name)
+    if not _rows(connection, "SELECT 1 FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", name):
+        if known:
+            notes.append(
+                "the slot was lost and is made anew: all tables are read again. Rows that were deleted meanwhile stay "
+                "in the stores: empty the tables there first"
+            )
+        records.begin(name, name, secrets.token_hex(6))
+        _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
+    for each in fresh:
+        add_table(connection, capture, each)
+    notes += _make_event_trigger(connection)
+    return SetupReport(capture, name, name, tuple(choices), tuple(notes))
+
+
+def add_table(connection: SourceConnection, capture: str, choice: TableChoice) -> tuple[str, ...]:
+    """Add a table to a capture, which may be running: it takes it up within seconds, and reads what is there. Returns
+    what is worth knowing. Raises NotFound, InvalidProject, Conflict, Failed."""
+    records = CaptureRecords(connection, capture)
+    made = records.capture()
+    notes = tuple(_check_tables(connection, [choice]))
+    table = read_catalog(connection, [choice.name.schema]).table(choice.name)
+    assert table is not None, "it was checked"
+    publication = made.publications[1 if choice.insert_only else 0]
+    with _transaction(connection):
+        _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE {table_sql(choice.name)}")
+        records.add_table(table.oid, choice.name, choice.store, choice.insert_only)
+    return notes
+
+
+def remove_table(connection: SourceConnection, capture: str, name: QualifiedName) -> None:
+    """Capture a table no more; its rows in the stores stay. Raises NotFound, Failed."""
+    records = CaptureRecords(connection, capture)
+    made = records.capture()
+    tables = records.tables()
+    found = next((each for each in tables if each.name == name), None)
+    if found is None:
+        known = [str(each.name) for each in tables]
+        raise NotFound(f"the capture `{capture}` has no table {name}", hint=did_you_mean(str(name), known))
+    publication = made.publications[1 if found.insert_only else 0]
+    with _transaction(connection):
+        if found.files_now is not None:
+            _run(connection, f"ALTER PUBLICATION {sql_name(publication)} DROP TABLE {table_sql(name)}")
+        records.remove_table(found.oid)
+
+
+def remove_capture(connection: SourceConnection, capture: str) -> None:
+    """Remove a capture with its slot, which makes Postgres forget what was not read. Raises NotFound, Failed."""
+    records = CaptureRecords(connection, capture)
+    made = records.capture()
+    found = "SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE slot_name = %s"
+    _run(connection, f"SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM ({found}) AS there", made.slot)
+    for each in made.publications:
+        _run(connection, f"DROP PUBLICATION IF EXISTS {sql_name(each)}")
+    records.end()
+
+
+def _check_server(connection: SourceConnection) -> None:
+    version, level = _rows(
+        connection, "SELECT current_setting('server_version_num')::int, current_setting('wal_level')"
+    )[0]
+    if int(str(version)) < LEAST_VERSION:
+        raise Failed("this Postgres is too old: logical messages reach pgoutput from version 14 on")
+    if level != "logical":
+        raise Failed(
+            f"wal_level is {level}: what changes cannot be read from the log",
+            hint="ALTER SYSTEM SET wal_level = logical; then restart Postgres",
+        )
+
+
+def _known_tables(records: CaptureRecords) -> frozenset[QualifiedName]:
+    try:
+        records.capture()
+    except NotFound:
+        return frozenset()
+    return frozenset(each.name for each in records.tables())
+
+
+def _check_tables(connection: SourceConnection, choices: Sequence[TableChoice]) -> list[str]:
+    """Notes about the tables. Raises InvalidProject with every problem of each."""
+    catalog = read_catalog(connection, sorted({each.name.schema for each in choices}))
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for choice in choices:
+        table = catalog.table(choice.name)
+        if table is None:
+            problems.append(_missing(choice, catalog))
+            continue
+        problems += _table_problems(choice, table)
+        if table.replica_identity != "full" and not choice.insert_only and any(_is_large(table)):
+            notes.append(
+                f"{choice.name}: large values that an UPDATE leaves as they are are not in the log; they are fetched "
+                f"from the table. ALTER TABLE {choice.name} REPLICA IDENTITY FULL puts them into the log"
+            )
+    if problems:
+        raise InvalidProject("these tables cannot be captured as they are; nothing was published", problems)
+    return notes
+
+
+def _is_large(table: ReplicatedTable) -> list[str]:
+    return [each.name for each in table.columns if each.type.stored.name in _LARGE or each.type.name.endswith("[]")]
+
+
+def _missing(choice: TableChoice, catalog: Catalog) -> Problem:
+    known = [str(each.name) for each in catalog.tables]
+    hint = did_you_mean(str(choice.name), known) or "partitions, views, temporary and unlogged tables are not captured"
+    return Problem("unknown-table", f"there is no table {choice.name} that can be captured", hint=hint)
+
+
+def _table_problems(choice: TableChoice, table: ReplicatedTable) -> list[Problem]:
+    found: list[Problem] = []
+    if not choice.insert_only and (not table.identity or not identity_key(table)):
+        message = f"{choice.name} has no key: once published, the application could not update or delete its rows"
+        hint = "add a primary key; or --insert-only, for a table whose rows are never changed"
+        found.append(Problem("missing-key", message, hint=hint))
+    taken = sorted({each.name for each in table.columns} & set(OWN_COLUMNS))
+    if taken:
+        message = f"{choice.name} has a column `{taken[0]}`, which is a name of the landing's own columns"
+        found.append(Problem("reserved-column", message, hint="rename it"))
+    return found
+
+
+def _make_publications(connection: SourceConnection, name: str) -> None:
+    """Tables with a key, and tables whose inserted rows are taken: of the latter no update needs an identity."""
+    for each, publish in ((name, "insert, update, delete, truncate"), (f"{name}_inserts", "insert, truncate")):
+        if not _rows(connection, "SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = %s", each):
+            options = f"publish = '{publish}', publish_via_partition_root = true"
+            _run(connection, f"CREATE PUBLICATION {sql_name(each)} WITH ({options})")
+
+
+def _make_event_trigger(connection: SourceConnection) -> list[str]:
+    """The event trigger, where the role may make one."""
+    is_superuser = _rows(connection, "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user")[0][0]
+    if not is_superuser:
+        return [
+            "no event trigger was made, which needs a superuser: changes of tables are noticed with their next row, "
+            "and tables that were written anew by looking at their files"
+        ]
+    _run(connection, EVENT_TRIGGER)
+    return []
+
+
+@contextmanager
+def _transaction(connection: SourceConnection) -> Iterator[None]:
+    """A block whose statements are one transaction."""
+    connection.autocommit = False
+    try:
+        yield
+        with source_errors("changed the publication"):
+            connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    finally:
+        connection.autocommit = True
+
+
+def _run(connection: SourceConnection, statement: str, *values: object) -> None:
+    with source_errors("set up the capture"):
+        if values:
+            connection.cursor().execute(statement, values)
+        else:
+            connection.cursor().execute(statement)
+
+
+def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[object, ...]]:
+    with source_errors("looked at the server"):
+        cursor = connection.cursor()
+        cursor.execute(statement, values)
+        return cursor.fetchall()

@@ -1,0 +1,182 @@
+"""How a capture is doing: its lag, its slot, each table, and what each consumer has acknowledged.
+
+In: a connection to the source. Out: a `CaptureStatus`, with alarms in words. Invariant: only the source is asked, so
+that it is known while the producer is down, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from penstock.postgres.capture.records import CapturedTable, CaptureRecords
+from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+
+LITTLE_WAL = 2**30
+"""Bytes that a slot may still keep, below which it is said."""
+MUCH_LAG = 10 * 2**30
+TableState = Literal["streaming", "reading", "waiting", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStatus:
+    """The replication slot."""
+
+    name: str
+    active: bool
+    """Whether a producer reads it."""
+    confirmed_lsn: str | None
+    current_lsn: str
+    lag_bytes: int
+    """What was written since the place that is confirmed."""
+    wal_status: str
+    """reserved, extended, unreserved (about to be lost) or lost, as Postgres says."""
+    safe_wal_size: int | None
+    """Bytes that may be written before the slot is lost; None: no limit is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """A table of the capture."""
+
+    table: str
+    store: str
+    state: TableState
+    problem: str | None
+    problem_lsn: str | None
+    waiting_seconds: float | None
+    """For how long it has been stopped."""
+    rows_read: int
+    rows_set_aside: int
+    """Rows that the store took, and could not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """Up to which LSN all changes of a table are in a consumer's store."""
+
+    consumer: str
+    store: str
+    lsn: str
+    lag_bytes: int
+    seconds: float
+    """Since it was written; a producer that is up to date writes one every few seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureStatus:
+    """A capture."""
+
+    name: str
+    slot: SlotStatus | None
+    """None: there is no such slot any more."""
+    lag_seconds: float | None
+    """Since the consumer that is furthest behind acknowledged; None: none ever did."""
+    tables: tuple[TableStatus, ...]
+    acknowledged: tuple[Acknowledgement, ...]
+    unread: tuple[str, ...]
+    """Tables of the publications that the capture does not have: somebody else published them."""
+    alarms: tuple[str, ...]
+
+
+def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
+    """The status of a capture. Raises NotFound, Failed, Unavailable."""
+    records = CaptureRecords(connection, name)
+    capture, captured = records.capture(), records.tables()
+    slot = _read_slot(connection, capture.slot)
+    waits = {row[0]: row[1:] for row in _rows(connection, _WAITS, name)}
+    tables = tuple(_table_status(each, waits[each.oid]) for each in captured)
+    acknowledged = tuple(
+        Acknowledgement(consumer, store, lsn, int(lag), float(seconds))
+        for consumer, store, lsn, lag, seconds in _rows(connection, _ACKNOWLEDGED, name)
+    )
+    known = {str(each.name) for each in captured}
+    published = [row[0] for row in _rows(connection, _PUBLISHED, list(capture.publications))]
+    unread = tuple(each for each in published if each not in known)
+    lag = max((each.seconds for each in acknowledged), default=None)
+    alarms = tuple(_alarms(slot, tables, unread))
+    return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
+
+
+def acknowledged_lsn(connection: SourceConnection, name: str, consumer: str, store: str) -> int | None:
+    """The LSN up to which all changes of a table are in a consumer's store; None if it never acknowledged one. This is
+    what the phase `post` of a migration waits for. Raises Failed, Unavailable."""
+    statement = f"""SELECT lsn - '0/0'::pg_lsn FROM {OWN_SCHEMA}.acknowledged
+      WHERE capture = %s AND consumer = %s AND store = %s"""
+    found = _rows(connection, statement, name, consumer, store)
+    return int(found[0][0]) if found else None
+
+
+_WAITS = f"""SELECT oid, problem_lsn::text, extract(epoch FROM now() - problem_since)::float8
+  FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s"""
+_ACKNOWLEDGED = f"""SELECT consumer, store, lsn::text, pg_catalog.pg_current_wal_lsn() - lsn,
+  extract(epoch FROM clock_timestamp() - at)::float8 FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s ORDER BY 1, 2"""
+_PUBLISHED = """SELECT schemaname || '.' || tablename FROM pg_catalog.pg_publication_tables WHERE pubname = ANY(%s)
+  ORDER BY 1"""
+_SLOT = """SELECT active, confirmed_flush_lsn::text, pg_catalog.pg_current_wal_lsn()::text,
+  coalesce(pg_catalog.pg_current_wal_lsn() - confirmed_flush_lsn, 0), wal_status, safe_wal_size
+  FROM pg_catalog.pg_replication_slots WHERE slot_name = %s"""
+
+
+def _read_slot(connection: SourceConnection, name: str) -> SlotStatus | None:
+    found = _rows(connection, _SLOT, name)
+    if not found:
+        return None
+    active, confirmed, current, lag, wal_status, safe = found[0]
+    return SlotStatus(name, active, confirmed, current, int(lag), str(wal_status), safe)
+
+
+def _table_status(table: CapturedTable, waits: tuple[Any, ...]) -> TableStatus:
+    lsn, seconds = waits
+    state: TableState = "streaming"
+    if table.files_now is None:
+        state = "gone"
+    elif table.problem is not None:
+        state = "waiting"
+    elif not table.read.done:
+        state = "reading"
+    read, aside = table.read.rows, table.set_aside
+    return TableStatus(str(table.name), table.store, state, table.problem, lsn, seconds, read, aside)
+
+
+def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequence[str]) -> list[str]:
+    """What somebody should look at."""
+    found: list[str] = []
+    if slot is None:
+        found.append("the slot is gone: changes since are lost to the capture; `penstock cdc setup` makes it anew")
+    elif slot.wal_status == "lost":
+        found.append(
+            "the slot is lost, since too much was written while it was not read: `cdc remove --capture`, `cdc setup`"
+        )
+    else:
+        found += _slot_alarms(slot)
+    for each in tables:
+        if each.state == "waiting":
+            at = f" at {each.problem_lsn}" if each.problem_lsn else ""
+            found.append(f"{each.table} waits{at}: {each.problem}")
+        if each.state == "gone":
+            found.append(f"{each.table} is gone from Postgres: `penstock cdc remove` forgets it")
+        if each.rows_set_aside:
+            found.append(f"{each.rows_set_aside} rows of {each.table} are in the quarantine of `{each.store}`")
+    found += [f"{each} is published, and the capture does not have it: `penstock cdc add`" for each in unread]
+    return found
+
+
+def _slot_alarms(slot: SlotStatus) -> list[str]:
+    found = [] if slot.active else ["no producer reads the slot: Postgres keeps all that is written since"]
+    if slot.wal_status == "unreserved":
+        found.append("the slot is about to be lost: its log may be removed at the next checkpoint")
+    if slot.safe_wal_size is not None and slot.safe_wal_size < LITTLE_WAL:
+        found.append(f"the slot is lost after {max(slot.safe_wal_size, 0):,} more bytes (max_slot_wal_keep_size)")
+    if slot.safe_wal_size is None and slot.lag_bytes > MUCH_LAG:
+        found.append(f"Postgres keeps {slot.lag_bytes:,} bytes for the slot, and no limit is set: watch its disk")
+    return found
+
+
+def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    with source_errors("asked for the status of the capture"):
+        cursor = connection.cursor()
+        cursor.execute(statement, values)
+        return cursor.fetchall()

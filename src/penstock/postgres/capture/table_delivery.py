@@ -1,0 +1,175 @@
+"""Delivers the changes of one table, and stops it where its store cannot take them.
+
+In: changes of the stream. Out: packages at their destination. Invariants: changes are delivered in the order of their
+positions, each once, whatever the stream repeats; where one cannot be stored, nothing behind it is: the table waits at
+its LSN, its rows in the slot, and goes on by itself once the store takes them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.crash_points import crash_point
+from penstock.errors import PenstockError, Unavailable
+from penstock.model.cursor import Position, position_text
+from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
+from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, TruncatePackage
+from penstock.postgres.packages.package_builder import PackageBuilder, PackageLimits
+
+log = logging.getLogger("penstock.cdc")
+
+
+@dataclass(frozen=True, slots=True)
+class CapturePace:
+    """How often a capture does what it does, in seconds."""
+
+    retry: float = 5.0
+    """A table that waits is tried again."""
+    look: float = 1.0
+    """Tables that were added, removed or written anew are looked for."""
+    acknowledge: float = 5.0
+    """An LSN is acknowledged at which no row was delivered: it keeps the slot moving while tables are quiet."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryContext:
+    """What the tables of a capture share."""
+
+    capture: CaptureRecord
+    records: CaptureRecords
+    destination: Destination
+    limits: PackageLimits
+    pace: CapturePace
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What a table waits for."""
+
+    package: Package | None
+    """What could not be delivered; None if the changes could not even be read."""
+    confirmable: int
+    """The LSN that may be confirmed meanwhile."""
+
+
+class TableDelivery:
+    """The changes of one table. Unavailable goes to the caller, who begins the stream again."""
+
+    def __init__(self, context: DeliveryContext, table: CapturedTable):
+        self._context = context
+        self.table = table
+        self._builder = PackageBuilder(context.capture.source, table.store, context.limits)
+        self._obstacle: _Obstacle | None = None
+        self._tried = time.monotonic()
+        self._stored: Position | None = None
+        """Where the store says that its source is."""
+        self._passed: Position | None = None
+        """Up to where everything is done; a TRUNCATE may not move the store's position."""
+        self._knows_stored = False
+        self.delivered = 0
+        """Packages that were delivered."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether something stops the table."""
+        return self._obstacle is not None
+
+    def confirmable(self) -> int | None:
+        """The LSN up to which its changes are stored; None if all that were received are."""
+        if self._obstacle is not None:
+            return self._obstacle.confirmable
+        return None if self._builder.is_empty else self._builder.confirmable
+
+    def has_stored(self, position: Position) -> bool:
+        """Whether the change at a position is stored. Raises Unavailable."""
+        if not self._knows_stored:
+            try:
+                self._stored = self._context.destination.position(self._context.capture.source, self.table.store)
+                self._passed, self._knows_stored = self._stored, True
+            except Unavailable:
+                raise
+            except PenstockError as error:
+                self.stop(error, position, None, 0)
+                return False
+        return self._passed is not None and position <= self._passed
+
+    def add(self, schema: PackageSchema, rows: Iterable[PackageRow], confirmable: int) -> None:
+        """Take rows that are not stored yet. Raises Unavailable."""
+        for row in rows:
+            if not self._builder.fits(schema):
+                self.flush()
+            if self._obstacle is not None:
+                return
+            self._builder.add(schema, row, confirmable)
+            if self._builder.is_full:
+                self.flush()
+
+    def truncate(self, position: Position, version: int, confirmable: int) -> None:
+        """Take a TRUNCATE. Raises Unavailable."""
+        self.flush()
+        if self._obstacle is None:
+            source, table = self._context.capture.source, self.table
+            self._deliver(TruncatePackage(source, table.store, table.name, position, version), confirmable)
+
+    def flush_old(self) -> None:
+        """Deliver rows that have waited long enough. Raises Unavailable."""
+        if self._builder.is_old():
+            self.flush()
+
+    def flush(self) -> None:
+        """Deliver what waits. Raises Unavailable."""
+        if not self._builder.is_empty and self._obstacle is None:
+            confirmable = self._builder.confirmable
+            self._deliver(self._builder.take(), confirmable)
+
+    def stop(self, error: PenstockError, position: Position, package: Package | None, confirmable: int) -> None:
+        """The table waits at a position until the error is gone."""
+        if not self._builder.is_empty:
+            confirmable = self._builder.confirmable
+        self._obstacle = _Obstacle(package, confirmable)
+        self._builder = PackageBuilder(self._context.capture.source, self.table.store, self._context.limits)
+        self._tried = time.monotonic()
+        self._context.records.note_problem(self.table, error.code, error.message, position[0])
+        log.error("%s stops at %s: %s", self.table.name, position_text(position), error.message)
+
+    def may_go_on(self) -> bool:
+        """Try a table that waits again, now and then. Returns whether what stopped it is gone: then the stream is to
+        begin again, since it has passed over what follows. Raises Unavailable."""
+        obstacle = self._obstacle
+        if obstacle is None or time.monotonic() - self._tried < self._context.pace.retry:
+            return False
+        self._tried = time.monotonic()
+        if obstacle.package is not None:
+            try:
+                self._context.destination.deliver(obstacle.package)
+            except Unavailable:
+                raise
+            except PenstockError as error:
+                self._context.records.note_problem(self.table, error.code, error.message, obstacle.package.upto[0])
+                return False
+            self._context.records.note_problem(self.table, None, None)
+            log.info("%s goes on", self.table.name)
+        return True
+
+    def _deliver(self, package: Package, confirmable: int) -> None:
+        following = package.following(self._stored)
+        crash_point("cdc.before-delivery")
+        try:
+            done = self._context.destination.deliver(following)
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            self.stop(error, package.upto, following, confirmable)
+            return
+        crash_point("cdc.delivered")
+        self._stored, self._passed = done.position, package.upto
+        self.delivered += 1
+        if self.table.problem is not None:
+            self._context.records.note_problem(self.table, None, None)
+        if done.set_aside:
+            log.warning("%s: %d rows do not fit and were set aside by the store", self.table.name, done.set_aside)
+            self._context.records.note_set_aside(self.table, done.set_aside)

@@ -1,0 +1,1 @@
+"""Where packages go: stores and brokers."""

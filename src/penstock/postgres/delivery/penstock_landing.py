@@ -1,0 +1,105 @@
+"""Delivers packages into Penstock's landing, by its events API.
+
+In: packages, the server's address and a token. Out: rows in data sources, with their positions. Invariant: the server
+stores the position with the rows and refuses what does not follow it, so a package that is sent again is stored once;
+it refuses rows with a value that live would not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import httpx
+import orjson
+
+from penstock.errors import Failed, Unavailable
+from penstock.model.cursor import Position, parse_position, position_text
+from penstock.postgres.delivery.destination import Delivered, StoreLacksColumns
+from penstock.postgres.packages.package import Package, RowPackage, TruncatePackage
+from penstock.postgres.packages.row_values import json_row, with_zeros
+from penstock.redaction import register_secrets
+
+SECONDS = 20.0
+_PASSING = frozenset({408, 429, 500, 502, 503, 504, 507})
+"""Answers after which the same call may be made again."""
+
+
+class PenstockLanding:
+    """The data sources of a Penstock server."""
+
+    name = "penstock"
+
+    def __init__(self, url: str, token: str | None):
+        register_secrets([token] if token else [])
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        timeout = httpx.Timeout(SECONDS, connect=5)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+
+    def position(self, source: str, store: str) -> Position | None:
+        found = self._call("GET", f"/v0/datasources/{store}/positions", {}).json()["positions"].get(source)
+        return parse_position(found) if found is not None else None
+
+    def deliver(self, package: Package) -> Delivered:
+        match package:
+            case TruncatePackage():
+                self._truncate(package)
+                return Delivered(package.after)
+            case RowPackage():
+                return Delivered(package.upto, self._append(package))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _append(self, package: RowPackage) -> int:
+        schema, after = package.schema, position_text(package.after) if package.after is not None else ""
+        lines = [orjson.dumps(with_zeros(schema, json_row(schema, each))) for each in package.rows]
+        headers = {"Penstock-Source": package.source, "Penstock-Positions": f"{after}..{position_text(package.upto)}"}
+        given = {"name": package.store, "columns": ",".join(schema.names), "format": "ndjson"}
+        answer = self._call("POST", "/v0/events", given, headers, b"\n".join(lines))
+        return int(answer.json()["quarantined_rows"])
+
+    def _truncate(self, package: TruncatePackage) -> None:
+        """Nothing of the source is stored behind it yet, so that doing it again removes nothing more."""
+        name = f"{package.source} {position_text(package.upto)}"
+        headers = {"Idempotency-Key": hashlib.sha256(name.encode()).hexdigest()}
+        self._call("POST", f"/v0/datasources/{package.store}/truncate", {}, headers)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str],
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> httpx.Response:
+        """Call the server. Raises Unavailable if the call may be made again."""
+        try:
+            answer = self._http.request(method, path, params=parameters, headers=headers, content=body)
+        except httpx.TransportError as error:
+            raise Unavailable(f"the Penstock server does not answer: {error}") from error
+        if answer.is_success:
+            return answer
+        raise _refusal(answer, path)
+
+
+def _refusal(answer: httpx.Response, path: str) -> Exception:
+    """The error of an answer."""
+    try:
+        document = answer.json()
+    except ValueError:
+        document = {}
+    said, code = str(document.get("error", f"status {answer.status_code}")), document.get("code")
+    if answer.status_code in _PASSING or code == "other-position":
+        return Unavailable(said)
+    if code == "missing-columns":
+        return MissingColumn(said)
+    return Failed(f"the Penstock server refuses the rows: {said}", hint="`penstock cdc status` has the table's state")
+
+
+class MissingColumn(StoreLacksColumns):
+    """Live has no column for a value."""
+
+    def __init__(self, said: str):
+        super().__init__("the data source", ())
+        self.message = said
