@@ -19,7 +19,7 @@ from penstock.client.connection import Connection, find_connection
 from penstock.client.http_answers import ClientOptions, timeout_of
 from penstock.client.insertion import Insertion, InsertTarget
 from penstock.client.requests import Request
-from penstock.client.retries import Deadline
+from penstock.client.retries import LEAST_SECONDS, Deadline
 
 
 class _Sent(TypedDict):
@@ -64,8 +64,16 @@ class ClientCore:
             "content": request.content,
             "params": dict(request.parameters),
             "headers": dict(request.headers),
-            "timeout": timeout_of(deadline.next_attempt(self.options.timeout)),
+            "timeout": timeout_of(deadline.next_attempt(self._silence(request))),
         }
+
+    def _silence(self, request: Request) -> float:
+        """The seconds that an attempt may be silent: of what can be sent again at any time, not so many that there is
+        no time for another attempt."""
+        most = self.options.timeout
+        if request.is_quick and self.options.retry_seconds:
+            return min(most, max(LEAST_SECONDS, self.options.retry_seconds / 2))
+        return most
 
     def deadline(self) -> Deadline:
         """That of a call which begins now."""

@@ -36,6 +36,8 @@ class Request:
     parameters: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     retried: frozenset[int] = ALWAYS_RETRIED
+    is_quick: bool = False
+    """Whether a server that works answers soon, and a second call does no harm: a silent one is asked again early."""
 
 
 class NamedEndpoint(Protocol):
@@ -58,7 +60,8 @@ def insert_request(name: str, batch: RowBatch, key: str, *, waits: bool) -> Requ
     path = "/v0/datasources" if batch.form == "parquet" else "/v0/events"
     parameters = {"name": name, "format": batch.form} | ({"wait": "true"} if waits and batch.is_last else {})
     content, packing = batch.packed()
-    return Request(path, content, parameters, {"Idempotency-Key": f"{key}-{batch.number}", **packing}, KEYED_RETRIED)
+    headers = {"Idempotency-Key": f"{key}-{batch.number}", **packing}
+    return Request(path, content, parameters, headers, KEYED_RETRIED, is_quick="wait" not in parameters)
 
 
 def query_request(

@@ -21,7 +21,8 @@ Started = list["subprocess.Popen[bytes]"]
 def started(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Started:
     made: Started = []
 
-    def start(arguments: list[str], said: Path) -> subprocess.Popen[bytes]:
+    def start(arguments: list[str], said: Path, standard_input: int) -> subprocess.Popen[bytes]:
+        assert (arguments[-1], standard_input) == ("--end-with-caller", subprocess.PIPE)
         with said.open("wb") as errors:
             command = [sys.executable, "-c", request.param, str(said.parent)]
             made.append(subprocess.Popen(command, stderr=errors, start_new_session=True))

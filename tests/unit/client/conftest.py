@@ -63,11 +63,12 @@ def client(served: Served) -> Iterator[Client]:
 
 
 class ScriptedServer:
-    """Answers calls one after the other by `script`: (status, headers, body), or None to break the connection; then
-    with `then`. `calls` has the path, the headers and the body of each, `ports` those that they came from."""
+    """Answers calls one after the other by `script`: (status, headers, body), None to break the connection, or an event
+    for which it is silent before it does; then with `then`. `calls` has the path, the headers and the body of each,
+    `ports` those that they came from."""
 
     def __init__(self) -> None:
-        self.script: list[tuple[int, dict[str, str], bytes] | None] = []
+        self.script: list[tuple[int, dict[str, str], bytes] | threading.Event | None] = []
         self.then = (202, dict[str, str](), b'{"successful_rows": 1, "quarantined_rows": 0}')
         self.calls: list[tuple[str, dict[str, str], bytes]] = []
         self.ports: list[int] = []
@@ -81,7 +82,9 @@ class ScriptedServer:
                 outer.ports.append(self.client_address[1])
                 outer.calls.append((self.path, dict(self.headers.items()), body))
                 given = outer.script.pop(0) if outer.script else outer.then
-                if given is None:
+                if given is None or isinstance(given, threading.Event):
+                    if given is not None:
+                        given.wait(30)
                     self.close_connection = True
                     return
                 status, headers, content = given

@@ -212,6 +212,16 @@ def test_after_the_deadline_the_error_says_how_to_go_on(scripted: ScriptedServer
     assert scripted.keys() == [f"{result.idempotency_key}-{each}" for each in (0, 1, 0, 1)]
 
 
+def test_a_silent_server_is_asked_again_within_the_time(scripted: ScriptedServer) -> None:
+    """A timeout that is longer than all tries leaves time for another one."""
+    answered = threading.Event()
+    scripted.script = [answered]
+    with Client(scripted.url, options=ClientOptions(timeout=90, retry_seconds=2)) as client:
+        result = client.insert("t", [{"a": 1}])
+    answered.set()
+    assert (result.successful, len(scripted.calls), len(set(scripted.keys()))) == (1, 2, 1)
+
+
 def test_the_first_attempt_has_its_whole_time_and_later_ones_end_at_the_deadline() -> None:
     deadline = Deadline.after(10)
     assert deadline.next_attempt(90) == 90

@@ -20,6 +20,7 @@ from penstock.lake.spark.java_process import StartingJava
 from penstock.model.settings import Settings, secret_values
 from penstock.redaction import register_secrets
 from penstock.serve.server.caller_reports import report_to_caller
+from penstock.serve.server.caller_watch import end_with_caller
 from penstock.serve.server.folder_access import create_private_files, make_private
 from penstock.serve.server.server_settings import HOME, load_settings
 from penstock.serve.server.server_socket import ServerSocket
@@ -44,11 +45,14 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, help="the port, instead of the one in the settings")
     parser.add_argument("--listener", type=int, help="the socket that a server left open which restarts itself")
     parser.add_argument("--no-wait", action="store_true", help="end if another server owns the project")
+    parser.add_argument("--end-with-caller", action="store_true", help="end when standard input is closed")
     parser.add_argument("--adopt-storage", action="store_true", help="take warehouse and inbox whatever they belong to")
     return parser.parse_args()
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.end_with_caller:
+        end_with_caller()
     project: Path = options.project.resolve()
     require_restored(project / HOME)
     settings, listening = load_settings(project), ServerSocket(options.port, options.listener)

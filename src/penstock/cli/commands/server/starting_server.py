@@ -25,14 +25,17 @@ from penstock.errors import Failed
 INTERVAL = 0.1
 
 
-def start_server(arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
-    """Start a server in a session of its own, so that signals of the terminal do not reach it."""
+def start_server(
+    arguments: list[str], output: Path, standard_input: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start a server in a session of its own, so that signals of the terminal do not reach it. With a pipe as its
+    standard input, `--end-with-caller` ends it when this process ends, however that comes."""
     # Opened for appending, so that the server can empty the file when it has become large.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     with open(os.open(output, flags, 0o600), "ab") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", "penstock.serve.server.main", *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=standard_input,
             stdout=subprocess.DEVNULL,
             stderr=errors,
             start_new_session=True,

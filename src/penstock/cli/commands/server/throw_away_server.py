@@ -2,7 +2,7 @@
 
 In: the settings of a project. Out: the process of the server, and a client once it is ready. Invariants: nothing of the
 project's own server, tables or settings of storage is used; when the block is left, its process and its folder are
-gone.
+gone; if this process is killed, the server ends all the same, and the folder is left.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class ThrowAwayServer(AbstractContextManager["ThrowAwayServer"]):
             (self.folder / HOME).mkdir(mode=0o700)
             (self.folder / SETTINGS_FILE).write_text(self._settings(), encoding="utf-8")
             output = self.folder / HOME / "server.err"
-            self.process = start_server(["--project", str(self.folder), "--port", "0", "--no-wait"], output)
+            arguments = ["--project", str(self.folder), "--port", "0", "--no-wait", "--end-with-caller"]
+            self.process = start_server(arguments, output, subprocess.PIPE)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
@@ -52,6 +53,8 @@ class ThrowAwayServer(AbstractContextManager["ThrowAwayServer"]):
         except KeyboardInterrupt:  # whoever presses Ctrl-C again does not want to wait
             self._kill()
         finally:
+            if self.process.stdin is not None:
+                self.process.stdin.close()
             while self.folder.exists():
                 with suppress(KeyboardInterrupt):
                     shutil.rmtree(self.folder, ignore_errors=True)
