@@ -7,21 +7,30 @@ decided in `penstock.postgres`; this module reads options and prints.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Annotated, cast
+from enum import Enum
+from typing import Annotated
 
 import typer
 
-from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
-from penstock.cli.errors import FAILED, WrongUsage, print_note
-from penstock.cli.output import console, print_json, print_table
+from penstock.cli.commands.postgres.migration_output import print_edits, print_observation, print_steps
+from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
+from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
-from penstock.errors import Failed, Problem, did_you_mean
+from penstock.errors import Failed, NotFound, Problem, did_you_mean
+from penstock.model.settings import StoreSettings
+from penstock.parse.project_loader import load_folder
+from penstock.postgres.application.project_translation import PhaseEdits, translate_project
+from penstock.postgres.application.view_choices import StoreViews
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.migration_folder import read_folder, write_migrations
 from penstock.postgres.migration.migration_text import migration_json
 from penstock.postgres.migration.observed_command import ObservedCommand, observe_command
 from penstock.postgres.migration.operation import CLASSES, OperationName, Phase
+from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.translation.store_step import StoreStep
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 SchemaOption = Annotated[list[str] | None, typer.Option("--schema", help="A schema whose tables are watched.")]
@@ -58,7 +67,7 @@ def observe(
             }
         )
     else:
-        _print_observation(done, names)
+        print_observation(done, names)
     if problem is not None and not session.as_json:
         raise problem
     if problem is not None:
@@ -91,31 +100,134 @@ def _problem_of(done: ObservedCommand) -> Failed | None:
     return None
 
 
-def _print_observation(done: ObservedCommand, files: Sequence[str]) -> None:
-    for each in done.observation.notes:
-        print_note(each)
-    if not files and not done.observation.unclear:
-        console().print("no replicated table was changed", markup=False)
-    for name, migration in zip(files, done.observation.migrations, strict=True):
-        console().print(f"{name}: {migration.table}", markup=False, soft_wrap=True)
-        print_table(("phase", "operation", "about"), _rows(migration))
+class TargetType(str, Enum):
+    """The kinds of stores."""
+
+    penstock = "penstock"
+    clickhouse = "clickhouse"
+    iceberg = "iceberg"
 
 
-def _rows(migration: Migration) -> list[tuple[str, str, str]]:
-    operations = cast("list[dict[str, object]]", migration_json(migration)["operations"])
-    return [(str(each.pop("phase")), str(each.pop("op")), _about(each)) for each in operations]
+IdArgument = Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Migrations; without one, the last one.")]
+ViewOption = Annotated[
+    list[str] | None, typer.Option("--view", help="A view that new and dropped columns follow into its target.")
+]
 
 
-def _about(values: Mapping[str, object]) -> str:
-    """The values of an operation in a line."""
-    inner = values.get("column")
-    if isinstance(inner, dict):
-        null = "" if inner["nullable"] else " NOT NULL"
-        return f"{inner['name']} {inner['type']}{null}, old rows: {_old_rows(inner['old_rows'])}"
-    return ", ".join(f"{value}" if name == "column" else f"{name} {value}" for name, value in values.items())
+@group.command("translate")
+@command
+def translate(
+    session: Session,
+    ids: IdArgument = None,
+    to: Annotated[TargetType, typer.Option("--to", help="The kind of store.")] = TargetType.penstock,
+    store: Annotated[str | None, typer.Option("--store", help="The store, if there are several of the kind.")] = None,
+    phase: Annotated[Phase | None, typer.Option("--phase", help="Only this phase.")] = None,
+    view: ViewOption = None,
+    write: Annotated[bool, typer.Option("--write", help="penstock: write the edited datafiles.")] = False,
+) -> None:
+    """Show what migrations are in a store: statements, steps, or edits of datafiles."""
+    source = source_settings(session)
+    name = _store_of_type(source, to, store)
+    migrations = _chosen(read_folder(source.migrations).migrations, ids)
+    if to is TargetType.penstock:
+        _translate_project(session, source, migrations, ProjectTarget(name, phase, tuple(view or ()), write))
+        return
+    if write:
+        raise WrongUsage("--write is for datafiles: `penstock migrations apply` changes other stores")
+    opened = source.opener(tuple(view or ())).open(name)
+    found = {each.id: _steps(opened, each, phase) for each in migrations}
+    if session.as_json:
+        print_json(
+            {
+                "store": name,
+                "type": to.value,
+                "migrations": [
+                    {
+                        "id": id,
+                        "phases": [
+                            {"phase": phase.value, "steps": [each.as_json() for each in steps]}
+                            for phase, steps in phases.items()
+                        ],
+                    }
+                    for id, phases in found.items()
+                ],
+            }
+        )
+        return
+    for id, phases in found.items():
+        print_steps(id, phases)
 
 
-def _old_rows(value: Mapping[str, object]) -> str:
-    if "read" in value:
-        return "read again"
-    return "NULL" if value["value"] is None else repr(value["value"])
+@dataclass(frozen=True, slots=True)
+class ProjectTarget:
+    """What is asked of a translation to datafiles."""
+
+    store: str
+    phase: Phase | None
+    views: tuple[str, ...]
+    write: bool
+
+
+def _translate_project(
+    session: Session, source: SourceSettings, migrations: Sequence[Migration], target: ProjectTarget
+) -> None:
+    files = dict(load_folder(source.folder).files)
+    settings = source.settings.stores.get(target.store, StoreSettings("penstock"))
+    views = StoreViews(source.migrations, target.store, target.views)
+    found: dict[str, list[PhaseEdits]] = {}
+    for migration in migrations:
+        edits = translate_project(files, migration, settings, views)
+        found[migration.id] = [each for each in edits if target.phase in (None, each.phase)]
+        for each in found[migration.id]:
+            files.update(each.after)
+    changed = {path for edits in found.values() for each in edits for path in each.after}
+    if target.write:
+        for path in sorted(changed):
+            (source.folder / path).write_text(files[path], encoding="utf-8")
+    if session.as_json:
+        phases = {
+            id: [{"phase": each.phase.value, "files": each.after} for each in edits] for id, edits in found.items()
+        }
+        documents = [{"id": id, "phases": each} for id, each in phases.items()]
+        print_json({"store": target.store, "type": "penstock", "migrations": documents, "written": target.write})
+        return
+    for id, edits in found.items():
+        print_edits(id, edits)
+    done = "written" if target.write else "would change (--write writes them)"
+    console().print(f"{format_number(len(changed), 'file', 'files')} {done}", markup=False)
+
+
+def _store_of_type(source: SourceSettings, to: TargetType, name: str | None) -> str:
+    """The store that is meant. Raises WrongUsage if that is not clear."""
+    known = [each for each, store in source.settings.stores.items() if store.type == to.value]
+    if name is not None:
+        if name not in known:
+            raise WrongUsage(f"the settings have no store `{name}` of type {to.value}", hint=did_you_mean(name, known))
+        return name
+    if not known and to is TargetType.penstock:
+        return to.value
+    if len(known) != 1:
+        hint = (
+            "--store says which"
+            if known
+            else f'[stores.NAME] with type = "{to.value}" in penstock.toml says where it is'
+        )
+        raise WrongUsage(f"{len(known) or 'no'} stores are of type {to.value}", hint=hint)
+    return known[0]
+
+
+def _chosen(migrations: Sequence[Migration], ids: Sequence[str] | None) -> list[Migration]:
+    """The migrations of these ids, in the order of the folder. Raises NotFound."""
+    known = {each.id: each for each in migrations}
+    if not known:
+        raise NotFound("there are no migrations", hint="`penstock migrations observe -- COMMAND` writes them")
+    for each in ids or ():
+        if each not in known:
+            raise NotFound(f"there is no migration `{each}`", hint=did_you_mean(each, known))
+    return [each for each in migrations if each.id in ids] if ids else [migrations[-1]]
+
+
+def _steps(store: MigrationStore, migration: Migration, phase: Phase | None) -> dict[Phase, tuple[StoreStep, ...]]:
+    """The steps of each phase, as the store is now."""
+    phases = [each for each in store.phases(migration) if phase in (None, each)]
+    return {each: store.plan(migration, each) for each in phases}

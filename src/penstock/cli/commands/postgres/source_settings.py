@@ -18,6 +18,7 @@ from penstock.cli.session import Session
 from penstock.errors import Failed, InvalidProject, Problem
 from penstock.model.settings import Settings, StoreSettings, secret_values
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
+from penstock.postgres.application.opened_stores import OpenedStores
 from penstock.redaction import register_secrets
 
 DSN_VARIABLE = "PENSTOCK_POSTGRES_DSN"
@@ -38,6 +39,10 @@ class SourceSettings:
     def migrations(self) -> Path:
         """The folder of the files of migrations."""
         return self.folder / self.settings.postgres.migrations
+
+    def opener(self, views: tuple[str, ...] = ()) -> OpenedStores:
+        """What opens the stores; `views` are those that the command line names."""
+        return OpenedStores(self.settings.stores, self.migrations, self.folder, views)
 
     def dsn(self, given: str | None) -> str:
         """The DSN of the option, of the environment or of the settings. Raises WrongUsage if none has one."""

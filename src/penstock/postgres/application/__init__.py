@@ -1,0 +1,1 @@
+"""Carries migrations into the stores, in the order of a deployment."""

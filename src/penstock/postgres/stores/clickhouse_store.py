@@ -1,0 +1,133 @@
+"""ClickHouse as a store of migrations.
+
+In: a connection and the settings of the store. Out: plans and changed tables. Invariant: tables and views are read anew
+for each plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from penstock.errors import Failed
+from penstock.model.settings import StoreSettings
+from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedColumn, ReplicatedTable
+from penstock.postgres.catalog.store_types import clickhouse_type
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.clickhouse_server import ClickHouseConnection
+from penstock.postgres.stores.migration_store import ColumnDifference
+from penstock.postgres.translation.clickhouse.column_values import enum_values
+from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ClickHouseDraft
+from penstock.postgres.translation.clickhouse.schema import (
+    ClickHouseColumn,
+    ClickHouseSchema,
+    ClickHouseTable,
+    ClickHouseView,
+    text_literal,
+)
+from penstock.postgres.translation.clickhouse.statements import clickhouse_steps
+from penstock.postgres.translation.clickhouse.type_capacity import holds_values
+from penstock.postgres.translation.clickhouse.view_query import ViewQuery
+from penstock.postgres.translation.store_step import StoreStep
+
+_KEYS = "is_in_sorting_key OR is_in_primary_key OR is_in_partition_key OR is_in_sampling_key"
+
+
+class ClickHouseStore:
+    """A database of ClickHouse."""
+
+    def __init__(self, name: str, settings: StoreSettings, connection: ClickHouseConnection, choices: ChoicesOf):
+        self._name = name
+        self._settings = settings
+        self._connection = connection
+        self._choices = choices
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def phases(self, migration: Migration) -> tuple[Phase, ...]:
+        return migration.phases()
+
+    def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
+        """The statements of a phase. Raises CannotTranslate, Failed, Unavailable."""
+        name = migration.table_after if phase is Phase.post else migration.table
+        draft = ClickHouseDraft(self.read_schema(), self.table_of(name), self._choices(migration.id), migration.id)
+        return clickhouse_steps(migration.of_phase(phase), draft)
+
+    def table_of(self, name: QualifiedName) -> str:
+        """The table of ClickHouse for one of Postgres."""
+        return self._settings.tables.get(str(name), name.name)
+
+    def is_done(self, step: StoreStep) -> bool:
+        if step.done is None:
+            return False
+        ((count,),) = self._connection.rows(step.done)
+        return int(str(count)) != 0
+
+    def carry_out(self, step: StoreStep) -> None:
+        self._connection.run(step.text)
+
+    def take_back(self, steps: Sequence[StoreStep]) -> None:
+        for step in reversed(steps):
+            if step.undo is None and not step.deletes:
+                raise Failed(f"`{step.text}` cannot be taken back", hint="a migration of the other direction does it")
+            if step.undo is not None:
+                self._connection.run(step.undo)
+
+    def read_schema(self) -> ClickHouseSchema:
+        """The tables and views of the database. Raises Failed, Unavailable."""
+        database = text_literal(self._settings.database)
+        columns: dict[str, list[ClickHouseColumn]] = {}
+        for row in self._connection.rows(
+            "SELECT table, name, type, default_kind, default_expression, comment,"
+            f" toUInt8({_KEYS}) FROM system.columns WHERE database = {database} ORDER BY table, position"
+        ):
+            table, name, of, kind, default, comment, is_key = map(str, row)
+            columns.setdefault(table, []).append(ClickHouseColumn(name, of, kind, default, comment, is_key == "1"))
+        tables, views = [], []
+        for row in self._connection.rows(
+            "SELECT name, engine, as_select, extract(create_table_query,"
+            " '^CREATE MATERIALIZED VIEW \\\\S+ (?:UUID \\\\S+ )?TO (?:INNER UUID )?(\\\\S+)'), create_table_query"
+            f" FROM system.tables WHERE database = {database} ORDER BY name"
+        ):
+            name, engine, query, target, _ = map(str, row)
+            if engine == "MaterializedView":
+                views.append(ClickHouseView(name, ViewQuery(query), _target(target)))
+            else:
+                tables.append(ClickHouseTable(name, engine, tuple(columns.get(name, ()))))
+        return ClickHouseSchema(self._settings.database, tuple(tables), tuple(views))
+
+    def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:
+        schema = self.read_schema()
+        found = schema.table(self.table_of(table.name))
+        if found is None:
+            return [ColumnDifference(table.name, None, f"the store has no table {self.table_of(table.name)}", True)]
+        return [each for column in table.columns for each in _differences(table.name, column, found)]
+
+
+def _target(written: str) -> str | None:
+    """The table behind TO, without its database."""
+    return written.rpartition(".")[2].strip("`") or None
+
+
+def _differences(table: QualifiedName, column: ReplicatedColumn, found: ClickHouseTable) -> Iterator[ColumnDifference]:
+    stored = found.column(column.name)
+    wanted = clickhouse_type(column)
+    if stored is None or stored.default_kind == "ALIAS":
+        yield ColumnDifference(table, column.name, f"the store has no column for {wanted}", True)
+        return
+    labels = enum_values(stored.type)
+    missing = [
+        each.label for each in column.type.stored.labels or () if labels is not None and each.label not in labels
+    ]
+    if missing:
+        yield ColumnDifference(table, column.name, f"the store lacks the label {missing[0]!r}", True)
+    elif not column.type.stored.labels and not holds_values(stored.type, wanted):
+        yield ColumnDifference(table, column.name, f"the store has {stored.type}, which does not hold {wanted}", True)
+    elif labels is None and column.type.stored.labels and holds_values(stored.type, "String"):
+        return
+    elif not column.not_null and not stored.type.startswith(("Nullable(", "LowCardinality(Nullable(")):
+        yield ColumnDifference(table, column.name, f"the store has {stored.type}, which is never NULL", True)
+    elif stored.type != wanted and labels is None:
+        yield ColumnDifference(table, column.name, f"the store has {stored.type} for {wanted}", False)

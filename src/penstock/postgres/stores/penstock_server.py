@@ -1,0 +1,75 @@
+"""A server of Penstock, as far as migrations call it.
+
+In: files of a project. Out: the files of live, deployments. Invariant: a deployment that was asked for before, with the
+same files, goes on instead of a second one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import httpx
+
+from penstock.errors import Failed, Problem, Unavailable
+from penstock.redaction import register_secrets
+
+PLANNING_SECONDS = 600.0
+POLL_SECONDS = 0.5
+ENDED = ("failed", "discarded", "retired")
+
+
+class PenstockConnection(Protocol):
+    """What migrations need of a server."""
+
+    def live_files(self) -> Mapping[str, str]:
+        """The files of the live version; none before the first deployment. Raises Failed, Unavailable."""
+
+    def deploy(self, files: Mapping[str, str], name: str) -> None:
+        """Deploy a project, and wait until it is live. Raises Failed, Unavailable."""
+
+
+class PenstockServer:
+    """A server by its HTTP API."""
+
+    def __init__(self, url: str, token: str | None, wait: Callable[[float], None] = time.sleep):
+        register_secrets([token] if token else [])
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._client = httpx.Client(base_url=url, headers=headers)
+        self._wait = wait
+
+    def live_files(self) -> Mapping[str, str]:
+        found = self._call("GET", "/v1/deployments/live/files")
+        if found["withheld"]:
+            raise Failed(f"the token may not see {found['withheld'][0]}", hint="use a token of the scope admin")
+        files: Mapping[str, str] = found["files"]
+        return files
+
+    def deploy(self, files: Mapping[str, str], name: str) -> None:
+        parts = [("files", (path, text.encode("utf-8", "surrogatepass"))) for path, text in files.items()]
+        options = {"allow_destructive_operations": "true", "continue_candidate": "true", "name": name}
+        made = self._call("POST", "/v1/deploy", params=options, files=parts)
+        while made["id"] and made["state"] != "live":
+            if made["state"] in ENDED:
+                reason = (made.get("error") or {}).get("error", "it was discarded")
+                raise Failed(f"deployment {made['id']} is {made['state']}: {reason}")
+            self._wait(POLL_SECONDS)
+            made = self._call("GET", f"/v1/deployments/{made['id']}")
+
+    def _call(self, method: str, path: str, **parts: Any) -> dict[str, Any]:
+        try:
+            answer = self._client.request(method, path, timeout=PLANNING_SECONDS, **parts)
+        except httpx.HTTPError as error:
+            hint = "`penstock up` starts it; `url` in [stores.NAME] is its address"
+            raise Unavailable(f"the server of Penstock does not answer: {type(error).__name__}", hint=hint) from None
+        document: dict[str, Any] = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+        if answer.is_error:
+            problems = [_problem(each) for each in document.get("problems", ())]
+            raise Failed(str(document.get("error", f"the server answered {answer.status_code}")), problems)
+        return document
+
+
+def _problem(document: Mapping[str, Any]) -> Problem:
+    place = f"{document['file']}: " if document.get("file") else ""
+    return Problem(str(document.get("code")), f"{place}{document.get('message')}", hint=document.get("hint"))

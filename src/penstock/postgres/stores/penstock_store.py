@@ -1,0 +1,120 @@
+"""Penstock as a store of migrations: each phase is a deployment.
+
+In: a server and the settings of the store. Out: plans and deployments. Invariant: what is deployed is what is live,
+with the edits of the phase and nothing else, so that a change of somebody else is neither undone nor brought along.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from penstock.model import types as t
+from penstock.model.settings import StoreSettings
+from penstock.parse.project_loader import load_files
+from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
+from penstock.postgres.catalog.store_types import penstock_type
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.migration_store import ColumnDifference
+from penstock.postgres.stores.penstock_server import PenstockConnection
+from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ViewChoices
+from penstock.postgres.translation.clickhouse.type_capacity import holds_values
+from penstock.postgres.translation.penstock.project_draft import ProjectDraft
+from penstock.postgres.translation.penstock.project_edits import edit_project
+from penstock.postgres.translation.refusal import CannotTranslate
+from penstock.postgres.translation.store_step import StoreStep
+
+
+class PenstockStore:
+    """The data sources of a project."""
+
+    def __init__(self, name: str, settings: StoreSettings, connection: PenstockConnection, choices: ChoicesOf):
+        self._name = name
+        self._settings = settings
+        self._connection = connection
+        self._choices = choices
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def phases(self, migration: Migration) -> tuple[Phase, ...]:
+        return migration.phases()
+
+    def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
+        """The deployment of a phase, if it changes a file. Raises CannotTranslate, Failed, Unavailable."""
+        files = self._connection.live_files()
+        edits = phase_edits(files, migration, phase, self._settings.tables, self._choices(migration.id))
+        if not edits:
+            return ()
+        name = f"{migration.id}.{phase.value}"
+        back = {path: files[path] for path in edits}
+        text, undo = (
+            json.dumps({"name": each, "files": texts}) for each, texts in ((name, edits), (f"{name}.undo", back))
+        )
+        return (StoreStep(text, f"deploys {', '.join(sorted(edits))}", undo=undo),)
+
+    def is_done(self, step: StoreStep) -> bool:
+        files = self._connection.live_files()
+        return all(files.get(path) == text for path, text in json.loads(step.text)["files"].items())
+
+    def carry_out(self, step: StoreStep) -> None:
+        self._deploy(step.text)
+
+    def take_back(self, steps: Sequence[StoreStep]) -> None:
+        for step in reversed(steps):
+            if step.undo is not None:
+                self._deploy(step.undo)
+
+    def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:
+        source = load_files(dict(self._connection.live_files())).project.datasource(self._datasource(table.name))
+        if source is None:
+            return [ColumnDifference(table.name, None, f"live has no data source {self._datasource(table.name)}", True)]
+        found = []
+        for column in table.columns:
+            stored, wanted = source.column(column.name), penstock_type(column)
+            if stored is None:
+                found.append(ColumnDifference(table.name, column.name, f"the store has no column for {wanted}", True))
+            elif not _holds(stored.type, wanted):
+                message = f"the store has {stored.type}, which does not hold {wanted}"
+                found.append(ColumnDifference(table.name, column.name, message, True))
+            elif stored.type != wanted:
+                message = f"the store has {stored.type} for {wanted}"
+                found.append(ColumnDifference(table.name, column.name, message, False))
+        return found
+
+    def _deploy(self, text: str) -> None:
+        document = json.loads(text)
+        self._connection.deploy({**self._connection.live_files(), **document["files"]}, document["name"])
+
+    def _datasource(self, name: QualifiedName) -> str:
+        return datasource_of(name, self._settings.tables)
+
+
+def _holds(stored: t.Type, wanted: t.Type) -> bool:
+    """Whether a column keeps every value; one of labels is the user's choice, and rows with others are set aside."""
+    plain = stored.of if isinstance(stored, t.Nullable) else stored
+    nulls = isinstance(stored, t.Nullable) or not isinstance(wanted, t.Nullable)
+    return (isinstance(plain, t.Enum) and nulls) or holds_values(str(stored), str(wanted))
+
+
+def datasource_of(name: QualifiedName, tables: Mapping[str, str]) -> str:
+    """The data source for a table of Postgres."""
+    return tables.get(str(name), name.name)
+
+
+def phase_edits(
+    files: Mapping[str, str], migration: Migration, phase: Phase, tables: Mapping[str, str], choices: ViewChoices
+) -> dict[str, str]:
+    """The files that a phase changes, with their new texts. Raises CannotTranslate."""
+    before, after = (datasource_of(each, tables) for each in (migration.table, migration.table_after))
+    if before != after:
+        hint = f'say in [stores.NAME.tables] that the data source stays: "{migration.table_after}" = "{before}"'
+        raise CannotTranslate(f"the table {migration.table} becomes {migration.table_after}", hint)
+    operations = migration.of_phase(phase)
+    if not operations:
+        return {}
+    draft = ProjectDraft(files, before, choices)
+    edit_project(operations, draft)
+    return draft.edits()

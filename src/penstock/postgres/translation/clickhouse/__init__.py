@@ -1,0 +1,1 @@
+"""Migrations as statements of ClickHouse, for tables with materialized views on top."""

@@ -1,0 +1,1 @@
+"""Migrations as edits of a project's datafiles."""

@@ -1,0 +1,77 @@
+"""`penstock migrations translate` on a project's folder, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedType
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.migration_folder import write_migrations
+from penstock.postgres.migration.operation import AddColumn, DropColumn, OldRowsValue
+from unit.cli.conftest import Run
+
+ONE, TWO = (f"sha256:{digit * 64}" for digit in "12")
+ADD = AddColumn("b", ReplicatedType("integer"), False, "5", OldRowsValue("5"))
+MIGRATION = Migration("1_flights_b", QualifiedName("public", "flights"), ONE, TWO, False, (ADD, DropColumn("old")))
+
+
+@pytest.fixture
+def migrated(project: Path) -> Path:
+    write_migrations(project / "migrations", [MIGRATION])
+    return project
+
+
+def test_edits_are_shown_and_then_written(
+    migrated: Path, penstock: Run, penstock_json: Callable[..., tuple[int, Any]]
+) -> None:
+    before = (migrated / "datasources/flights.datasource").read_text()
+    code, out, _ = penstock("migrations", "translate")
+    assert code == 0
+    assert "+    `b` Int32 `json:$.b` DEFAULT 5" in out
+    assert "post: nothing to do" in out
+    assert "1 file would change (--write writes them)" in out
+    assert (migrated / "datasources/flights.datasource").read_text() == before
+    code, document = penstock_json("migrations", "translate", "1_flights_b", "--write")
+    (shown,) = document["migrations"]
+    assert (code, [each["phase"] for each in shown["phases"]]) == (0, ["pre", "post"])
+    written = (migrated / "datasources/flights.datasource").read_text()
+    assert written == shown["phases"][0]["files"]["datasources/flights.datasource"]
+    code, document = penstock_json("migrations", "translate")
+    assert (code, document["problems"][0]["code"]) == (1, "cannot-translate"), "the column is there by now"
+
+
+def test_the_users_choices_of_views(migrated: Path, penstock_json: Callable[..., tuple[int, Any]]) -> None:
+    folder = migrated / "migrations/penstock"
+    folder.mkdir()
+    (folder / "1_flights_b.json").write_text('{"folow": []}')
+    code, document = penstock_json("migrations", "translate")
+    problem = document["problems"][0]
+    assert (code, problem["file"], problem["column"]) == (1, "migrations/penstock/1_flights_b.json", 11)
+    assert problem["hint"] == "did you mean `follow`?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--to", "clickhouse"], 2, "no stores are of type clickhouse"),
+        (["--to", "oracle"], 2, "oracle"),
+        (["2_flights"], 1, "there is no migration `2_flights`"),
+        (["--store", "x"], 2, "no store `x` of type penstock"),
+    ],
+)
+def test_usage(
+    migrated: Path, penstock_json: Callable[..., tuple[int, Any]], arguments: list[str], code: int, told: str
+) -> None:
+    found, document = penstock_json("migrations", "translate", *arguments)
+    assert found == code
+    assert told in document["error"]
+
+
+def test_there_may_be_no_migrations(project: Path, penstock: Run) -> None:
+    code, _, err = penstock("migrations", "translate")
+    assert code == 1
+    assert "penstock migrations observe" in err
