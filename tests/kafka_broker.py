@@ -128,6 +128,26 @@ class KafkaBroker:
         client = admin.AdminClient(self.client())
         client.delete_topics([topic])[topic].result(SECONDS)
 
+    def try_make(self, topic: str) -> bool:
+        """Make the topic, unless an earlier one of the name is still being deleted."""
+        try:
+            self.make_topic(name=topic)
+        except pytest.importorskip("confluent_kafka").KafkaException:
+            return False
+        return True
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        admin = pytest.importorskip("confluent_kafka.admin")
+        client = admin.AdminClient(self.client())
+        client.create_partitions([admin.NewPartitions(topic, total)])[topic].result(SECONDS)
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete the messages before an offset, as retention does."""
+        kafka = pytest.importorskip("confluent_kafka")
+        client = pytest.importorskip("confluent_kafka.admin").AdminClient(self.client())
+        end = kafka.TopicPartition(topic, partition, offset)
+        client.delete_records([end])[end].result(SECONDS)
+
     def send(self, topic: str, values: Iterable[bytes | str], **message: object) -> None:
         """Send messages, and wait until the broker has them; `message` are further arguments of each (key, headers,
         partition)."""

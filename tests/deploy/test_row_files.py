@@ -1,14 +1,17 @@
-"""CSV and Parquet files on a real pipeline: exact values, quarantine, once under a key, and replaced as a whole."""
+"""CSV and Parquet files, and topics, on a real pipeline: exact values, quarantine, once, and replaced as a whole."""
 
 from __future__ import annotations
 
 import decimal
 import io
+import json
+from collections.abc import Mapping
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from deploy.conftest import Running
+from kafka_broker import kafka_or_skip
 from penstock.deploy.ingest.row_files.csv_rows import CsvForm
 from penstock.deploy.ingest.row_files.file_ingestion import ParquetForm
 from waiting import wait_until
@@ -54,3 +57,64 @@ def test_files_of_rows(running: Running) -> None:
         (7, "0.001", "2023-11-14 22:13:20.123456789", ["x"], None),
         (8, "-1", "1970-01-01 00:00:00.000000000", [], 5),
     ]
+
+
+VISITS = (
+    "SCHEMA >\n    `id` UInt32 `json:$.id`,\n    `page` String `json:$.page`\n"
+    "ENGINE MergeTree\nENGINE_SORTING_KEY id\n"
+    "KAFKA_CONNECTION_NAME rf_kafka\nKAFKA_GROUP_ID rf\nKAFKA_AUTO_OFFSET_RESET earliest\n"
+    "KAFKA_STORE_RAW_VALUE True\nKAFKA_STORE_HEADERS True\n"
+)
+PAGES = (
+    "NODE n\nSQL >\n    SELECT page{}, count() AS n FROM rf_visits GROUP BY page{}\nTYPE materialized\nDATASOURCE {}\n"
+)
+COUNTS = "SCHEMA >\n    `page` String{},\n    `n` UInt64\nENGINE SummingMergeTree\nENGINE_SORTING_KEY page\n"
+
+
+def visits(first: int, count: int) -> list[str]:
+    return [json.dumps({"id": each, "page": f"/{each % 3}"}) for each in range(first, first + count)]
+
+
+def moved(plan: Mapping[str, object]) -> dict[str, str]:
+    return {each["name"]: each["strategy"] for each in plan["resources"]}  # type: ignore[attr-defined, index]
+
+
+def test_a_topic_is_landed_and_a_view_of_it_changes_in_mid_stream(running: Running) -> None:
+    broker = kafka_or_skip()
+    topic = broker.make_topic(partitions=2)
+    files = {
+        "rf_kafka.connection": f"TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS {broker.address}\n",
+        "rf_visits.datasource": f"{VISITS}KAFKA_TOPIC {topic}\n",
+        "rf_counts.datasource": COUNTS.format(""),
+        "rf_pages.pipe": PAGES.format("", "", "rf_counts"),
+    }
+    broker.send(topic, visits(0, 90), partition=0, key="first", headers={"from": "test"})
+    broker.send(topic, ["no JSON", '{"id": -1, "page": "x"}'], partition=0, key=b"\xff")
+    assert running.deploy(files).state == "live"
+    total = "SELECT count(), uniqExact(__partition, __offset) FROM rf_visits"
+    wait_until(lambda: rows(running, total) == [(90, 90)], 60, running.pipeline.topics.statuses)
+    assert rows(
+        running,
+        "SELECT id, page, __value, __topic, __partition, __key, __headers['from'], __timestamp > '2020-01-01'"
+        " FROM rf_visits WHERE __offset = 4",
+    ) == [(4, "/1", visits(4, 1)[0], topic, 0, "first", "test", 1)]
+    wait_until(lambda: rows(running, "SELECT count() FROM rf_visits_quarantine") == [(2,)])
+    bad = rows(running, "SELECT raw LIKE '%base64:/w==%', problems[1] FROM rf_visits_quarantine ORDER BY raw")
+    assert [seen for seen, _ in bad] == [1, 1]
+    assert sorted(str(why)[:8] for _, why in bad) == ["id: -1 i", "not JSON"]
+
+    broker.send(topic, visits(90, 30), partition=1)
+    changed = {
+        "rf_counts.datasource": COUNTS.format(",\n    `w` UInt32"),
+        "rf_pages.pipe": PAGES.format(", 1 AS w", ", w", "rf_counts"),
+    }
+    plan = running.deploy(changed)
+    assert plan.state == "live"
+    assert moved(plan.plan).get("rf_visits", "none") == "none"
+    broker.send(topic, visits(120, 30), partition=1)
+    wait_until(lambda: rows(running, total) == [(150, 150)], 60, running.pipeline.topics.statuses)
+    running.catch_up()
+    sums = "SELECT page, sum(n) FROM rf_counts GROUP BY page ORDER BY page"
+    assert rows(running, sums) == [("/0", 50), ("/1", 50), ("/2", 50)]
+    read = "SELECT sum(processed_messages) FROM penstock.kafka_ops_log WHERE datasource_id = 'rf_visits' AND topic = "
+    wait_until(lambda: rows(running, f"{read}'{topic}'")[0][0] > 0)

@@ -20,7 +20,7 @@ from penstock.model.cursor import PostTerms
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
-from penstock.state.stream_positions import StoredPosition
+from penstock.state.positions.stream_positions import StoredPosition
 from penstock.state.tokens import ApiTokens
 from unit.serve.memory import MemoryPipeline, Receipt
 from unit.serve.web_server import web_server

@@ -78,6 +78,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("pipe", "List pipes."),
     Command("copy", "List and run copies."),
     Command("job", "List, show and cancel jobs."),
+    Command("topic", "Show how topics are read, and go on without what one has lost."),
     Command("sql", "Run a query."),
     Command("migrations", "Take schema changes of a Postgres to the stores, before its rows.", "postgres"),
     Command("cdc", "Capture what changes in a Postgres, and bring it into stores.", "postgres"),

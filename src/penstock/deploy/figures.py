@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.deploy.ingest.topics.topic_status import TopicStatus
 from penstock.deploy.lifecycle.deployment_events import BackfillProgress, backfill_progress
 from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
@@ -65,6 +66,8 @@ class PipelineFigures:
     drifted: Mapping[str, int]
     """Differences of tables that were changed from outside: those that stop a table (`yes`), and others (`no`)."""
     maintenance: MaintenanceCounts
+    topics: tuple[TopicStatus, ...] = ()
+    """How the topics of data sources are read."""
 
 
 def read_figures(

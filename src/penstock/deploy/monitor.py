@@ -6,12 +6,13 @@ whatever hangs; what could not be read is as it was last read, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.deploy.figures import PipelineFigures, read_figures
 from penstock.deploy.health import HealthChecks, local_folder
+from penstock.deploy.ingest.topics.topic_status import TopicStatus
 from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.background_reading import Reading, SharedRead
@@ -35,6 +36,7 @@ class MonitoredParts:
     inbox: Inbox
     drift: Callable[[], Iterable[Drift]]
     maintenance: MaintenanceCounts
+    topics: Callable[[], Sequence[TopicStatus]]
 
 
 class PipelineMonitor:
@@ -55,7 +57,8 @@ class PipelineMonitor:
     def status(self) -> dict[str, object]:
         """The running deployments, their progress and what fails, as JSON values; while the store or the catalog do not
         answer, as they were when they last did, with what fails and which checks fail now."""
-        return status_in_outage(self._parts.core, self._status.wait(ANSWER_SECONDS), self.health.checks())
+        found = status_in_outage(self._parts.core, self._status.wait(ANSWER_SECONDS), self.health.checks())
+        return {**found, "topics": [each.as_json() for each in self._parts.topics()]}
 
     def figures(self) -> Reading[PipelineFigures]:
         """The figures for `/metrics`; the last ones while the store or the catalog do not answer."""
@@ -67,7 +70,8 @@ class PipelineMonitor:
 
     def _read_figures(self) -> PipelineFigures:
         parts = self._parts
-        return read_figures(parts.core, parts.batches, parts.inbox, parts.drift(), parts.maintenance)
+        found = read_figures(parts.core, parts.batches, parts.inbox, parts.drift(), parts.maintenance)
+        return replace(found, topics=tuple(parts.topics()))
 
 
 def monitored_folders(core: Core, home: Path) -> dict[str, Path]:

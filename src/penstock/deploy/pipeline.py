@@ -26,6 +26,8 @@ from penstock.deploy.ingest.row_files.file_ingestion import FileIngestion
 from penstock.deploy.ingest.row_rebuilds import RebuildContext, RowRebuilds
 from penstock.deploy.ingest.row_replacement import RowReplacement
 from penstock.deploy.ingest.row_traces import RowTraces, find_row_traces
+from penstock.deploy.ingest.topics.topic_ingestion import TopicIngestion
+from penstock.deploy.ingest.topics.topic_reading import TopicParts
 from penstock.deploy.lifecycle.backfill import move_crashing_flows, move_slow_flow
 from penstock.deploy.lifecycle.candidate_budget import CandidateBudget
 from penstock.deploy.lifecycle.copy_on_write import drop_leftover_clones
@@ -42,6 +44,7 @@ from penstock.deploy.parity.version_comparison import VersionComparison
 from penstock.deploy.queries.call_log_writer import CallLogWriter
 from penstock.deploy.queries.open_tables import OpenTables
 from penstock.deploy.queries.reader import QueryReader
+from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.active_readers import ActiveReaders
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.own_actions import record_own_action
@@ -86,7 +89,9 @@ from penstock.state.live_pointer import LivePointer
 from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
 from penstock.state.logs.operations import OperationsLog
+from penstock.state.logs.topic_reads import TopicReads
 from penstock.state.made_tables import MadeTables
+from penstock.state.positions.topic_positions import TopicPositions
 from penstock.state.reader_leases import ReaderLeases
 from penstock.state.tokens import ApiToken, ApiTokens
 
@@ -152,6 +157,8 @@ class Pipeline:
         self.deletion = RowDeletion(core, self.ingestion, self.replacement)
         self.copies, self.rebuilds = self._open_jobs(self._settings, folder / JOBS)
         self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
+        parts = TopicParts(self.inbox, TopicPositions(self.database), core.store.topic_reads)
+        self.topics = TopicIngestion(core.board, core.projects, parts, read_template_secrets())
 
     def _open_upkeep(self, core: Core, folder: Path) -> None:
         """What watches, tidies and retires in the background; `folder` is the inbox."""
@@ -222,7 +229,9 @@ class Pipeline:
 
     def _monitored_parts(self) -> MonitoredParts:
         counts = self.maintenance.counts
-        return MonitoredParts(self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts)
+        return MonitoredParts(
+            self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts, self.topics.statuses
+        )
 
     def spark_ended(self) -> None:
         """After Spark's process has ended: count a crash for each flow whose step ran then, and for each query."""
@@ -259,6 +268,7 @@ class Pipeline:
             PipelinePart("candidate budget", self.candidate_budget.start, self.candidate_budget.stop),
             PipelinePart("maintenance", self.maintenance.start, self.maintenance.stop),
             PipelinePart("inbox", stop=self.inbox.close),
+            PipelinePart("topics", self.topics.start, self.topics.stop),
             PipelinePart("monitor", self.monitor.start, self.monitor.stop),
             PipelinePart("copies", self.copies.start, self.copies.stop),
             PipelinePart("rebuilds", self.rebuilds.start, self.rebuilds.stop),
@@ -295,6 +305,7 @@ class Pipeline:
             Jobs(self.database),
             AuditLog(self.database),
             CallLog(self.database, settings.maintenance.call_rows),
+            TopicReads(self.database),
         )
         flows = self._open_flows(settings, home, warehouse, store)
         projects = ProjectCache()

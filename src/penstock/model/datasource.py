@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 from penstock.errors import Location
 from penstock.model.engine import Engine
@@ -60,6 +61,29 @@ class Token:
     scope: str
 
 
+OffsetReset: TypeAlias = Literal["latest", "earliest"]
+"""Where a topic is read from that was never read: only what comes from now on, or all that the topic has."""
+MessageFormat: TypeAlias = Literal["json_without_schema", "json_with_schema", "avro"]
+"""How a value or a key is written: as it stands, or behind the five bytes by which a schema registry is asked."""
+MESSAGE_COLUMNS = ("__value", "__topic", "__partition", "__offset", "__timestamp", "__key", "__headers")
+"""The columns of a message: what it carries besides the fields of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """The topic that a data source reads."""
+
+    connection: str
+    """The name of a .connection file."""
+    topic: str
+    group: str
+    """The consumer group under which offsets are committed, for others to see; rows do not depend on it."""
+    reset: OffsetReset = "latest"
+    value_format: MessageFormat = "json_without_schema"
+    key_format: MessageFormat = "json_without_schema"
+    location: Location = field(default=Location(""), compare=False)
+
+
 @dataclass(frozen=True)
 class DataSource:
     """One .datasource file. It has no slots because the index of its columns is cached."""
@@ -78,6 +102,8 @@ class DataSource:
     renamed_from: str | None = None
     is_protected: bool = False
     """Whether no deployment may take rows or values from it: `LIFE_CYCLE deletion_protected`."""
+    kafka: KafkaSource | None = None
+    """The topic that its rows come from, besides those that are posted."""
     location: Location = field(default=Location(""), compare=False)
 
     def column(self, name: str) -> Column | None:

@@ -1,4 +1,4 @@
-"""Tables outside of this server that a copy reads: where one is, and what columns it has.
+"""Tables outside of this server that a copy reads: where one is, and what columns it has; and connections by name.
 
 In: the arguments of a table function, and what the database or the file says. Out: `ExternalTable`, `ExternalColumns`.
 Invariant: neither `repr` nor what is shown has a login in it, nor the part of an address that may hold one.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 from urllib.parse import urlsplit
 
+from penstock.errors import Location
 from penstock.model.types import Type
 
 DatabaseSystem: TypeAlias = Literal["postgresql", "mysql"]
@@ -153,3 +154,18 @@ class UnreadableTable(Exception):
 
 ReadColumns: TypeAlias = Callable[[ExternalTable, frozenset[str]], ExternalColumns]
 """The columns of a table, of which a SELECT uses these names. Raises UnreadableTable."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConnection:
+    """One .connection file."""
+
+    name: str
+    kind: str
+    """Its TYPE in lower case: `kafka`, `s3` …"""
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Its other directives, by keyword in upper case."""
+    location: Location = field(default=Location(""), compare=False)
+
+    def option(self, keyword: str, default: str = "") -> str:
+        return dict(self.options).get(keyword, default)

@@ -392,7 +392,6 @@ _LANGUAGE_MODELS: tuple[tuple[str, Type], ...] = (
     ("feature", TEXT),
 )
 NEVER_FILLED = (
-    "kafka_ops_log",
     "sinks_ops_log",
     "releases_log",
     "data_transfer",

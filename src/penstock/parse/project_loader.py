@@ -7,16 +7,19 @@ give the same project from a folder and from an upload.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import basename, splitext
 from typing import TypeAlias, Union
 
 from penstock.errors import Location, NotFound, Problem
 from penstock.model.datasource import DataSource
+from penstock.model.external_tables import NamedConnection
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.model.settings import Settings
+from penstock.parse.connectors.connection import parse_connection
+from penstock.parse.connectors.named_connections import check_connections
 from penstock.parse.cross_checks import check_project
 from penstock.parse.datasource import parse_datasource
 from penstock.parse.directive_values import invalid_name
@@ -38,6 +41,8 @@ class LoadedProject:
     files: Mapping[str, str]
     """The datafiles and the settings as text, by relative path."""
     problems: tuple[Problem, ...]
+    connections: Mapping[str, NamedConnection] = field(default_factory=dict)
+    """The .connection files of types that are used here, by name."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -85,6 +90,8 @@ def _load_texts(files: Mapping[str, str], problems: list[Problem], known: Loaded
             resources.append(read[path])
         else:
             resources.extend(_parse_file(path, files[path], settings.dialect, problems))
+    connections = _parse_connections(files, problems)
+    problems.extend(check_connections(resources, connections))
     names = {splitext(basename(path))[0] for path in files if path.endswith(".datasource")}
     problems.extend(check_project(resources, names))
     first: dict[str, Resource] = {}
@@ -95,7 +102,16 @@ def _load_texts(files: Mapping[str, str], problems: list[Problem], known: Loaded
         (each for each in first.values() if isinstance(each, Pipe)),
     )
     ordered = sorted(problems, key=lambda problem: (problem.location or Location("", 0, 0), problem.code))
-    return LoadedProject(project, settings, dict(sorted(files.items())), tuple(ordered))
+    return LoadedProject(project, settings, dict(sorted(files.items())), tuple(ordered), connections)
+
+
+def _parse_connections(files: Mapping[str, str], problems: list[Problem]) -> Mapping[str, NamedConnection]:
+    found: dict[str, NamedConnection] = {}
+    for path in sorted(each for each in files if each.endswith(".connection")):
+        connection = parse_connection(files[path], path, splitext(basename(path))[0], problems)
+        if connection is not None:
+            found.setdefault(connection.name, connection)
+    return found
 
 
 def _already_read(known: LoadedProject | None, files: Mapping[str, str], dialect: Dialect) -> Mapping[str, Resource]:
@@ -115,11 +131,7 @@ def _already_read(known: LoadedProject | None, files: Mapping[str, str], dialect
 
 def _parse_file(path: str, text: str, dialect: Dialect, problems: list[Problem]) -> Iterator[Resource]:
     name, suffix = splitext(basename(path))
-    if suffix == ".connection":
-        message = "this connection is not used: connectors and sinks are not in this version"
-        problems.append(Problem("unsupported-file", message, Location(path), "it may stay", "warning"))
-        return
-    if suffix not in SUFFIXES:
+    if suffix not in SUFFIXES or suffix == ".connection":
         return
     if not NAME.fullmatch(name):
         what = "a data source" if suffix == ".datasource" else "a pipe"

@@ -40,6 +40,7 @@ from penstock.serve.calls import (
     queries,
     rows,
     tokens,
+    topics,
 )
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
@@ -134,6 +135,8 @@ CALLS: tuple[ApiCall, ...] = (
         recorded_as=_endpoint_name,
     ),
     ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM, action="run copy"),
+    ApiCall(("GET",), "/v0/topics", "read", topics.list_topics, threads="status"),
+    ApiCall(("POST",), "/v0/topics/{name}/skip", "deploy", topics.skip_missing, action="skip lost messages"),
     ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),
     ApiCall(("GET",), "/v0/jobs/{id}", "deploy", jobs.show_job),
     ApiCall(("POST",), "/v0/jobs/{id}/cancel", "deploy", jobs.cancel_job, action="cancel job"),

@@ -19,8 +19,9 @@ from penstock.errors import Conflict
 from penstock.model.cursor import SourceSpan
 from penstock.state.batch_keys import BatchKeys, BodyKey
 from penstock.state.database import Database
+from penstock.state.positions.stream_positions import StreamPositions
+from penstock.state.positions.topic_positions import OffsetRange, advance
 from penstock.state.schema import batches, damaged_segments
-from penstock.state.stream_positions import StreamPositions
 from penstock.state.transactions.group_commit import GroupCommit
 from penstock.state.transactions.locks import take_named_lock
 
@@ -162,6 +163,33 @@ class BatchLog:
             key,
         )
         return made
+
+    def append_messages(
+        self, stream: str, file: RawFile, received_at: datetime, read: tuple[str, Sequence[OffsetRange]]
+    ) -> Batch:
+        """Log a file of messages as the stream's next batch, together with the positions of their topic: `read` is its
+        name and the offsets that the file has. Raises Conflict if they do not follow what was read before, and what
+        `append` raises."""
+        topic, ranges = read
+
+        def write(connection: Connection) -> Batch:
+            take_named_lock(connection, stream)
+            number = _last_number(connection, stream) + 1
+            made = Batch(stream, number, file.segment, file.rows, file.bytes, received_at, file.digest)
+            advance(connection, stream, topic, ranges)
+            connection.execute(
+                sa.insert(batches).values({each.name: getattr(made, each.name) for each in _LOG_COLUMNS})
+            )
+            return made
+
+        def find(connection: Connection) -> Batch | None:
+            take_named_lock(connection, stream)
+            return _find_by_segment(connection, stream, file.segment)
+
+        try:
+            return self._database.write_once(write, find)
+        except IntegrityError as error:
+            raise Conflict(f"another writer appends to `{stream}`") from error
 
     def _append_together(
         self, stream: str, make: Callable[[int], tuple[Batch, ...]], key: BodyKey

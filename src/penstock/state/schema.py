@@ -275,6 +275,32 @@ storage = sa.Table(
     sa.Column("location", sa.Text, nullable=False),
 )
 
+topic_positions = sa.Table(
+    "topic_positions",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("topic", sa.Text, primary_key=True),
+    sa.Column("partition", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("next", sa.BigInteger, nullable=False),
+)
+
+topic_reads = sa.Table(
+    "topic_reads",
+    METADATA,
+    sa.Column("id", ROW_ID, primary_key=True),
+    sa.Column("timestamp", UtcDateTime, nullable=False),
+    sa.Column("datasource", sa.Text, nullable=False),
+    sa.Column("topic", sa.Text, nullable=False),
+    sa.Column("partition", sa.Integer, nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("lag", sa.BigInteger, nullable=False),
+    sa.Column("messages", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Index("topic_reads_timestamp", "timestamp"),
+)
+
 reader_leases = sa.Table(
     "reader_leases",
     METADATA,

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Problem
 from penstock.model import types as t
-from penstock.model.datasource import DataSource, Token
+from penstock.model.datasource import MESSAGE_COLUMNS, DataSource, KafkaSource, Token
 from penstock.parse.datasource import parse_datasource
 
 
@@ -14,6 +14,9 @@ def read(text: str) -> DataSource:
     found = problems(text)
     assert [str(problem) for problem in found if problem.level == "error"] == []
     return parse_datasource(text, "x.datasource", "x", [])
+
+
+TOPIC = "KAFKA_CONNECTION_NAME k\nKAFKA_TOPIC t\nKAFKA_GROUP_ID g"
 
 
 def problems(text: str) -> list[Problem]:
@@ -153,11 +156,12 @@ def test_sampling_keys(written: str, said: str | None) -> None:
         ("INCLUDE common.incl", "classic-format", "error"),
         ("SOURCE s3://bucket", "classic-format", "error"),
         ("SETTINGS index_granularity = 1", "classic-format", "error"),
-        (
-            'KAFKA_CONNECTION_NAME "k"\nKAFKA_TOPIC t\nKAFKA_GROUP_ID {{ tb_secret("g") }}',
-            "unsupported-directive",
-            "warning",
-        ),
+        ('KAFKA_CONNECTION_NAME "k"\nKAFKA_TOPIC t', "missing-directive", "warning"),
+        ("KAFKA_BOOTSTRAP_SERVERS b\nKAFKA_GROUP_ID g\nKAFKA_TOPIC t", "missing-directive", "warning"),
+        (f"{TOPIC}\nKAFKA_AUTO_OFFSET_RESET soonest", "invalid-value", "error"),
+        (f"{TOPIC}\nKAFKA_VALUE_FORMAT protobuf", "invalid-value", "error"),
+        (f"{TOPIC}\nKAFKA_STORE_HEADERS maybe", "invalid-value", "error"),
+        (f"{TOPIC}\nKAFKA_TARGET_PARTITIONS auto", "ignored-directive", "warning"),
         ("IMPORT_SERVICE s3_iamrole\nIMPORT_SCHEDULE @auto", "unsupported-directive", "warning"),
         ("PG_CONNECTION_NAME shop\nPG_TABLE orders", "unsupported-directive", "warning"),
         ('ENGINE "MergeTree"\nENGINE MergeTree', "duplicate-directive", "warning"),
@@ -191,7 +195,29 @@ def test_the_last_of_two_directives_counts() -> None:
 def test_the_columns_that_connectors_add(lines: str, added: str) -> None:
     source = read(f"SCHEMA >\n    a Int8 `json:$.a`\n{lines}\n")
     assert source.column_names == ("a", *added.split())
-    assert all(column.default is not None and source.path_of(column) is None for column in source.columns[1:])
+    assert all(column.default is not None for column in source.columns[1:])
+    carried = {"KAFKA": {name: f"$.{name}" for name in added.split() if name != "__value"}}.get(lines[:5], {})
+    assert {each.name: path for each in source.columns[1:] if (path := source.path_of(each))} == carried
+
+
+def test_columns_of_a_topic_are_filled_by_their_names() -> None:
+    whole = "SCHEMA >\n    a Int8, __key String DEFAULT 'none'\n{}KAFKA_TOPIC t\n"
+    source = read(whole.format("KAFKA_STORE_RAW_VALUE True\n"))
+    paths = {each.name: source.path_of(each) for each in source.columns}
+    assert paths == {name: f"$.{name}" for name in ("a", "__key", "__value", *MESSAGE_COLUMNS[1:5])}
+    key = source.column("__key")
+    assert key is not None
+    assert key.default is not None
+    assert key.default.text == "'none'"
+    value = read(whole.format("")).column("__value")
+    assert value is not None
+    assert read(whole.format("")).path_of(value) is None
+    assert source.kafka is None
+
+
+def test_a_whole_topic() -> None:
+    source = read(f"SCHEMA >\n    a Int8\n{TOPIC}\nKAFKA_AUTO_OFFSET_RESET 'earliest'\nKAFKA_VALUE_FORMAT avro\n")
+    assert source.kafka == KafkaSource("k", "t", "g", "earliest", "avro")
 
 
 def test_keys_may_name_the_columns_that_kafka_adds() -> None:

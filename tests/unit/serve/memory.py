@@ -47,7 +47,7 @@ from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.jobs import Job, Jobs
 from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
-from penstock.state.stream_positions import StoredPosition
+from penstock.state.positions.stream_positions import StoredPosition
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
 from unit.serve.sample_figures import sample_figures, sample_health, sample_step_times
@@ -130,6 +130,7 @@ class MemoryPipeline:
         self.tokens = tokens
         self.monitor = self
         self.health = sample_health()
+        self.topics = SimpleNamespace(statuses=lambda: sample_figures().topics, skip_missing=self.skip_missing)
         self.step_times = sample_step_times()
         self.audit = AuditLog(tokens._database)
         self.calls = CallLog(tokens._database, 1_000)
@@ -254,6 +255,11 @@ class MemoryPipeline:
         bad = self.describe(name, "live", 0).rows
         self.rows[name] = [line for line in self.rows[name] if self._is_row(line)]
         return bad
+
+    def skip_missing(self, name: str) -> Mapping[int, tuple[int, int]]:
+        if name != "visits":
+            raise NotFound(f"`{name}` reads no topic")
+        return {0: (3, 7)}
 
     def replay(self, name: str) -> Job:
         self.describe(name, "live", 0)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from penstock.deploy.figures import FlowFigures, PipelineFigures, RunningDeployment
 from penstock.deploy.health import DiskSpace, HealthCheck
+from penstock.deploy.ingest.topics.topic_status import ReadingStatus, TopicStatus
 from penstock.deploy.lifecycle.deployment_events import BackfillProgress
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.background_reading import Reading
@@ -32,6 +33,7 @@ def sample_figures() -> PipelineFigures:
         damaged=2,
         drifted={"yes": 1, "no": 0},
         maintenance=MaintenanceCounts({"compaction": 2}, {"expiry": 1}),
+        topics=(TopicStatus("visits", "t", ReadingStatus("reading"), {0: 4}),),
     )
 
 

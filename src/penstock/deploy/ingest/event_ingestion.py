@@ -26,7 +26,7 @@ from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing
 from penstock.state.batch_keys import BodyKey
 from penstock.state.batches import BatchLog
-from penstock.state.stream_positions import StoredPosition
+from penstock.state.positions.stream_positions import StoredPosition
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,4 +60,4 @@ def trim_logs(settings: Settings, store: StateStore) -> int:
     audited_before = now - timedelta(seconds=settings.maintenance.audit_seconds)
     called_before = now - timedelta(seconds=settings.maintenance.call_seconds)
     logs = store.operations.trim(before) + store.audit.trim(audited_before) + store.calls.trim(called_before)
-    return logs + store.jobs.trim(before)
+    return logs + store.jobs.trim(before) + store.topic_reads.trim(before)

@@ -29,6 +29,8 @@ from penstock.state.logs.operations import Operation
 MOST_ROWS = 10_000
 """The latest entries that a query sees, except for calls, of which it sees all."""
 MOST_CALLS = 10_000_000
+MOST_BYTES = 2**31 - 1
+"""What the column `processed_bytes` of the format holds."""
 _OF_A_TABLE = re.compile(r"__d[0-9]{1,19}(?:f[0-9]{1,19})?$")
 """What a physical table has after the name of its data source: its deployment, and the number of a clone."""
 Rows = list[tuple[object, ...]]
@@ -194,6 +196,22 @@ def _stored(records: ServiceRecords, bound: Binding | None) -> tuple[int, int]:
     return found.rows, found.bytes
 
 
+def _read_topics(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    for read in records.store.topic_reads.recent(MOST_ROWS):
+        yield {
+            "timestamp": read.timestamp,
+            "datasource_id": read.datasource,
+            "topic": read.topic,
+            "partition": read.partition,
+            "msg_type": read.kind,
+            "lag": read.lag,
+            "processed_messages": read.messages,
+            "processed_bytes": min(read.bytes, MOST_BYTES),
+            "committed_messages": read.messages,
+            "msg": read.text,
+        }
+
+
 def _read_nothing(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
     """Of what this server does not do yet."""
     return iter(())
@@ -205,6 +223,7 @@ _READERS: Mapping[str, Callable[[ServiceRecords, Sequence[str]], Iterable[Row]]]
     "datasources_storage": _read_storage,
     "jobs_log": _read_jobs,
     "deployments_log": _read_deployments,
+    "kafka_ops_log": _read_topics,
     **dict.fromkeys(NEVER_FILLED, _read_nothing),
     "audit_log": _read_audit_log,
 }

@@ -18,6 +18,7 @@ from penstock.state.live_pointer import LivePointer
 from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
 from penstock.state.logs.operations import OperationsLog
+from penstock.state.logs.topic_reads import TopicReads
 from penstock.state.schema import MAX_ROW_ID
 
 STAGING: tuple[DeploymentState, ...] = ("ready", "backfilling", "preparing", "planned", "failed")
@@ -36,6 +37,7 @@ class StateStore:
     jobs: Jobs
     audit: AuditLog
     calls: CallLog
+    topic_reads: TopicReads
 
     def find(self, ref: str) -> Deployment:
         """The deployment of a reference: `live`, `previous`, `staging` (the newest that is not live yet), an id or a

@@ -3,7 +3,7 @@
 In: lines of a stream. Out: the number of their batch, once they are durable. Invariant: a body is in exactly one
 batch, or in none and the caller got an error; a body with an idempotency key that is known (`state/batch_keys.py`) is
 answered with the batch of the first body, or refused if its rows are others; so is one whose source has come further
-(`state/stream_positions.py`).
+(`state/positions/stream_positions.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
 from penstock.flow.inbox.admission import Admission, Backlog
+from penstock.flow.inbox.message_batches import TopicMessages, store_messages
 from penstock.flow.inbox.replacement import ReplacementStore
 from penstock.flow.inbox.segment_cleanup import remove_unlogged_segments
 from penstock.flow.inbox.segments import Segments
@@ -96,6 +97,19 @@ class Inbox:
         """Store a removal (`flow/landing/removal.py`) of rows that the stream has had by now. Returns the number of its
         batch. Raises what `replace` raises."""
         return self._store(stream, lambda: self._replacements.store_removal(stream, removal, key))
+
+    def append_messages(self, stream: str, messages: TopicMessages) -> Batch:
+        """Store messages of a topic with the positions after them. Raises Conflict if they do not follow what was read
+        of it before, and what `replace` raises; after Unavailable they may be stored: the positions tell."""
+        self._writer(stream)  # Raises Unavailable while closing, and Failed if the stream's folder is missing
+        with answer_within(ADMISSION_SECONDS):
+            self._admission.admit(stream, messages.size)
+        try:
+            made = store_messages(self._segments, self._batches, stream, messages)
+        except OSError as error:
+            raise storage_error(error) from error
+        self._arrived(made)
+        return made
 
     def _store(self, stream: str, store: Callable[[], tuple[int, Batch | None]]) -> int:
         self._writer(stream)  # Raises Unavailable while closing, and Failed if the stream's folder is missing

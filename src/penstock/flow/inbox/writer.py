@@ -26,7 +26,7 @@ from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.database import answer_within
-from penstock.state.stream_positions import OtherPosition
+from penstock.state.positions.stream_positions import OtherPosition
 
 BYTES_PER_BATCH = 32 * 2**20
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

@@ -1,8 +1,8 @@
 """Parse one raw row: its typed values, or the reasons why a landing version rejects it.
 
-In: the landings that share a table, and a line of NDJSON. Out: `ParsedRow`. The same code lands rows and answers a
-POST. Invariant: a version either accepts a row with every value exact, or rejects it with at least one reason,
-which is text that every table can store; no row makes it raise an error.
+In: the landings that share a table, and a line of NDJSON: a posted row, or a message of a topic. Out: `ParsedRow`. The
+same code lands rows and answers a POST. Invariant: a version either accepts a row with every value exact, or rejects it
+with at least one reason, which is text that every table can store; no row makes it raise an error.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.flow.landing.json_row import InvalidRow, decode_row, decode_row_with_documents
+from penstock.flow.landing.message import Message, read_message
 from penstock.flow.landing.value_parser import InvalidValue, ValueConverter, value_converter
-from penstock.model.json_path import parse_json_path
+from penstock.model.datasource import MESSAGE_COLUMNS
+from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import Type, has_json, is_nullable
 
@@ -41,6 +43,40 @@ class _ColumnParser:
     convert: ValueConverter
     required: bool
     flag: str | None
+    is_of_message: bool
+    """Whether a message fills it by what it carries besides its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """How one landing version reads rows."""
+
+    name: str
+    columns: tuple[_ColumnParser, ...]
+
+    @property
+    def reads_fields(self) -> bool:
+        return any(not each.is_of_message for each in self.columns)
+
+    @property
+    def reads_value(self) -> bool:
+        return any(each.is_of_message and each.name == "__value" for each in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadLine:
+    """A line as far as every version reads it the same."""
+
+    row: Mapping[str, object]
+    message: Message | None = None
+    fault: str | None = None
+    """Why it has no fields."""
+
+    def fault_of(self, version: _Version) -> str | None:
+        """Why a version cannot read it: of a message, it may need no fields."""
+        if self.message is None or version.reads_fields:
+            return self.fault
+        return self.message.problem if version.reads_value else None
 
 
 class RowParser:
@@ -48,7 +84,8 @@ class RowParser:
 
     def __init__(self, landings: Sequence[Landing]):
         self._versions = [
-            (landing.version, [_column_parser(each) for each in landing.columns if each.path]) for landing in landings
+            _Version(landing.version, tuple(_column_parser(each) for each in landing.columns if each.path))
+            for landing in landings
         ]
         has_documents = any(has_json(each.type) for landing in landings for each in landing.columns)
         self._decode = decode_row_with_documents if has_documents else decode_row
@@ -56,32 +93,41 @@ class RowParser:
     def parse(self, line: bytes, condemned: Mapping[str, str] = NOT_CONDEMNED) -> ParsedRow:
         """The values for every version that accepts the line, and the reasons of every version that rejects it.
         `condemned` has the reasons of versions that must reject it although its values fit."""
-        try:
-            row = self._decode(line)
-        except InvalidRow as error:
-            return ParsedRow(None, tuple((version, (str(error),)) for version, _ in self._versions))
+        read = self._read(line)
         values: dict[str, object] = {}
         rejects = []
-        for version, columns in self._versions:
+        for version in self._versions:
             fitted: dict[str, object] = {}
-            reasons = _convert_columns(row, columns, fitted)
-            if version in condemned:
-                reasons = (*reasons, condemned[version])
+            fault = read.fault_of(version) if read.fault is not None else None
+            reasons = (fault,) if fault is not None else _convert_columns(read, version.columns, fitted)
+            if version.name in condemned and fault is None:
+                reasons = (*reasons, condemned[version.name])
             if reasons:
-                rejects.append((version, reasons))
+                rejects.append((version.name, reasons))
             else:
                 values.update(fitted)
         return ParsedRow(values if len(rejects) < len(self._versions) else None, tuple(rejects))
 
+    def _read(self, line: bytes) -> _ReadLine:
+        message = None
+        try:
+            message = read_message(line)
+            if message is None:
+                return _ReadLine(self._decode(line))
+            if message.refused is not None or message.value is None:
+                return _ReadLine({}, message, message.refused)
+            return _ReadLine(self._decode(message.value), message)
+        except InvalidRow as error:
+            return _ReadLine({}, message, str(error))
 
-def _convert_columns(
-    row: Mapping[str, object], columns: Sequence[_ColumnParser], values: dict[str, object]
-) -> tuple[str, ...]:
+
+def _convert_columns(read: _ReadLine, columns: Sequence[_ColumnParser], values: dict[str, object]) -> tuple[str, ...]:
     """Convert the columns of a row into `values`. Returns the reasons why columns do not fit."""
     reasons: list[str] = []
+    row, message = read.row, read.message
     for column in columns:
         try:
-            value = column.look_up(row)
+            value = column.look_up(message.columns if message is not None and column.is_of_message else row)
             if value is not None and value is not _MISSING:
                 values[column.physical] = column.convert(value)
             elif column.required:
@@ -122,6 +168,7 @@ def _column_parser(column: LandingColumn) -> _ColumnParser:
         value_converter(column.type),
         required=not may_be_null and column.default is None,
         flag=ABSENT + column.physical if may_be_null and column.default is not None else None,
+        is_of_message=column.name in MESSAGE_COLUMNS and column.path == path_of_key(column.name),
     )
 
 

@@ -1,37 +1,24 @@
 """The directives by which a data source fetches rows from elsewhere, and the columns that come with them.
 
-In: the entries of a .datasource file. Out: its columns together with those that Kafka adds, and a warning, because
-nothing is fetched in this version. Invariant: keys and queries may name the columns that Kafka and DynamoDB add, which
-no SCHEMA has to list.
+In: the entries of a .datasource file. Out: its columns together with those that Kafka adds, and a warning for what is
+not fetched in this version. Invariant: keys and queries may name the columns that Kafka and DynamoDB add, which no
+SCHEMA has to list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from penstock.errors import Location, Problem
-from penstock.model.datasource import Column, Text
+from penstock.model.datasource import MESSAGE_COLUMNS, Column, Text
+from penstock.model.json_path import path_of_key
 from penstock.model.types import DateTime, DateTime64, Int, LowCardinality, Map, Nullable, String, Type
+from penstock.parse.connectors.kafka_source import KAFKA_KEYWORDS, is_set
 from penstock.parse.datafile import Entry
 
 CONNECTOR_KEYWORDS = (
-    "KAFKA_CONNECTION_NAME",
-    "KAFKA_BOOTSTRAP_SERVERS",
-    "KAFKA_KEY",
-    "KAFKA_SECRET",
-    "KAFKA_SCHEMA_REGISTRY_URL",
-    "KAFKA_SSL_CA_PEM",
-    "KAFKA_SASL_MECHANISM",
-    "KAFKA_KEY_AVRO_DESERIALIZATION",
-    "KAFKA_TOPIC",
-    "KAFKA_GROUP_ID",
-    "KAFKA_AUTO_OFFSET_RESET",
-    "KAFKA_STORE_RAW_VALUE",
-    "KAFKA_STORE_HEADERS",
-    "KAFKA_STORE_BINARY_HEADERS",
-    "KAFKA_KEY_FORMAT",
-    "KAFKA_VALUE_FORMAT",
-    "KAFKA_TARGET_PARTITIONS",
+    *KAFKA_KEYWORDS,
     "IMPORT_SERVICE",
     "IMPORT_CONNECTION_NAME",
     "IMPORT_BUCKET_URI",
@@ -47,9 +34,8 @@ CONNECTOR_KEYWORDS = (
     "PG_TABLE",
     "EXPORT_SERVICE",
 )
-"""Directives that fetch rows from elsewhere. They are accepted, and nothing is fetched."""
+"""Directives that fetch rows from elsewhere. All are accepted; only topics of Kafka are read."""
 _KAFKA = "KAFKA_TOPIC"
-_HEADERS = "KAFKA_STORE_HEADERS"
 # Source: the format's documentation of the Kafka connector. A posted row has no offset; what it lacks is empty, and its
 # time is that of its arrival.
 _KAFKA_COLUMNS: Sequence[tuple[str, Type, str]] = (
@@ -60,7 +46,11 @@ _KAFKA_COLUMNS: Sequence[tuple[str, Type, str]] = (
     ("__timestamp", DateTime(), "now()"),
     ("__key", String(), "''"),
 )
-_HEADER_COLUMN: tuple[str, Type, str] = ("__headers", Map(String(), String()), "map()")
+_HEADER_COLUMN: tuple[str, Type, str] = (
+    "__headers",
+    Map(String(), String()),
+    "mapFromArrays(emptyArrayString(), emptyArrayString())",
+)
 _DYNAMODB = "IMPORT_TABLE_ARN"
 # Source: the .datasource file that the format's command line makes for a table of DynamoDB. They are filled as Kafka's.
 _DYNAMODB_COLUMNS: Sequence[tuple[str, Type, str]] = (
@@ -73,12 +63,13 @@ _DYNAMODB_COLUMNS: Sequence[tuple[str, Type, str]] = (
 
 
 def check_connectors(entries: Iterable[Entry]) -> Iterator[Problem]:
-    """One warning for a data source that fetches rows from elsewhere."""
-    first = next((entry for entry in entries if entry.keyword in CONNECTOR_KEYWORDS), None)
+    """One warning for a data source that fetches rows from where this version fetches none."""
+    others = (entry for entry in entries if entry.keyword in CONNECTOR_KEYWORDS and entry.keyword not in KAFKA_KEYWORDS)
+    first = next(others, None)
     if first is not None:
-        service = "Kafka" if first.keyword.startswith("KAFKA") else "a bucket or another service"
-        message = f"no rows are fetched from {service}: connectors are not in this version"
-        yield Problem("unsupported-directive", message, first.location, "post the rows to the events API", "warning")
+        message = "no rows are fetched from a bucket or another service: its connectors are not in this version"
+        hint = "let a copy read it, or post the rows to the events API"
+        yield Problem("unsupported-directive", message, first.location, hint, "warning")
 
 
 def with_added_columns(columns: tuple[Column, ...], entries: Sequence[Entry]) -> tuple[Column, ...]:
@@ -87,15 +78,34 @@ def with_added_columns(columns: tuple[Column, ...], entries: Sequence[Entry]) ->
         return columns
     known = {column.name for column in columns}
     wanted = (*_kafka_columns(entries), *_dynamodb_columns(entries))
-    return (*columns, *(column for column in wanted if column.name not in known))
+    whole = (*columns, *(column for column in wanted if column.name not in known))
+    if not any(entry.keyword == _KAFKA for entry in entries):
+        return whole
+    return _with_message_paths(whole, is_set(entries, "KAFKA_STORE_RAW_VALUE"))
+
+
+def _with_message_paths(columns: tuple[Column, ...], keeps_value: object) -> tuple[Column, ...]:
+    """The columns of a data source with a topic: those of the message are filled from it by their names, also where
+    others have paths; `__value` only if the raw value is kept."""
+    has_paths = any(column.json_path is not None and column.name not in MESSAGE_COLUMNS for column in columns)
+    defaults = {name: default for name, _, default in (*_KAFKA_COLUMNS, _HEADER_COLUMN)}
+    found = []
+    for column in columns:
+        path = column.json_path if has_paths else column.json_path or path_of_key(column.name)
+        if column.name in MESSAGE_COLUMNS:
+            path = path_of_key(column.name) if column.name != "__value" or keeps_value else None
+            default = column.default or Text(defaults[column.name], column.location)
+            found.append(replace(column, json_path=path, default=default))
+        else:
+            found.append(replace(column, json_path=path))
+    return tuple(found)
 
 
 def _kafka_columns(entries: Sequence[Entry]) -> Iterator[Column]:
     topic = next((entry for entry in entries if entry.keyword == _KAFKA), None)
     if topic is None:
         return
-    headers = any(entry.keyword == _HEADERS and entry.value.text.strip("\"' ").lower() == "true" for entry in entries)
-    wanted = (*_KAFKA_COLUMNS, _HEADER_COLUMN) if headers else _KAFKA_COLUMNS
+    wanted = (*_KAFKA_COLUMNS, _HEADER_COLUMN) if is_set(entries, "KAFKA_STORE_HEADERS") else _KAFKA_COLUMNS
     yield from (_added_column(*each, topic.location) for each in wanted)
 
 

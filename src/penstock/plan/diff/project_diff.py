@@ -133,6 +133,7 @@ def _changed_metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
         "indexes": (old.indexes, new.indexes),
         "backfill": (old.keeps_history, new.keeps_history),
         "life cycle": (old.is_protected, new.is_protected),
+        "topic": (old.kafka, new.kafka),
         "forward query": (_normal_forward_query(old), _normal_forward_query(new)),
         "codecs": tuple({column.name: column.codec for column in each.columns if column.codec} for each in (old, new)),
     }

@@ -258,6 +258,12 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("POST", "/v0/pipes/{name}/copy"): CallSchema(
         "Run a copy", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
     ),
+    ("GET", "/v0/topics"): CallSchema(
+        "How the topics of data sources are read", answers={"200": {JSON: object_schema(topics=array_schema(OBJECT))}}
+    ),
+    ("POST", "/v0/topics/{name}/skip"): CallSchema(
+        "Go on without what a topic has lost", (), None, {"200": {JSON: object_schema(given_up=OBJECT)}}
+    ),
     ("GET", "/v0/jobs"): CallSchema(
         "List the newest jobs", answers={"200": {JSON: object_schema(jobs=array_schema(JOB))}}
     ),

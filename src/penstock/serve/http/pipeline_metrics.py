@@ -43,6 +43,9 @@ class PipelineCollector(Collector):
         yield from self._pipeline.step_times.collect()
 
 
+TOPIC = ("datasource", "topic", "partition")
+
+
 def stream_metrics(found: PipelineFigures) -> Iterator[Metric]:
     """How much arrived and waits."""
     heads = (((stream,), head) for stream, head in found.streams.items())
@@ -50,6 +53,10 @@ def stream_metrics(found: PipelineFigures) -> Iterator[Metric]:
     yield _gauges("penstock_batches", "Batches in the log since its beginning", ("stream",), heads)
     yield _gauges("penstock_inbox_bytes", "Bytes of a stream that not every table has", ("stream",), waiting)
     yield _gauge("penstock_damaged_batches", "Batches whose file is damaged", found.damaged)
+    lags = (((each.datasource, each.topic, str(at)), lag) for each in found.topics for at, lag in each.lag.items())
+    yield _gauges("penstock_topic_lag", "Messages of a topic that are in no batch", TOPIC, lags)
+    states = (((each.datasource, each.topic, each.status.state), 1) for each in found.topics)
+    yield _gauges("penstock_topic_state", "1 for the state of each reading", (*TOPIC[:2], "state"), states)
 
 
 def flow_metrics(found: PipelineFigures) -> Iterator[Metric]:

@@ -16,7 +16,7 @@ from penstock.errors import Conflict
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.cursor import SourceSpan, parse_position, position_text
-from penstock.state.stream_positions import OtherPosition, StoredPosition
+from penstock.state.positions.stream_positions import OtherPosition, StoredPosition
 from unit.flow.inbox.kept_inbox import KeptInbox
 
 

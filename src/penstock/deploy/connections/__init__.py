@@ -1,0 +1,1 @@
+"""How what is outside of this server is reached."""

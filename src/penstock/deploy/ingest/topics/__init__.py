@@ -1,0 +1,1 @@
+"""Rows from topics of Kafka."""

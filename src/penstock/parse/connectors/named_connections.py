@@ -1,0 +1,48 @@
+"""Compares the connections that data sources and sinks name with the .connection files of the project.
+
+In: resources and connections. Out: warnings. Invariant: a name without a file is no error, since in the format
+connections may be kept outside of the project; but then no row comes or goes, and the warning says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+from penstock.errors import Location, Problem, did_you_mean
+from penstock.model.datasource import DataSource
+from penstock.model.external_tables import NamedConnection
+from penstock.model.pipe import Pipe
+
+
+def check_connections(
+    resources: Iterable[Union[DataSource, Pipe]], connections: Mapping[str, NamedConnection]
+) -> Iterator[Problem]:
+    """A warning for each connection that is named and cannot be used."""
+    for each in resources:
+        if isinstance(each, DataSource) and each.kafka is not None:
+            named = _Named(each.kafka.connection, ("kafka",), each.kafka.location)
+            yield from _check(named, "no rows are read from Kafka", connections)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A name of a connection in a datafile, and the types that it may have there."""
+
+    name: str
+    kinds: tuple[str, ...]
+    location: Location
+
+
+def _check(named: _Named, effect: str, connections: Mapping[str, NamedConnection]) -> Iterator[Problem]:
+    found = connections.get(named.name)
+    if found is None:
+        fitting = [name for name, each in connections.items() if each.kind in named.kinds]
+        hint = did_you_mean(named.name, fitting) or f"make {named.name}.connection, of TYPE {' or '.join(named.kinds)}"
+        message = f"{effect}: there is no connection `{named.name}`"
+        yield Problem("unknown-connection", message, named.location, hint, "warning")
+    elif found.kind not in named.kinds:
+        message = f"{effect}: the connection `{named.name}` is of type {found.kind}"
+        hint = f"name one of TYPE {' or '.join(named.kinds)}"
+        yield Problem("unknown-connection", message, named.location, hint, "warning")

@@ -1,0 +1,1 @@
+"""How far sources outside of this server have been stored."""

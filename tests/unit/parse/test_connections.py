@@ -1,0 +1,44 @@
+"""Connections, and data sources that name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.model.external_tables import NamedConnection
+from penstock.parse.project_loader import load_files
+
+TOPIC = "SCHEMA >\n    a Int8\nKAFKA_CONNECTION_NAME {}\nKAFKA_TOPIC t\nKAFKA_GROUP_ID g\n"
+KAFKA = 'TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS b:9092\nKAFKA_SECRET {{ tb_secret("S") }}\n'
+
+
+def problems(connection: str, name: str = "k") -> list[tuple[str, str, str]]:
+    loaded = load_files({"k.connection": connection, "x.datasource": TOPIC.format(name)})
+    return [(each.code, each.level, str(each.hint)) for each in loaded.problems]
+
+
+def test_a_connection_of_kafka() -> None:
+    loaded = load_files({"k.connection": KAFKA, "x.datasource": TOPIC.format("k")})
+    assert loaded.problems == ()
+    options = (("KAFKA_BOOTSTRAP_SERVERS", "b:9092"), ("KAFKA_SECRET", '{{ tb_secret("S") }}'))
+    assert loaded.connections == {"k": NamedConnection("k", "kafka", options)}
+
+
+@pytest.mark.parametrize(
+    ("connection", "code", "level"),
+    [
+        ("TYPE kafka\n", "missing-directive", "error"),
+        (f"{KAFKA}KAFKA_SASL_MECHANISM GSSAPI\n", "invalid-value", "error"),
+        (f"{KAFKA}KAFKA_SECURITY_PROTOCOL SASL\n", "invalid-value", "error"),
+        (f"{KAFKA}KAFKA_BOOTSTRAP b\n", "unknown-keyword", "error"),
+    ],
+)
+def test_what_is_wrong_with_a_connection(connection: str, code: str, level: str) -> None:
+    assert [(found, how) for found, how, _ in problems(connection)] == [(code, level)]
+
+
+def test_a_connection_that_is_not_there_is_a_warning_with_the_nearest_name() -> None:
+    [(code, level, hint)] = problems(KAFKA, "kk")
+    assert (code, level) == ("unknown-connection", "warning")
+    assert "`k`" in hint
+    assert [code for code, _, _ in problems("TYPE s3\n")] == ["unknown-connection"]
+    assert [code for code, _, _ in problems("TYPE hubspot\nANY thing\n")] == ["unsupported-file", "unknown-connection"]
