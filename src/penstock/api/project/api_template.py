@@ -118,8 +118,8 @@ def _call(name: str, field: FieldInfo) -> str:
     if absent is None:
         given.append(_default(name, default) if default is not PydanticUndefined else "required=True")
     choices = _choices(of)
-    given += [f"enum={choices!r}"] if choices else []
-    given += [f"description={' '.join(field.description.split())!r}"] if field.description else []
+    given += [f"enum={_written(choices)}"] if choices else []
+    given += [f"description={_written(' '.join(field.description.split()))}"] if field.description else []
     call = f"{{{{{function}({', '.join(given)})}}}}"
     return call if absent is None else f"{{% if defined({name}) %}}{call}{{% else %}}CAST({absent}){{% end %}}"
 
@@ -130,8 +130,13 @@ def _default(name: str, value: object) -> str:
         if any("," in str(each) for each in value):
             message = f"the default of `{name}` has a comma, which divides the items of lists in calls"
             raise _InvalidParameter(message, "write it without")
-        return repr(",".join(str(each) for each in value))
-    return repr(str(value) if isinstance(value, (date, UUID)) else value)
+        return _written(",".join(str(each) for each in value))
+    return _written(str(value) if isinstance(value, (date, UUID)) else value)
+
+
+def _written(value: object) -> str:
+    """A value in an expression of a template, which no brace in a text may end."""
+    return repr(value).replace("{", "\\x7b").replace("}", "\\x7d")
 
 
 def _function(name: str, field: FieldInfo, of: Any) -> tuple[str, list[str]]:

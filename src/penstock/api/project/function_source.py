@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, ModuleType
 
 from penstock.api import objects
 from penstock.api.objects.declarations import Declared
-from penstock.api.project.name_use import changed_names, names_used
+from penstock.api.project.name_use import changed_names, names_at_definition, names_used, rebound_names
 from penstock.api.project.source_files import LinePlace, SourceFile, SourceFiles
 from penstock.api.project.value_text import is_changeable, written_value
 from penstock.errors import Location, Problem
@@ -136,11 +136,21 @@ class _Capture:
                 place = Location(part.file.shown, changed.line, changed.column)
                 message = f"`{changed.name}` is changed here, and exists outside: a text cannot share it"
                 self._refuse(message, place, "give it as an argument, or return the new value")
+        self._refuse_rebound(part)
         for used in names_used("\n".join(part.lines), part.before):
             if used.name in part.values and used.name != name:
                 self.add_value(used.name, part.values[used.name], Location(part.file.shown, used.line, used.column))
         self._import_parts(part)
         self._parts[name] = part
+
+    def _refuse_rebound(self, part: _Part) -> None:
+        """Refuse what a definition took from a name that may have had another value then."""
+        again = rebound_names(part.file.tree)
+        for taken in names_at_definition(part.node):
+            if taken.name in again and taken.name in part.values:
+                place = Location(part.file.shown, taken.line, taken.column)
+                message = f"`{taken.name}` is given more than one value, and this is the one of when it was defined"
+                self._refuse(message, place, "give each value a name of its own")
 
     def _import_parts(self, part: _Part) -> None:
         """Add `import a.b` of the part's file where `a` is imported: the name alone does not load `b`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _CHANGING = frozenset(
@@ -44,13 +44,93 @@ class NameUse:
 
 
 def names_used(text: str, lines_before: int) -> tuple[NameUse, ...]:
-    """The names that a definition, alone in a text, takes from around it, each where it stands first."""
+    """The names that a definition, alone in a text, takes from around it, each where it stands first; also those in
+    annotations that are texts."""
     free = frozenset(_free_names(symtable.symtable(text, "definition", "exec")))
     found: dict[str, NameUse] = {}
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in free and node.id not in found:
             found[node.id] = NameUse(node.id, node.lineno + lines_before, node.col_offset + 1)
+    for written, name in _names_in_texts(tree):
+        found.setdefault(name, NameUse(name, written.lineno + lines_before, written.col_offset + 1))
     return tuple(found.values())
+
+
+def _names_in_texts(tree: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
+    """The names in annotations that are texts, such as `"Inner | None"` of a class that is defined further below."""
+    for node in ast.walk(tree):
+        given = [getattr(node, "returns", None)] if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+        given += [node.annotation] if isinstance(node, (ast.AnnAssign, ast.arg)) else []
+        for text in (each for annotation in given if annotation is not None for each in _types_in(annotation)):
+            try:
+                meant = ast.parse(str(text.value), mode="eval")
+            except SyntaxError:
+                continue
+            yield from ((text, each.id) for each in ast.walk(meant) if isinstance(each, ast.Name))
+
+
+def _types_in(annotation: ast.expr) -> Iterator[ast.Constant]:
+    """The texts in an annotation that are types: not the values of a Literal, nor what Annotated says of a type."""
+    if isinstance(annotation, ast.Constant):
+        yield from [annotation] if isinstance(annotation.value, str) else []
+        return
+    if isinstance(annotation, ast.Subscript):
+        kind = getattr(annotation.value, "attr", getattr(annotation.value, "id", ""))
+        inner = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        parts = [] if kind == "Literal" else inner[:1] if kind == "Annotated" else inner
+    else:
+        parts = [each for each in ast.iter_child_nodes(annotation) if isinstance(each, ast.expr)]
+    for each in parts:
+        yield from _types_in(each)
+
+
+def names_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> tuple[NameUse, ...]:
+    """The names whose values are taken when a definition runs: those in the defaults of a function and of the methods
+    of a class, and in what the body of a class does."""
+    if isinstance(node, ast.ClassDef):
+        inner = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
+        taken = [each.value for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value]
+        found = [use for each in inner for use in names_at_definition(each)]
+    else:
+        taken = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
+        found = []
+    loaded = (each for value in taken for each in ast.walk(value) if isinstance(each, ast.Name))
+    return (*found, *(_use(each) for each in loaded if isinstance(each.ctx, ast.Load)))
+
+
+def rebound_names(module: ast.Module) -> frozenset[str]:
+    """The names of a module that may have had more than one value: they are given one twice, or in a loop."""
+    seen: set[str] = set()
+    again: set[str] = set()
+    _collect_bindings(module.body, seen, again)
+    return frozenset(again)
+
+
+_OWN_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _collect_bindings(statements: Iterable[ast.AST], seen: set[str], again: set[str]) -> None:
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            again |= {node.name} & seen
+            seen.add(node.name)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and _is_stored(each)}
+            seen |= stored
+            again |= stored
+        elif isinstance(node, ast.Name) and _is_stored(node):
+            again |= {node.id} & seen
+            seen.add(node.id)
+        elif not isinstance(node, _OWN_SCOPES):
+            again |= (
+                {node.target.id} if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) else set()
+            )
+            _collect_bindings(ast.iter_child_nodes(node), seen, again)
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
 
 
 def _free_names(table: symtable.SymbolTable) -> Iterator[str]:

@@ -69,6 +69,15 @@ def test_the_model_checks_parameters_with_its_own_rules(pool: HandlerPool) -> No
             pool.run(HandlerCall(MODEL, "HANDLER", given), no_query)
 
 
+def test_a_strict_model_takes_what_a_call_can_give(pool: HandlerPool) -> None:
+    source = MODEL.replace("import BaseModel", "import ConfigDict, BaseModel").replace(
+        "    page: str",
+        "    model_config = ConfigDict(strict=True)\n    day: __import__('datetime').date\n    page: str",
+    )
+    given = {"page": "a", "day": "2026-01-02"}
+    assert pool.run(HandlerCall(source, "HANDLER", given), lambda *_: [{"n": 1}]) == [{"page": "a", "most": 3, "n": 1}]
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "said"),
     [
