@@ -31,6 +31,10 @@ class ClickHouseSession:
         found: list[Row] = json.loads(self._send(query, "JSONCompact"))["data"]
         return found
 
+    def text(self, statement: str) -> str:
+        """The answer in the format that the statement names."""
+        return self._send(statement, "CSV")
+
     def _send(self, statement: str, form: str) -> str:
         assert self._session is not None
         try:

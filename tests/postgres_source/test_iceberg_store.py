@@ -213,7 +213,7 @@ def test_another_type_is_another_field_whose_rows_are_read_again(settings: Store
         (ChangeType("weight", TEXT, narrowing=True, phase=Phase.at_lsn), "cannot make int"),
         (DropColumn("project"), "a key of app.issues has the column `project`"),
         (RenameColumn("nothing", "x"), "has no column `nothing`"),
-        (AddColumn("title", TEXT, True, None, OldRowsValue(None)), "has a column `title` already"),
+        (AddColumn("title", INTEGER, True, None, OldRowsValue(None)), "has a column `title` of string already"),
     ],
 )
 def test_what_cannot_be_done_is_refused(

@@ -87,11 +87,7 @@ def _changes(
     """The changes of an operation; `fields` becomes what they lead to."""
     match operation:
         case AddColumn(name, of):
-            if name in fields:
-                hint = "drop or rename that column first"
-                raise CannotTranslate(f"the table {table} has a column `{name}` already", hint)
-            fields[name] = IcebergField(_type_of(name, of), False)
-            yield {"add": name, "type": fields[name].type}
+            yield from _addition(name, _type_of(name, of), fields, table)
         case DropColumn(name):
             if name in fields:
                 yield _hidden(name, fields, table, migration.id)
@@ -111,6 +107,15 @@ def _changes(
         case _:
             # Columns are optional, labels are texts, and rows come with all their values.
             return
+
+
+def _addition(name: str, made: str, fields: dict[str, IcebergField], table: str) -> Iterator[Change]:
+    if name not in fields:
+        fields[name] = IcebergField(made, False)
+        yield {"add": name, "type": made}
+    elif fields[name].type != made:
+        hint = "drop or rename that column first"
+        raise CannotTranslate(f"the table {table} has a column `{name}` of {fields[name].type} already", hint)
 
 
 def _type_change(

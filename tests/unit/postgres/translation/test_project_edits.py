@@ -187,7 +187,7 @@ def test_a_dropped_column_goes_from_views_and_targets(name: str) -> None:
     [
         (RenameColumn("id", "key"), "in a key of"),
         (RenameColumn("nothing", "x"), "has no column `nothing`"),
-        (AddColumn("title", TEXT, True, None, OldRowsRead()), "has a column `title` already"),
+        (AddColumn("title", INTEGER, True, None, OldRowsRead()), "has a column `title` of String already"),
         (ChangeType("title", INTEGER, narrowing=True, phase=Phase.at_lsn), "does not have its values"),
         (RenameTable(QualifiedName("public", "tickets")), "becomes public.tickets"),
         (DropColumn("project"), "to_totals needs the column `project`"),

@@ -12,6 +12,7 @@ from typing import cast
 
 from penstock.cli.errors import print_note
 from penstock.cli.output import console, print_table
+from penstock.postgres.application.migration_work import PhaseState
 from penstock.postgres.application.project_translation import PhaseEdits
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.migration_text import migration_json
@@ -77,3 +78,17 @@ def print_edits(id: str, edits: Sequence[PhaseEdits]) -> None:
             before, after = (whole.splitlines() for whole in (each.before[path], text))
             for line in difflib.unified_diff(before, after, path, path, lineterm="", n=1):
                 console().print(f"    {line}", markup=False, soft_wrap=True)
+
+
+def print_states(states: Sequence[PhaseState], stages: Mapping[str, str] | None = None) -> None:
+    """The phases, one a line; `stages` says of each migration whether Postgres has it."""
+    if not states:
+        return
+    rows = []
+    for each in states:
+        told = each.waits_for or (f"deleted after {each.delete_at:%Y-%m-%d %H:%M} UTC" if each.delete_at else "")
+        steps = f"{each.done} of {each.steps}" if each.steps else ""
+        row = (each.migration, each.store, each.phase.value, each.state, steps, told)
+        rows.append(row if stages is None else (*row, stages[each.migration]))
+    titles = ("migration", "store", "phase", "state", "steps", "waits for")
+    print_table(titles if stages is None else (*titles, "Postgres"), rows)

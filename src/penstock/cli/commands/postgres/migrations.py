@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.commands.postgres import applied_migrations
 from penstock.cli.commands.postgres.migration_output import print_edits, print_observation, print_steps
 from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
 from penstock.cli.errors import FAILED, WrongUsage
@@ -231,3 +232,13 @@ def _steps(store: MigrationStore, migration: Migration, phase: Phase | None) -> 
     """The steps of each phase, as the store is now."""
     phases = [each for each in store.phases(migration) if phase in (None, each)]
     return {each: store.plan(migration, each) for each in phases}
+
+
+for _name, _function in (
+    ("apply", applied_migrations.apply),
+    ("gate", applied_migrations.gate),
+    ("rollback", applied_migrations.rollback),
+    ("status", applied_migrations.status),
+    ("check", applied_migrations.check),
+):
+    group.command(_name)(_function)

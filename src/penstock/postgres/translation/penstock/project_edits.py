@@ -62,15 +62,17 @@ def edit_project(operations: Sequence[Operation], draft: ProjectDraft) -> None:
 
 def _add(draft: ProjectDraft, operation: AddColumn) -> None:
     source = draft.source()
-    if source.column(operation.name) is not None:
-        hint = "remove or rename that column first"
-        raise CannotTranslate(f"`{source.name}` has a column `{operation.name}` already", hint)
     old = operation.old_rows
     value = old.value if isinstance(old, OldRowsValue) else None
     described = ReplicatedColumn(0, operation.name, operation.type, not operation.nullable and value is not None)
     default = None if value is None else Text(_literal(described, value), Location(""))
     column = Column(operation.name, penstock_type(described), _path(source, operation.name), default)
-    draft.add_column(source.name, column)
+    found = source.column(operation.name)
+    if found is not None and found.type != column.type:
+        hint = "remove or rename that column first"
+        raise CannotTranslate(f"`{source.name}` has a column `{found.name}` of {found.type} already", hint)
+    if found is None:
+        draft.add_column(source.name, column)
     _pass_on(draft, source.name, replace(column, json_path=None))
 
 

@@ -1,0 +1,174 @@
+"""Applies phases of migrations to stores, in the order of a deployment.
+
+In: the migrations, the source and the stores. Out: what was done, and what it waits for. Invariants: Postgres's own
+migration may begin once every store has confirmed every `pre`; `at_lsn` is applied where consumers stand, and `post`
+once Postgres has the migration and every consumer has acknowledged the place where that was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from penstock.errors import Conflict, NotFound
+from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord
+from penstock.postgres.application.phase_runner import PhaseRunner
+from penstock.postgres.application.source_journal import SourceJournal
+from penstock.postgres.application.source_state import SourceStage, SourceState
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.migration_store import MigrationStore
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseState:
+    """Where one phase of a migration is in a store."""
+
+    store: str
+    migration: str
+    phase: Phase
+    state: str
+    """confirmed, hidden, begun, waiting or pending."""
+    done: int = 0
+    steps: int = 0
+    waits_for: str | None = None
+    delete_at: datetime | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "store": self.store,
+            "migration": self.migration,
+            "phase": self.phase.value,
+            "state": self.state,
+            "done": self.done,
+            "steps": self.steps,
+            "waits_for": self.waits_for,
+            "delete_at": self.delete_at.isoformat() if self.delete_at else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationWork:
+    """What is needed to work on migrations."""
+
+    migrations: Sequence[Migration]
+    state: SourceState
+    journal: SourceJournal
+    delay: timedelta
+    now: Callable[[], datetime]
+    without_consumers: bool = False
+    """Whether the user says that consumers which this Postgres does not know have stopped, or have passed."""
+
+    def apply(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
+        """Apply a phase of every migration, as far as it is released. Raises CannotTranslate, Failed, Unavailable."""
+        found = []
+        for store in stores:
+            for migration in self.migrations:
+                if phase not in store.phases(migration) or self._is_over(store, migration, phase):
+                    continue
+                waits = self.waits_for(migration, phase, store)
+                if waits is not None:
+                    found.append(PhaseState(store.name, migration.id, phase, "waiting", waits_for=waits))
+                    break
+                found.append(self._shown(store.name, self.runner(store).run(migration, phase)))
+        return found
+
+    def _is_over(self, store: MigrationStore, migration: Migration, phase: Phase) -> bool:
+        record = self.journal.load(PhaseKey(store.name, migration.id, phase))
+        return record is not None and record.is_finished and record.hidden_at is not None
+
+    def waits_for(self, migration: Migration, phase: Phase, store: MigrationStore) -> str | None:
+        """What must happen before a phase may run; None if nothing must."""
+        if phase is Phase.pre:
+            return None
+        for earlier in [each for each in store.phases(migration) if each.place < phase.place]:
+            record = self.journal.load(PhaseKey(store.name, migration.id, earlier))
+            if record is None or not record.is_confirmed:
+                return f"phase {earlier.value} of the migration"
+        if self.state.stages[migration.id] is not SourceStage.after:
+            return "Postgres to have the migration"
+        return self._consumers_wait(migration, phase)
+
+    def _consumers_wait(self, migration: Migration, phase: Phase) -> str | None:
+        if self.without_consumers:
+            return None
+        lsn = self.journal.position_of(migration.id)
+        consumers = self.journal.consumers(self.state.tables[migration.id].name, lsn)
+        if not consumers:
+            return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
+        for each in consumers:
+            is_there = each.has_passed or (phase is Phase.at_lsn and each.is_stopped)
+            if not is_there:
+                what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
+                return f"the consumer {each.consumer}, which is at {each.lsn}, {what}"
+        return None
+
+    def missing(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
+        """The `pre` phases that stores have not confirmed, of migrations that Postgres does not have."""
+        found = []
+        for store in stores:
+            for migration in self.migrations:
+                if self.state.stages[migration.id] is SourceStage.after or Phase.pre not in store.phases(migration):
+                    continue
+                state = self.phase_state(store, migration, Phase.pre)
+                if state.state not in ("confirmed", "hidden"):
+                    found.append(state)
+        return found
+
+    def states(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
+        """Where each phase is in each store."""
+        return [
+            self.phase_state(store, migration, phase)
+            for migration in self.migrations
+            for store in stores
+            for phase in store.phases(migration)
+        ]
+
+    def phase_state(self, store: MigrationStore, migration: Migration, phase: Phase) -> PhaseState:
+        record = self.journal.load(PhaseKey(store.name, migration.id, phase))
+        return self._shown(store.name, record) if record else PhaseState(store.name, migration.id, phase, "pending")
+
+    def roll_back(self, stores: Iterable[MigrationStore], id: str) -> list[PhaseRecord]:
+        """Take a migration back that Postgres does not have (any more). Raises Conflict, NotFound."""
+        migration = next((each for each in self.migrations if each.id == id), None)
+        if migration is None:
+            raise NotFound(f"there is no migration `{id}`", hint="`penstock migrations status` lists them")
+        if self.state.stages[id] is SourceStage.after:
+            hint = "roll it back there first; rows that need it would lose values"
+            raise Conflict(f"Postgres has the migration {id}", hint=hint)
+        return [record for store in stores for record in self.runner(store).take_back(migration)]
+
+    def record_by_hand(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
+        """Record a phase as done that was carried out by hand, or that a store was made with. Raises Conflict if a
+        store lacks what Postgres has."""
+        found = []
+        for store in stores:
+            for migration in self.migrations:
+                key = PhaseKey(store.name, migration.id, phase)
+                if phase not in store.phases(migration) or self.journal.load(key) is not None:
+                    continue
+                has = self.state.stages[migration.id] is SourceStage.after
+                if phase is not Phase.pre and not has:
+                    continue
+                if has:
+                    self._refuse_difference(store, migration)
+                self.journal.save(record := PhaseRecord(key, (), hidden_at=self.now()))
+                found.append(self._shown(store.name, record))
+        return found
+
+    def _refuse_difference(self, store: MigrationStore, migration: Migration) -> None:
+        lost = [each for each in store.differences(self.state.tables[migration.id]) if each.loses_values]
+        if lost:
+            raise Conflict(f"{store.name} does not have the schema of {lost[0].table}: {lost[0].message}")
+
+    def runner(self, store: MigrationStore) -> PhaseRunner:
+        return PhaseRunner(store, self.journal, self.delay, self.now)
+
+    def _shown(self, store: str, record: PhaseRecord) -> PhaseState:
+        key, steps = record.key, len(record.steps)
+        if record.is_confirmed and not record.is_finished:
+            due = record.hidden_at + self.delay if record.hidden_at else None
+            return PhaseState(store, key.migration, key.phase, "hidden", record.done, steps, delete_at=due)
+        state = "confirmed" if record.is_finished and record.hidden_at is not None else "begun"
+        return PhaseState(store, key.migration, key.phase, state, record.done, steps)

@@ -1,0 +1,128 @@
+"""The journal of migrations, in the source's Postgres: every step of a deployment reaches it, from any machine.
+
+In: a connection to the source. Out: records, positions of the log, what consumers have acknowledged. Invariants: a
+record is committed before the next step begins; one process at a time works on migrations (an advisory lock of the
+session, which ends with it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from penstock.errors import Conflict
+from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
+from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.migration.operation import Phase
+
+_DEFINITIONS = f"""
+CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
+CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.migration_phases (
+  store text, migration text, phase text, record json NOT NULL, at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (store, migration, phase));
+CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.migration_positions (
+  migration text PRIMARY KEY, lsn pg_lsn NOT NULL, at timestamptz NOT NULL DEFAULT now());
+"""
+_EXISTS = f"SELECT to_regclass('{OWN_SCHEMA}.migration_phases') IS NOT NULL"
+_CONSUMERS = f"SELECT to_regclass('{OWN_SCHEMA}.acknowledged') IS NOT NULL"
+_LOCK = 7_202_611_260_018
+"""The key of the advisory lock: any number that nobody else uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerPosition:
+    """How far a consumer of a table is."""
+
+    consumer: str
+    lsn: str
+    has_passed: bool
+    """Whether it has acknowledged the LSN that was asked for."""
+    is_stopped: bool
+    """Whether the table is stopped at a change of its schema."""
+
+
+class SourceJournal:
+    """Records in the schema `penstock` of the source."""
+
+    def __init__(self, connection: SourceConnection):
+        self._connection = connection
+        self._exists = bool(self._rows(_EXISTS)[0][0])
+
+    def take_lock(self) -> None:
+        """Be the one process that works on migrations, until the connection ends. Raises Conflict."""
+        if not self._exists:
+            with source_errors("made its tables in the schema `penstock`"):
+                self._connection.cursor().execute(_DEFINITIONS)
+            self._exists = True
+        ((taken,),) = self._rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
+        if not taken:
+            hint = "wait for it to end; `penstock migrations status` shows how far it is"
+            raise Conflict("another process is applying migrations", hint=hint)
+
+    def load(self, key: PhaseKey) -> PhaseRecord | None:
+        where = "WHERE store = %s AND migration = %s AND phase = %s"
+        found = self._own(f"SELECT record::text FROM {OWN_SCHEMA}.migration_phases {where}", *_parts(key))
+        return parse_record(key, json.loads(found[0][0])) if found else None
+
+    def save(self, record: PhaseRecord) -> None:
+        self._rows(
+            f"""INSERT INTO {OWN_SCHEMA}.migration_phases (store, migration, phase, record) VALUES (%s, %s, %s, %s)
+            ON CONFLICT (store, migration, phase) DO UPDATE SET record = excluded.record, at = now() RETURNING 1""",
+            *_parts(record.key),
+            json.dumps(record.as_json()),
+        )
+
+    def remove(self, key: PhaseKey) -> None:
+        where = "WHERE store = %s AND migration = %s AND phase = %s"
+        self._rows(f"DELETE FROM {OWN_SCHEMA}.migration_phases {where} RETURNING 1", *_parts(key))
+
+    def records(self) -> Sequence[PhaseRecord]:
+        found = self._own(f"SELECT store, migration, phase, record::text FROM {OWN_SCHEMA}.migration_phases")
+        return [
+            parse_record(PhaseKey(store, migration, Phase(phase)), json.loads(text))
+            for store, migration, phase, text in found
+        ]
+
+    def position_of(self, migration: str) -> str:
+        """The LSN by which Postgres had the migration: where the log was when that was first seen."""
+        ((lsn,),) = self._rows(
+            f"""INSERT INTO {OWN_SCHEMA}.migration_positions (migration, lsn) VALUES (%s, pg_current_wal_lsn())
+            ON CONFLICT (migration) DO UPDATE SET migration = excluded.migration RETURNING lsn::text""",
+            migration,
+        )
+        return str(lsn)
+
+    def consumers(self, table: QualifiedName, lsn: str) -> list[ConsumerPosition]:
+        """The consumers of a table, as the captures of this source know them."""
+        if not self._rows(_CONSUMERS)[0][0]:
+            return []
+        found = self._rows(
+            f"""SELECT t.capture || coalesce('/' || a.consumer, ''), a.lsn::text, coalesce(a.lsn >= %s::pg_lsn, false),
+            t.problem IS NOT NULL FROM {OWN_SCHEMA}.captured_tables t
+            LEFT JOIN {OWN_SCHEMA}.acknowledged a ON a.capture = t.capture AND a.store = t.store
+            WHERE t.schema_name = %s AND t.table_name = %s ORDER BY 1""",
+            lsn,
+            table.schema,
+            table.name,
+        )
+        return [
+            ConsumerPosition(str(name), str(at), bool(passed), bool(stopped)) for name, at, passed, stopped in found
+        ]
+
+    def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of the journal's own tables; none before these are made."""
+        return self._rows(statement, *values) if self._exists else []
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with source_errors("worked on its journal in the schema `penstock`"):
+            cursor = self._connection.cursor()
+            cursor.execute(statement, values)
+            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+
+def _parts(key: PhaseKey) -> tuple[str, str, str]:
+    return (key.store, key.migration, key.phase.value)

@@ -1,0 +1,233 @@
+"""The steps of a deployment, by commands, with a real Postgres, ClickHouse and an Iceberg catalog: the gate, `pre`, the
+application's own migration, `at_lsn`, `post`, the delay before a deletion, and the way back.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from clickhouse_http import PASSWORD, serve
+from clickhouse_session import ClickHouseSession
+from penstock.cli.main import run
+from penstock.postgres.application.source_journal import SourceJournal
+from penstock.postgres.catalog.source_connection import open_source
+from postgres_server import PASSWORD as POSTGRES_PASSWORD
+from postgres_server import Postgres
+
+TABLE = "CREATE TABLE public.issues (id bigint PRIMARY KEY, title text, weight int NOT NULL, note text)"
+CLICKHOUSE = """CREATE TABLE {d}.issues (id Int64, title Nullable(String), weight Int32, note Nullable(String))
+ENGINE = ReplacingMergeTree ORDER BY id;
+CREATE TABLE {d}.titles (id Int64, title Nullable(String)) ENGINE = ReplacingMergeTree ORDER BY id;
+CREATE MATERIALIZED VIEW {d}.to_titles TO {d}.titles AS SELECT id, title FROM {d}.issues"""
+ICEBERG = Schema(
+    NestedField(1, "id", LongType()),
+    NestedField(2, "title", StringType()),
+    NestedField(3, "weight", IntegerType()),
+    NestedField(4, "note", StringType()),
+)
+CONSUMERS = """CREATE SCHEMA IF NOT EXISTS penstock;
+CREATE TABLE IF NOT EXISTS penstock.captured_tables (capture text, schema_name text, table_name text, store text,
+  problem text);
+CREATE TABLE IF NOT EXISTS penstock.acknowledged (capture text, consumer text, store text, lsn pg_lsn);"""
+
+
+class Deployment:
+    """A project with two stores, and the database of its application."""
+
+    def __init__(self, source: Postgres, session: ClickHouseSession, folder: Path, capfd: pytest.CaptureFixture[str]):
+        self.source, self.session, self.folder, self._capfd = source, session, folder, capfd
+        name = source.schema()
+        self.production, self.development = (f"{name}_{each}" for each in ("production", "development"))
+        for database in (self.production, self.development):
+            source.run(f"CREATE DATABASE {database}")
+            self.run(database, TABLE)
+
+    def dsn(self, database: str) -> str:
+        return self.source.url().replace("/postgres", f"/{database}")
+
+    def run(self, database: str, statement: str) -> None:
+        opened = open_source(self.dsn(database))
+        opened.cursor().execute(statement)
+        opened.close()
+
+    def penstock(self, *arguments: str) -> tuple[int, Any]:
+        code = run(["--output", "json", "migrations", *arguments])
+        out, _ = self._capfd.readouterr()
+        return code, json.loads(out)
+
+    def develop(self, *statements: str) -> None:
+        """Observe statements on the development database."""
+        dsn, text = self.dsn(self.development), "; ".join(statements)
+        script = f"import psycopg2; c = psycopg2.connect({dsn!r}); c.cursor().execute({text!r}); c.commit()"
+        code, document = self.penstock("observe", "--dsn", dsn, "--", sys.executable, "-c", script)
+        assert (code, len(document["files"])) == (0, 1), document
+
+    def migrate(self, statement: str) -> None:
+        """The application's own migration of production."""
+        self.run(self.production, statement)
+
+    def states(self) -> dict[tuple[str, str], str]:
+        code, document = self.penstock("status")
+        assert code == 0
+        return {(each["store"], each["phase"]): each["state"] for each in document["states"]}
+
+    def consume(self, lsn: str | None = None, problem: str | None = None) -> None:
+        """Let the one consumer be at an LSN; None: at the end of the log."""
+        shown = "NULL" if problem is None else f"'{problem}'"
+        at = f"'{lsn}'" if lsn else "pg_current_wal_lsn()"
+        self.migrate(
+            f"""{CONSUMERS} DELETE FROM penstock.captured_tables; DELETE FROM penstock.acknowledged;
+            INSERT INTO penstock.captured_tables VALUES ('app', 'public', 'issues', 'issues', {shown});
+            INSERT INTO penstock.acknowledged VALUES ('app', 'landing', 'issues', {at})"""
+        )
+
+    def clickhouse(self) -> list[str]:
+        query = f"SELECT name FROM system.columns WHERE database = '{self.session.database}' AND table = 'issues'"
+        return [str(each[0]) for each in self.session.rows(f"{query} ORDER BY position")]
+
+
+@pytest.fixture
+def deployment(
+    source: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Deployment]:
+    session = ClickHouseSession()
+    for statement in CLICKHOUSE.format(d=session.database).split(";"):
+        session.run(statement)
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
+    catalog = load_catalog("lake", **properties)
+    catalog.create_namespace("app")
+    catalog.create_table("app.issues", ICEBERG)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PENSTOCK_STORE_WAREHOUSE_PASSWORD", PASSWORD)
+    made = Deployment(source, session, folder, capfd)
+    monkeypatch.setenv("PENSTOCK_POSTGRES_DSN", made.dsn(made.production))
+    with serve(session) as url:
+        lake = "\n".join(f'catalog.{name} = "{value}"' for name, value in properties.items())
+        (folder / "penstock.toml").write_text(
+            "[postgres]\n"
+            f'[stores.warehouse]\ntype = "clickhouse"\nurl = "{url}"\ndatabase = "{session.database}"\n'
+            f'[stores.lake]\ntype = "iceberg"\nnamespace = "app"\n{lake}\n'
+        )
+        yield made
+
+
+def test_a_column_goes_through_a_whole_deployment(deployment: Deployment) -> None:
+    deployment.develop(
+        "ALTER TABLE public.issues ADD severity int NOT NULL DEFAULT 5", "ALTER TABLE public.issues DROP note"
+    )
+    code, document = deployment.penstock("gate")
+    assert (code, document["open"], len(document["missing"])) == (1, False, 2)
+    assert deployment.penstock("gate", "--", "touch", "begun")[0] == 1
+    assert not (deployment.folder / "begun").exists(), "Postgres's migration does not start"
+
+    code, document = deployment.penstock("apply", "--phase", "pre", "--store", "warehouse")
+    assert (code, [each["state"] for each in document["states"]]) == (0, ["confirmed"])
+    assert deployment.penstock("gate")[0] == 1, "one store is not ready"
+    code, document = deployment.penstock("apply", "--phase", "pre")
+    assert (code, document["gate_open"]) == (0, True)
+    assert deployment.clickhouse() == ["id", "title", "weight", "note", "severity"]
+    assert run(["migrations", "gate", "--", "touch", "begun"]) == 0
+    assert (deployment.folder / "begun").exists()
+
+    code, document = deployment.penstock("apply", "--phase", "post")
+    assert (code, {each["waits_for"] for each in document["states"]}) == (
+        1,
+        {"Postgres to have the migration", "phase at_lsn of the migration"},
+    )
+    deployment.migrate("ALTER TABLE public.issues ADD severity int NOT NULL DEFAULT 5, DROP note")
+    deployment.consume("0/1")
+    code, document = deployment.penstock("apply", "--phase", "at_lsn")
+    assert code == 1
+    assert "the consumer app/landing, which is at 0/1, to stop at the change" in document["states"][0]["waits_for"]
+    deployment.consume("0/1", problem="the schema changed")
+    assert deployment.penstock("apply", "--phase", "at_lsn")[0] == 0
+    code, document = deployment.penstock("apply", "--phase", "post")
+    assert (code, "to acknowledge" in document["states"][0]["waits_for"]) == (1, True)
+    deployment.consume()
+    code, document = deployment.penstock("apply", "--phase", "post", "--wait", "5")
+    assert (code, {each["state"] for each in document["states"]}) == (0, {"hidden"})
+    assert [each for each in deployment.clickhouse() if "note" in each] == [f"_dropped_note_{_only_id(deployment)}"]
+    assert set(deployment.states().values()) == {"confirmed", "hidden"}
+
+    toml = deployment.folder / "penstock.toml"
+    toml.write_text(toml.read_text().replace("[postgres]\n", "[postgres]\ndelete_after_hours = 0\n"))
+    assert deployment.penstock("apply", "--phase", "post")[0] == 0
+    assert deployment.clickhouse() == ["id", "title", "weight", "severity"]
+    assert set(deployment.states().values()) == {"confirmed"}
+    assert deployment.penstock("check") == (0, {"ok": True, "problems": []})
+    assert deployment.penstock("apply", "--phase", "post")[1]["states"] == [], "nothing is done twice"
+
+
+def _only_id(deployment: Deployment) -> str:
+    (path,) = (deployment.folder / "migrations").glob("*.json")
+    return path.stem
+
+
+def test_a_rollback_before_post_is_one_command(deployment: Deployment) -> None:
+    deployment.develop(
+        "ALTER TABLE public.issues ADD severity int", "ALTER TABLE public.issues ALTER weight TYPE bigint"
+    )
+    assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+    code, document = deployment.penstock("rollback", _only_id(deployment), "--store", "lake")
+    assert (code, "cannot be taken back" in document["error"]) == (1, True), "Iceberg's types never become narrower"
+    code, document = deployment.penstock("rollback", _only_id(deployment), "--store", "warehouse")
+    assert (code, document["taken_back"]) == (0, [{"store": "warehouse", "phase": "pre"}])
+    assert deployment.clickhouse() == ["id", "title", "weight", "note"]
+    deployment.migrate("ALTER TABLE public.issues ADD severity int, ALTER weight TYPE bigint")
+    code, document = deployment.penstock("rollback", _only_id(deployment))
+    assert (code, document["code"]) == (1, "conflict")
+
+
+def test_undeclared_changes_and_missing_columns_are_told(deployment: Deployment) -> None:
+    deployment.develop("ALTER TABLE public.issues ADD severity int")
+    assert deployment.penstock("check") == (0, {"ok": True, "problems": []}), "a pending migration is no difference"
+    deployment.migrate("ALTER TABLE public.issues ADD severity int")
+    code, document = deployment.penstock("check")
+    assert (code, [each["code"] for each in document["problems"]]) == (1, ["schema-difference"] * 2)
+    deployment.migrate("ALTER TABLE public.issues ADD surprise int")
+    code, document = deployment.penstock("check", "--store", "lake")
+    assert [each["code"] for each in document["problems"]] == ["undeclared-change", *["schema-difference"] * 2]
+
+
+def test_a_store_that_was_made_with_the_present_schema(deployment: Deployment) -> None:
+    deployment.develop("ALTER TABLE public.issues ADD severity int")
+    deployment.migrate("ALTER TABLE public.issues ADD severity int")
+    code, document = deployment.penstock("apply", "--phase", "pre", "--by-hand", "--store", "warehouse")
+    assert (code, "does not have the schema" in document["error"]) == (1, True)
+    deployment.session.run(f"ALTER TABLE {deployment.session.database}.issues ADD COLUMN severity Nullable(Int32)")
+    code, document = deployment.penstock("apply", "--phase", "pre", "--by-hand", "--store", "warehouse")
+    assert (code, [each["state"] for each in document["states"]]) == (0, ["confirmed"])
+
+
+def test_one_process_at_a_time(deployment: Deployment) -> None:
+    deployment.develop("ALTER TABLE public.issues ADD severity int")
+    other = open_source(deployment.dsn(deployment.production))
+    SourceJournal(other).take_lock()
+    code, document = deployment.penstock("apply", "--phase", "pre")
+    assert (code, document["error"]) == (1, "another process is applying migrations")
+    assert deployment.penstock("status")[0] == 0
+    other.close()
+
+
+def test_stores_that_do_not_answer_or_refuse(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment.develop("ALTER TABLE public.issues ADD severity int")
+    monkeypatch.setenv("PENSTOCK_STORE_WAREHOUSE_PASSWORD", "not the password")
+    code, document = deployment.penstock("apply", "--phase", "pre", "--store", "warehouse")
+    assert (code, "Authentication failed" in document["error"]) == (1, True)
+    assert "not the password" not in json.dumps(document)
+    assert POSTGRES_PASSWORD not in json.dumps(document, ensure_ascii=False)
+    toml = deployment.folder / "penstock.toml"
+    toml.write_text(toml.read_text().replace("http://127.0.0.1:", "http://127.0.0.1:1#"))
+    assert deployment.penstock("apply", "--phase", "pre", "--store", "warehouse")[0] == 3
+    assert deployment.penstock("apply", "--phase", "pre", "--store", "ware")[1]["code"] == "not-found"
