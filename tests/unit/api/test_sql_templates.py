@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 import chdb
+import pandas  # noqa: TID251 what people pass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,6 +74,10 @@ def test_the_package_of_that_name_is_the_same_function() -> None:
         (lambda: sql("SELECT {n}", n=float("nan")), "no literal"),
         (lambda: sql("SELECT {n}", n=()), "empty tuple"),
         (lambda: sql("SELECT {n}", n="\ud800"), "surrogate"),
+        (lambda: sql("SELECT {n}", n=dt.date(1800, 1, 1)), "no time between 1900 and 2299"),
+        (lambda: sql("SELECT {n}", n=dt.datetime(1, 1, 1, tzinfo=dt.timezone.utc)), "no time between"),
+        (lambda: sql("SELECT {n}", n=pandas.NaT), "NaT is no time"),
+        (lambda: sql("SELECT {n}", n=pandas.Timestamp(1)), "has nanoseconds"),
         (lambda: sql(1), "must be a str"),
         (lambda: View("v", sql("SELECT {n} FROM {t}", t=events)), "select_statement of View 'v' has no part `n`"),
         (lambda: View("w", "SELECT 1 FROM n", nodes={"n": sql("SELECT {n}")}), "node 'n' of View 'w' has no part `n`"),

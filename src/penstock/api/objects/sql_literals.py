@@ -89,12 +89,23 @@ def _decimal(value: object) -> str:
 def _time(value: object) -> str:
     """A moment; one without a zone is of UTC."""
     assert isinstance(value, datetime)
-    moment = value.astimezone(timezone.utc) if value.tzinfo is not None else value
-    return f"toDateTime64('{moment:%Y-%m-%d %H:%M:%S.%f}', 6, 'UTC')"
+    _require_year(value)
+    if getattr(value, "nanosecond", 0):  # of pandas
+        raise TypeError(f"{value} has nanoseconds, which a datetime has not: write toDateTime64({{name}}, 9) of a text")
+    moment = value.astimezone(timezone.utc).replace(tzinfo=None) if value.tzinfo is not None else value
+    _require_year(moment)
+    return f"toDateTime64('{moment.isoformat(' ', 'microseconds')}', 6, 'UTC')"
+
+
+def _require_year(value: date) -> None:
+    """Raises TypeError for a time that SQL would move to the first or last one that it has, and for no time."""
+    if not 1900 <= value.year <= 2299:
+        raise TypeError(f"{value} is no time between 1900 and 2299, which are those of SQL")
 
 
 def _day(value: object) -> str:
     assert isinstance(value, date)
+    _require_year(value)
     function = "toDate" if _FIRST_DATE <= value <= _LAST_DATE else "toDate32"
     return f"{function}('{value.isoformat()}')"
 
