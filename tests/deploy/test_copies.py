@@ -247,9 +247,10 @@ def test_a_job_that_reads_is_cancelled_and_appends_nothing(running: Running) -> 
     assert len(running.ask("SELECT n FROM cp_counts")) == 2
 
 
+TICK = "%\nSELECT {{ UInt8(n, 1) }} AS n, toString({{ DateTime(job_timestamp) }}) AS at"
 TICKS = {
-    "datasources/cp_ticks.datasource": "SCHEMA >\n    `n` UInt8\nENGINE MergeTree\n",
-    "copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks", "COPY_SCHEDULE 0 0 1 1 *\n"),
+    "datasources/cp_ticks.datasource": "SCHEMA >\n    `n` UInt8,\n    `at` String\nENGINE MergeTree\n",
+    "copies/cp_tick.pipe": copy(TICK, "cp_ticks", "COPY_SCHEDULE 0 0 1 1 *\n"),
 }
 
 
@@ -265,11 +266,24 @@ def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> 
         newest = next(job for job in running.pipeline.store.jobs.recent(100) if job.pipe == "cp_tick")
         assert newest.due_at == at
         assert ended(running, newest).state == "done"
-    assert running.ask("SELECT n FROM cp_ticks") == [(1,)]
-    changed = running.deploy({"copies/cp_tick.pipe": copy("%\nSELECT {{ UInt8(n, 1) }} AS n", "cp_ticks")})
+    due = at.strftime("%Y-%m-%d %H:%M:%S")
+    assert running.ask("SELECT n, at FROM cp_ticks") == [(1, due)]
+    changed = running.deploy({"copies/cp_tick.pipe": copy(TICK, "cp_ticks")})
     assert running.strategies(changed)["cp_tick"] == "none"
     plan.run_once()
     assert key not in plan._due
+
+
+def test_a_range_is_copied_once(running: Running) -> None:
+    live(running, {**SHOPS, **TICKS})
+    asked = {"n": "7", "job_timestamp": "2024-05-01 00:00:00"}
+    first = running.pipeline.copies.run_range("cp_tick", asked)
+    assert ended(running, first).state == "done"
+    assert running.pipeline.copies.run_range("cp_tick", asked).id == first.id
+    assert ended(running, running.pipeline.copies.run_range("cp_tick", {**asked, "n": "8"})).state == "done"
+    found = sorted(running.ask("SELECT n, at FROM cp_ticks WHERE n > 1"))
+    assert found == [(7, "2024-05-01 00:00:00"), (8, "2024-05-01 00:00:00")]
+    assert running.pipeline.store.jobs.ranges_of("cp_tick")[0].id == first.id
 
 
 def test_a_copy_that_cannot_be_written_is_refused_before_deployment(running: Running) -> None:

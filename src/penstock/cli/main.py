@@ -76,7 +76,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("table", "Show the versions of a table side by side, and retire one."),
     Command("endpoint", "List endpoints and query them."),
     Command("pipe", "List pipes."),
-    Command("copy", "List and run copies."),
+    Command("copy", "List and run copies.", "copies"),
     Command("job", "List, show and cancel jobs."),
     Command("topic", "Show how topics are read, and go on without what one has lost."),
     Command("sql", "Run a query."),

@@ -23,7 +23,7 @@ from penstock.template.branch_variants import branch_inputs
 from penstock.template.declared_parameters import is_templated, parameters_of, pipes_read
 from penstock.template.errors import PARAMETER_ERRORS
 from penstock.template.parser import is_template, read_template
-from penstock.template.render_frame import DEPLOY, RenderInput, RenderTrace
+from penstock.template.render_frame import JOB_TIMESTAMP, RenderInput, RenderTrace
 from penstock.template.values import NO_VALUE, StandInKey, StandInKind, UnwritableValue, name_literal, text_literal
 
 _CERTAIN_ERRORS = (
@@ -102,7 +102,7 @@ def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
     if node is None or copies is None or copies.schedule is None:
         return
     try:
-        compile_copy(project, pipe, node, DEPLOY)
+        compile_copy(project, pipe, node, RenderInput("deploy", {JOB_TIMESTAMP: "2024-01-01 00:00:00"}))
     except InvalidQuery as error:
         problems = [problem for problem in error.problems if problem.code != "template-secret"]
         if problems:

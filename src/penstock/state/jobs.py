@@ -22,6 +22,9 @@ from penstock.state.schema import jobs
 JobState: TypeAlias = Literal["waiting", "reading", "appending", "done", "failed", "cancelled"]
 REBUILD = "rebuild"
 """The kind of the jobs that delete rows and then rebuild what was computed of them; the others post rows."""
+RANGE = "range"
+"""The kind of the jobs that run a copy for one of many ranges: of all with the same parameters one appends rows, so
+those that did are kept for ever."""
 OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 
@@ -112,9 +115,16 @@ class Jobs:
         with self._database.read() as connection:
             return tuple(Job(*row) for row in connection.execute(query))
 
+    def ranges_of(self, pipe: str) -> tuple[Job, ...]:
+        """The jobs for ranges of a copy, oldest first."""
+        query = sa.select(*jobs.c).where(jobs.c.pipe == pipe, jobs.c.kind == RANGE).order_by(jobs.c.id)
+        with self._database.read() as connection:
+            return tuple(Job(*row) for row in connection.execute(query))
+
     def has_open_job(self, pipe: str) -> bool:
-        """Whether the pipe has a job that has not ended."""
-        query = sa.select(jobs.c.id).where(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN_STATES)).limit(1)
+        """Whether the pipe has a job that has not ended, but for those of ranges."""
+        is_open = sa.and_(jobs.c.pipe == pipe, jobs.c.state.in_(OPEN_STATES), jobs.c.kind != RANGE)
+        query = sa.select(jobs.c.id).where(is_open).limit(1)
         with self._database.read() as connection:
             return connection.execute(query).one_or_none() is not None
 
@@ -136,8 +146,9 @@ class Jobs:
             connection.execute(sa.update(jobs).where(where).values(error=error))
 
     def trim(self, before: datetime) -> int:
-        """Remove the jobs that ended before a time. Returns how many."""
-        old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN_STATES))
+        """Remove the jobs that ended before a time, but for ranges that appended rows. Returns how many."""
+        may_go = sa.or_(jobs.c.kind != RANGE, jobs.c.rows.is_(None))
+        old = sa.and_(jobs.c.updated_at < before, jobs.c.state.not_in(OPEN_STATES), may_go)
         with self._database.read() as connection:
             if connection.execute(sa.select(jobs.c.id).where(old).limit(1)).one_or_none() is None:
                 return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
@@ -63,6 +64,15 @@ class RenderInput:
     stand_ins: Mapping[StandInKey, str] = field(default_factory=dict)
     """In a check: the SQL that is written for a parameter of which the template does not say the type, instead of a
     name or a text that says nothing."""
+
+
+JOB_TIMESTAMP = "job_timestamp"
+"""The parameter that every run of a copy is given unless its caller does: the time for which it runs."""
+
+
+def format_moment(moment: datetime) -> str:
+    """A time as the value of a parameter, in UTC."""
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
 CALL, CHECK, DEPLOY = RenderInput("call"), RenderInput("check"), RenderInput("deploy")

@@ -97,3 +97,13 @@ def test_a_node_that_only_one_branch_reads() -> None:
     days = "SELECT toDate(at) AS t FROM events"
     end = "%\nSELECT t FROM {% if date_diff_in_hours(start, end) > 24 %} n1 {% else %} n0 {% end %}"
     assert problems(hours, days, end) == []
+
+
+@pytest.mark.parametrize(("name", "passes"), [("job_timestamp", True), ("moment", False)])
+def test_a_scheduled_copy_is_given_the_time_of_its_run_and_nothing_else(name: str, passes: bool) -> None:
+    sql = f"%\n    SELECT count() AS c FROM events WHERE at < {{{{ DateTime({name}) }}}}"
+    copy = f"NODE n\nSQL >\n    {sql}\nTYPE copy\nTARGET_DATASOURCE counts\nCOPY_SCHEDULE 0 * * * *\n"
+    files = {"events.datasource": EVENTS, "counts.datasource": "SCHEMA >\n    c UInt64\n", "x.pipe": copy}
+    loaded = load_files(files)
+    assert loaded.errors == ()
+    assert (compile_project(loaded.project).problems == ()) is passes

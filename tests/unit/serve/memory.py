@@ -122,7 +122,7 @@ class MemoryPipeline:
             read=lambda: SimpleNamespace(live=self._live[-1] if self._live else None, previous=None)
         )
         self.comparison = MemoryComparison(self)
-        self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job)
+        self.jobs = SimpleNamespace(recent=self.recent_jobs, get=self.get_job, ranges_of=self.ranges_of)
         deployments, rebuild = SimpleNamespace(in_state=self.in_state), SimpleNamespace(rebuild_once=self.rebuild_once)
         self._rebuild_jobs = Jobs(tokens._database)
         context = RebuildContext(self._rebuild_jobs, deployments, self, self, rebuild)  # type: ignore[arg-type]
@@ -309,6 +309,19 @@ class MemoryPipeline:
         made = Job(number, "copy", name, "flights", "waiting", parameter_texts(parameters), None, now, now)
         self._jobs.append(made)
         return made
+
+    def run_range(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
+        given = parameter_texts(parameters)
+        same = (job for job in reversed(self._jobs) if (job.kind, job.pipe, job.parameters) == ("range", name, given))
+        found = next(same, None)
+        if found is not None and found.state in ("waiting", "done"):
+            return found
+        self._jobs.append(replace(self.run(name, parameters), kind="range"))
+        del self._jobs[-2]
+        return self._jobs[-1]
+
+    def ranges_of(self, name: str) -> tuple[Job, ...]:
+        return tuple(job for job in self._jobs if (job.kind, job.pipe) == ("range", name))
 
     def recent_jobs(self, most: int) -> tuple[Job, ...]:
         return tuple(reversed(self._jobs))

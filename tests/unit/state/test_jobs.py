@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import Conflict, NotFound
 from penstock.state.database import Database
-from penstock.state.jobs import OPEN_STATES, Jobs
+from penstock.state.jobs import OPEN_STATES, RANGE, Jobs
 
 NOW = datetime(2024, 5, 1, tzinfo=timezone.utc)
 
@@ -58,3 +58,16 @@ def test_what_is_over_for_long_is_trimmed(jobs: Jobs) -> None:
     assert jobs.trim(NOW) == 0
     assert jobs.trim(datetime.now(timezone.utc) + timedelta(seconds=1)) == 1
     assert [job.id for job in jobs.recent(10)] == [still.id]
+
+
+def test_ranges_that_appended_rows_are_kept_for_ever_and_hold_no_schedule_up(jobs: Jobs) -> None:
+    done, failed, waiting = (jobs.create(RANGE, "a", "t", {"day": day}) for day in ("1", "2", "3"))
+    jobs.create("copy", "a", "t", {"day": "1"})
+    assert jobs.ranges_of("a") == (done, failed, waiting)
+    jobs.move(done.id, OPEN_STATES, "done", rows=0, stream="t", deployment=1)
+    jobs.move(failed.id, OPEN_STATES, "failed", error={"error": "why"})
+    later = datetime.now(timezone.utc) + timedelta(days=400)
+    assert jobs.trim(later) == 1
+    assert [job.id for job in jobs.ranges_of("a")] == [done.id, waiting.id]
+    other = jobs.create(RANGE, "b", "t", {})
+    assert (jobs.has_open_job("b"), jobs.get(other.id).is_open) == (False, True)

@@ -33,9 +33,9 @@ from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.model.servers.processes import has_ended
 from penstock.state.batch_keys import BodyKey
-from penstock.state.jobs import OPEN_STATES, REBUILD, Job, Jobs, JobState, job_key_prefix
+from penstock.state.jobs import OPEN_STATES, RANGE, REBUILD, Job, Jobs, JobState, job_key_prefix
 from penstock.state.logs.operations import Operation, OperationsLog
-from penstock.template.render_frame import ListParameter, Parameter
+from penstock.template.render_frame import JOB_TIMESTAMP, ListParameter, Parameter, format_moment
 
 LOOK, PAUSE = 0.5, 1.0
 REPLAY = "replay"
@@ -55,6 +55,9 @@ LONGEST_WAIT = 60.0
 """The longest wait, in seconds, before a job that could not go on is tried again; the waits double."""
 SHOWN_WITHIN = 60.0
 """A job is done when its rows can be queried, or this many seconds after they were appended."""
+_PARTLY_HINT = (
+    "remove the rows of the range (`penstock datasource delete --where`), then `penstock copy run` it alone by --param"
+)
 log = logging.getLogger("penstock.deploy")
 
 
@@ -165,6 +168,22 @@ class CopyJobs(PeriodicTask):
         stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
         return self._context.jobs.create("copy", pipe, target, stored)
 
+    def run_range(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
+        """The job that runs a copy with these parameters for a range: the one that was made before, unless it ended
+        before it had appended a row; else a new one. Raises what `run` raises, and Conflict if that job ended while it
+        appended, so that its rows may be there in part."""
+        target = self._context.reader.target(pipe, parameters)
+        stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
+        with self._creating:
+            same = (each for each in reversed(self._context.jobs.ranges_of(pipe)) if each.parameters == stored)
+            latest = next(same, None)
+            if latest is not None and (latest.is_open or latest.state == "done"):
+                return latest
+            if latest is not None and latest.rows is not None and latest.mode == "append":
+                message = f"job {latest.id} for this range ended while its rows were appended: a part may be there"
+                raise Conflict(message, hint=_PARTLY_HINT)
+            return self._context.jobs.create(RANGE, pipe, target, stored)
+
     def replay(self, name: str) -> Job:
         """Create a job that posts the quarantined rows of a data source again which fit live. Raises NotFound, and
         Conflict if there is such a job already: two could take the same rows."""
@@ -263,7 +282,8 @@ class CopyJobs(PeriodicTask):
     def _spool_rows(self, job: Job, file: BinaryIO) -> SpooledRows:
         if job.kind == REPLAY:
             return self._context.replays.spool(job.datasource, file, self._must_stop)
-        return self._context.reader.copy(job.pipe, _call_parameters(job), file, self._must_stop)
+        given = {JOB_TIMESTAMP: format_moment(job.due_at or job.created_at), **_call_parameters(job)}
+        return self._context.reader.copy(job.pipe, given, file, self._must_stop)
 
     def _must_stop(self) -> bool:
         return self._stop.is_set() or self._cancelled.is_set() or self._is_full()
@@ -348,8 +368,9 @@ class CopyJobs(PeriodicTask):
     def _log_operation(self, job: Job, result: str, error: str | None) -> None:
         elapsed = (datetime.now(timezone.utc) - job.created_at).total_seconds()
         rows = job.rows or 0
+        kind = "copy" if job.kind == RANGE else job.kind
         self._context.operations.log(
-            Operation(job.kind, job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
+            Operation(kind, job.datasource, job.deployment, result, elapsed, rows, written_rows=rows, error=error)
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -53,7 +54,7 @@ from penstock.sql.compiler.caller import Caller
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.sql.syntax.catalog_statements import CatalogStatement, DescribeTable, ShowTables, parse_catalog_statement
-from penstock.template.render_frame import Parameter, RenderInput
+from penstock.template.render_frame import JOB_TIMESTAMP, Parameter, RenderInput, format_moment
 
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 NO_TABLES: Mapping[str, str] = {}
@@ -211,7 +212,8 @@ class QueryReader:
         pipe = _find_copy(compiled.project, name)
         assert pipe.copied is not None, "it was found as a copy"
         caller = Caller(check_time=self._start_limits().check_time, external=external)
-        given = RenderInput("call", parameters, self._secrets)
+        moment = format_moment(datetime.now(timezone.utc))
+        given = RenderInput("call", {JOB_TIMESTAMP: moment, **parameters}, self._secrets)
         return compile_copy(compiled.project, pipe, pipe.copied, given, caller)
 
     def _start_limits(self) -> QueryLimits:

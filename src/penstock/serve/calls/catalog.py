@@ -16,11 +16,13 @@ from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
 from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.project import Project
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.serve.http.access import may_read
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import deployment_parameter, invalid_request_parameter
+from penstock.template.declared_parameters import parameters_of
 
 PIPE_KINDS = ("endpoint", "materialized", "copy", "sink", "pipe")
 ANY_KIND = "any"
@@ -58,11 +60,11 @@ def list_pipes(host: PipelineHost, request: Request) -> Response:
     pipes = [pipe for pipe in project.pipes if shows(pipe.name) and wanted in (ANY_KIND, pipe_kind(pipe))]
     if given is None:
         return json_response({"pipes": [{"name": pipe.name, "description": pipe.description} for pipe in pipes]})
-    return json_response({"pipes": list(map(_pipe_json, pipes))})
+    return json_response({"pipes": [_pipe_json(project, pipe) for pipe in pipes]})
 
 
-def _pipe_json(pipe: Pipe) -> dict[str, object]:
-    """A pipe; `target` is the data source that it writes, `schedule` and `mode` are those of a copy."""
+def _pipe_json(project: Project, pipe: Pipe) -> dict[str, object]:
+    """A pipe; `target` is the data source that it writes, `schedule`, `mode` and `parameters` are those of a copy."""
     kinds = [node.kind for node in pipe.nodes]
     target = next((kind.datasource for kind in kinds if isinstance(kind, (Copied, Materialized))), None)
     copies = pipe.copies
@@ -73,6 +75,10 @@ def _pipe_json(pipe: Pipe) -> dict[str, object]:
         "target": target,
         "schedule": copies.schedule if copies else None,
         "mode": copies.mode if copies else None,
+        "parameters": [
+            {"name": each.name, "type": each.type, "required": each.is_required}
+            for each in (parameters_of(project, pipe) if copies else ())
+        ],
     }
 
 

@@ -23,6 +23,7 @@ from penstock.serve.http.request_parameters import (
 )
 from penstock.state.jobs import Job
 from penstock.state.schema import MAX_ROW_ID
+from penstock.template.render_frame import Parameter
 
 MOST_JOBS = 100
 """The most jobs that are listed."""
@@ -31,15 +32,23 @@ MOST_JOBS = 100
 def run_copy(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/pipes/NAME/copy?param=…`: run it."""
     pipeline, name = host.pipeline, request.path_params["name"]
-    sent = template_parameters(request)
-    if deployment_parameter(parameter_texts(sent)) != "live":
-        raise invalid_request_parameter(
-            "deployment", "a copy reads the live version only; its rows go to every running version"
-        )
-    given = {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
-    made = pipeline.copies.run(name, given)
+    made = pipeline.copies.run(name, _copy_parameters(request))
     name_target(request, f"{name}, job {made.id}")
     return json_response({"job": job_to_json(made)}, 202)
+
+
+def run_range(host: PipelineHost, request: Request) -> Response:
+    """`POST /v0/pipes/NAME/ranges?param=…`: run it for a range, which the parameters name, once."""
+    name = request.path_params["name"]
+    made = host.pipeline.copies.run_range(name, _copy_parameters(request))
+    name_target(request, f"{name}, job {made.id}")
+    return json_response({"job": job_to_json(made)}, 202)
+
+
+def list_ranges(host: PipelineHost, request: Request) -> Response:
+    """`GET /v0/pipes/NAME/ranges`: its jobs for ranges, the oldest first."""
+    found = host.pipeline.store.jobs.ranges_of(request.path_params["name"])
+    return json_response({"jobs": list(map(job_to_json, found))})
 
 
 def list_jobs(host: PipelineHost, request: Request) -> Response:
@@ -78,6 +87,16 @@ def job_to_json(job: Job) -> dict[str, object]:
         "mode": job.mode,
         "error": job.error,
     }
+
+
+def _copy_parameters(request: Request) -> dict[str, Parameter]:
+    """The parameters of the copy's templates. Raises InvalidRequest for a version other than live."""
+    sent = template_parameters(request)
+    if deployment_parameter(parameter_texts(sent)) != "live":
+        raise invalid_request_parameter(
+            "deployment", "a copy reads the live version only; its rows go to every running version"
+        )
+    return {key: value for key, value in sent.items() if key not in GENERAL_PARAMETERS}
 
 
 def _job_id(request: Request) -> int:

@@ -258,6 +258,12 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("POST", "/v0/pipes/{name}/copy"): CallSchema(
         "Run a copy", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
     ),
+    ("POST", "/v0/pipes/{name}/ranges"): CallSchema(
+        "Run a copy for a range, once", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+    ),
+    ("GET", "/v0/pipes/{name}/ranges"): CallSchema(
+        "List the jobs of a copy for ranges", answers={"200": {JSON: object_schema(jobs=array_schema(JOB))}}
+    ),
     ("GET", "/v0/topics"): CallSchema(
         "How the topics of data sources are read", answers={"200": {JSON: object_schema(topics=array_schema(OBJECT))}}
     ),

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,7 @@ class Tables:
         self.full: set[str] = set()
         self.quarantined: dict[str, dict[int, bytes]] = {}
         self.mode: CopyMode = "append"
+        self.moments: list[Parameter] = []
         self._keys: set[str] = set()
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
@@ -47,6 +49,7 @@ class Tables:
         self, name: str, parameters: Mapping[str, Parameter], file: BinaryIO, stops: Callable[[], bool]
     ) -> SpooledRows:
         file.write(b"{}\n{}\n")
+        self.moments.append(parameters["job_timestamp"])
         if self.without_memory.get(name, 0) > 0:
             self.without_memory[name] -= 1
             raise OutOfMemory("the query needs more memory than Spark has")
@@ -241,3 +244,50 @@ def test_a_replay_that_has_begun_to_append_is_never_given_up(copies: Copies) -> 
     copies.tables.broken = set()
     wait_until(lambda: copies.has(job, "done"))
     assert copies.tables.quarantined == {"bad": {}}
+
+
+def test_a_range_has_one_job_however_often_it_is_asked_for(copies: Copies) -> None:
+    first = copies.running.run_range("a", {"day": "1"})
+    assert first.kind == "range"
+    wait_until(lambda: copies.has(first, "done"))
+    assert copies.running.run_range("a", {"day": "1"}).id == first.id
+    assert copies.open().run_range("a", {"day": "1"}).id == first.id
+    second = copies.running.run_range("a", {"day": "2"})
+    wait_until(lambda: copies.has(second, "done"))
+    assert copies.tables.rows["a"] == [b"{}"] * 4
+
+
+def test_a_range_that_appended_nothing_is_run_again(copies: Copies) -> None:
+    copies.tables.without_memory = {"a": module.MEMORY_ATTEMPTS}
+    failed = copies.running.run_range("a", {"day": "1"})
+    wait_until(lambda: copies.has(failed, "failed"))
+    again = copies.running.run_range("a", {"day": "1"})
+    assert again.id != failed.id
+    wait_until(lambda: copies.has(again, "done"))
+    assert copies.tables.rows["a"] == [b"{}"] * 2
+
+
+@pytest.mark.parametrize("mode", ["append", "replace"])
+def test_a_range_that_may_have_appended_a_part_is_repeated_only_where_it_replaces(
+    copies: Copies, mode: CopyMode
+) -> None:
+    copies.tables.mode = mode
+    copies.tables.full = {"a"} if mode == "append" else set()
+    job = copies.running.run_range("a", {"day": "1"})
+    if mode == "append":
+        wait_until(lambda: copies.has(job, "appending"))
+        copies.running.cancel(job.id)
+        with pytest.raises(Conflict, match="a part may be there"):
+            copies.running.run_range("a", {"day": "1"})
+    else:
+        wait_until(lambda: copies.has(job, "done"))
+        copies.jobs.move(job.id, ("done",), "failed")
+        assert copies.running.run_range("a", {"day": "1"}).id != job.id
+
+
+def test_a_run_is_given_its_time_unless_its_caller_gives_one(copies: Copies) -> None:
+    jobs = [copies.running.run("a", {}), copies.running.run("a", {"job_timestamp": "2020-01-01 00:00:00"})]
+    due = copies.jobs.create("copy", "a", "a", {}, datetime(2024, 5, 1, 3, tzinfo=timezone.utc))
+    wait_until(lambda: all(copies.has(each, "done") for each in (*jobs, due)))
+    created = jobs[0].created_at.strftime("%Y-%m-%d %H:%M:%S")
+    assert copies.tables.moments == [created, "2020-01-01 00:00:00", "2024-05-01 03:00:00"]
