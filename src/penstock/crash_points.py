@@ -53,6 +53,8 @@ CAPTURE_POINTS = (
     "cdc.part-delivered",
 )
 """The points of `penstock cdc run`."""
+STORE_POINTS = ("cdc.before-insert", "cdc.inserted")
+"""The points of a delivery into ClickHouse."""
 
 
 class Crashed(BaseException):

@@ -79,7 +79,7 @@ class Source:
             is_read = all(each.read.done and (each.files == each.files_now or each.insert_only) for each in tables)
             return is_read and all(each.store in stored for each in tables)
 
-        wait_until(is_stored, 60)
+        wait_until(is_stored, 60, lambda: f"{at} {self.records.tables()} {read_status(self.connection, self.name)}")
 
 
 @pytest.fixture

@@ -90,6 +90,8 @@ class TableDelivery:
             try:
                 self._stored = self._context.destination.position(self._context.capture.source, self.table.store)
                 self._passed, self._knows_stored = self._stored, True
+                unsure = self._context.destination.unsure(self._context.capture.source, self.table.store)
+                self._builder.whole = unsure
             except Unavailable:
                 raise
             except PenstockError as error:

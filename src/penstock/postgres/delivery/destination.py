@@ -70,6 +70,10 @@ class Destination(Protocol):
     def position(self, source: str, store: str) -> Position | None:
         """Up to where the rows of a source are stored; None: nothing of it is."""
 
+    def unsure(self, source: str, store: str) -> Position | None:
+        """Up to where a package was sent of which nobody knows whether it is stored: it is to be sent again with the
+        same rows. None if there is no such package, or it does not matter how rows are packed."""
+
     def deliver(self, package: Package) -> Delivered:
         """Store a package that follows what is stored. Raises StoreLacksColumns, UnstorableRow, LostRows,
         Unavailable."""

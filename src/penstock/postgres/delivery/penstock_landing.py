@@ -40,6 +40,9 @@ class PenstockLanding:
         found = self._call("GET", f"/v0/datasources/{store}/positions", {}).json()["positions"].get(source)
         return parse_position(found) if found is not None else None
 
+    def unsure(self, source: str, store: str) -> Position | None:
+        return None
+
     def deliver(self, package: Package) -> Delivered:
         match package:
             case TruncatePackage():

@@ -7,6 +7,7 @@ the transaction), and a package may end behind any row, since a restart can tell
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, Union
 
@@ -79,6 +80,10 @@ class RowPackage:
         """What of it comes after a position."""
         kept = tuple(each for each in self.rows if stored is None or each.position > stored)
         return replace(self, rows=kept, after=stored)
+
+    def part(self, rows: Sequence[PackageRow], after: Position | None) -> RowPackage:
+        """A package of some of its rows, which follow a position."""
+        return replace(self, rows=tuple(rows), upto=rows[-1].position, after=after)
 
 
 @dataclass(frozen=True, slots=True)

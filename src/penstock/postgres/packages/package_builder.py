@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from penstock.model.cursor import Position
 from penstock.postgres.packages.package import PackageRow, PackageSchema, RowPackage
 
 OVERHEAD = 64
@@ -31,6 +32,8 @@ class PackageBuilder:
     source: str
     store: str
     limits: PackageLimits
+    whole: Position | None = None
+    """The first package ends at this position if its rows come there: it is one that was sent before."""
     confirmable: int = 0
     """The LSN that may be confirmed while its rows wait: the end of the last commit before the first of them."""
     _schema: PackageSchema | None = None
@@ -44,11 +47,17 @@ class PackageBuilder:
 
     @property
     def is_full(self) -> bool:
-        return len(self._rows) >= self.limits.rows or self._bytes >= self.limits.bytes
+        if self._is_partial():
+            return False
+        return self.whole is not None or len(self._rows) >= self.limits.rows or self._bytes >= self.limits.bytes
 
     def is_old(self) -> bool:
         """Whether its first row has waited long enough."""
-        return bool(self._rows) and time.monotonic() - self._began >= self.limits.seconds
+        return bool(self._rows) and not self._is_partial() and time.monotonic() - self._began >= self.limits.seconds
+
+    def _is_partial(self) -> bool:
+        """Whether rows of the package that was sent before are still to come."""
+        return self.whole is not None and (not self._rows or self._rows[-1].position < self.whole)
 
     def fits(self, schema: PackageSchema) -> bool:
         """Whether rows of this schema may be added to those that wait."""
@@ -67,5 +76,5 @@ class PackageBuilder:
         assert self._schema is not None
         assert self._rows
         made = RowPackage(self.source, self.store, self._schema, self._rows[-1].position, tuple(self._rows))
-        self._rows, self._bytes = [], 0
+        self._rows, self._bytes, self.whole = [], 0, None
         return made

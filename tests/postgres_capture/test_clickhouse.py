@@ -1,0 +1,214 @@
+"""Rows of a real Postgres in ClickHouse, which is chDB here: what is inserted, what is refused, and kills anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from penstock.crash_points import CAPTURE_POINTS, STORE_POINTS, arm, disarm
+from penstock.errors import Failed
+from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.catalog.catalog_reader import read_catalog
+from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
+from penstock.postgres.delivery.clickhouse_values import refused_value
+from penstock.postgres.packages.package_builder import PackageLimits
+from postgres_capture.conftest import Source
+from postgres_capture.producing import RunningProducer, producing
+from waiting import wait_until
+
+chdb_session = pytest.importorskip("chdb.session")
+SMALL = PackageLimits(rows=3, seconds=0.02)
+
+
+class Chdb:
+    """A connection to chDB."""
+
+    def __init__(self) -> None:
+        self._session = chdb_session.Session()
+
+    def run(self, statement: str) -> None:
+        self._ask(statement, "CSV")
+
+    def rows(self, query: str) -> Sequence[Sequence[object]]:
+        text = self._ask(f"{query} SETTINGS output_format_json_quote_64bit_integers = 0", "JSONCompact")
+        found: list[list[object]] = json.loads(text)["data"]
+        return found
+
+    def _ask(self, text: str, form: str) -> str:
+        try:
+            return str(self._session.query(text, form).data())
+        except RuntimeError as error:
+            raise Failed(str(error)) from error
+
+
+@pytest.fixture(scope="module")
+def chdb() -> Iterator[Chdb]:
+    made = Chdb()
+    yield made
+    made._session.close()
+
+
+@pytest.fixture
+def database(chdb: Chdb, source: Source) -> str:
+    chdb.run(f"CREATE DATABASE {source.schema} ENGINE = Atomic")
+    return source.schema
+
+
+def make_table(chdb: Chdb, source: Source, name: str) -> None:
+    table = read_catalog(source.connection, [source.schema]).table(QualifiedName(source.schema, name))
+    assert table is not None
+    chdb.run(clickhouse_table(table, identity_key(table), name, source.schema))
+
+
+def test_every_type_and_two_views(chdb: Chdb, database: str, source: Source) -> None:
+    source.run("CREATE TYPE {s}.mood AS ENUM ('ok', 'bad')")
+    source.run("CREATE DOMAIN {s}.amount AS numeric(10, 2)")
+    source.run(
+        "CREATE TABLE {s}.t (id int PRIMARY KEY, mood {s}.mood, amount {s}.amount, big bigint, open bool, day date, "
+        "at timestamptz, code uuid, tags text[], note text)"
+    )
+    make_table(chdb, source, "t")
+    columns = "(id Int32, note Nullable(String), v UInt64)"
+    chdb.run(f"CREATE TABLE {database}.kept {columns} ENGINE ReplacingMergeTree(v) ORDER BY id")
+    chdb.run(f"CREATE TABLE {database}.sums (mood String, n UInt64) ENGINE SummingMergeTree ORDER BY mood")
+    kept = f"SELECT id, note, cdc_version AS v FROM {database}.t"
+    chdb.run(f"CREATE MATERIALIZED VIEW {database}.keep TO {database}.kept AS {kept}")
+    chdb.run(
+        f"CREATE MATERIALIZED VIEW {database}.sum TO {database}.sums AS "
+        f"SELECT toString(mood) AS mood, count() AS n FROM {database}.t WHERE NOT cdc_is_deleted GROUP BY mood"
+    )
+    source.set_up("t")
+    with producing(source.dsn, source.name, ClickHouseLanding(chdb, database), SMALL):
+        source.wait_until_stored("clickhouse")
+        source.run(
+            "INSERT INTO {s}.t VALUES (1, 'ok', 12345678.91, 9223372036854775807, true, '2026-02-28', "
+            "'2026-01-02 03:04:05.678901+02', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{a,NULL}', "
+            "E'it''s\\n\\\\ \"x\"'); INSERT INTO {s}.t (id, mood) VALUES (2, 'bad')"
+        )
+        source.run("UPDATE {s}.t SET id = 3 WHERE id = 2; DELETE FROM {s}.t WHERE id = 3")
+        source.wait_until_stored("clickhouse")
+    shown = chdb.rows(
+        f"SELECT * EXCEPT (cdc_version, cdc_is_deleted, cdc_source, cdc_position) FROM {database}.t FINAL"
+    )
+    times = ["2026-02-28", "2026-01-02 01:04:05.678901"]
+    texts = ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "{a,NULL}", 'it\'s\n\\ "x"']
+    assert shown == [[1, "ok", 12345678.91, 9223372036854775807, True, *times, *texts]]
+    assert chdb.rows(f"SELECT mood, sum(n) FROM {database}.sums GROUP BY mood ORDER BY mood") == [["bad", 2], ["ok", 1]]
+    assert chdb.rows(f"SELECT note FROM {database}.kept FINAL WHERE id = 1") == [['it\'s\n\\ "x"']]
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "problem", "mend"),
+    [
+        ("ADD COLUMN more int", "7", "no column for `more`", "ADD COLUMN more Nullable(Int32)"),
+        ("ALTER n TYPE bigint", "3000000000", "`n` is 3000000000, and", "MODIFY COLUMN n Nullable(Int64)"),
+        ("ALTER d TYPE numeric(9, 4)", "1.2345", "`d` is 1.2345", "MODIFY COLUMN d Nullable(Decimal(9, 4))"),
+    ],
+)  # fmt: skip
+def test_what_the_table_would_change_in_silence_waits(
+    chdb: Chdb, database: str, source: Source, change: str, value: str, problem: str, mend: str
+) -> None:
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, n int, d numeric(9, 2))")
+    make_table(chdb, source, "t")
+    source.set_up("t")
+    column = change.split()[2] if change.startswith("ADD") else change.split()[1]
+    with producing(source.dsn, source.name, ClickHouseLanding(chdb, database)):
+        source.wait_until_stored("clickhouse")
+        source.run(f"ALTER TABLE {{s}}.t {change}; INSERT INTO {{s}}.t (id, {column}) VALUES (1, {value})")
+        wait_until(lambda: problem in str(source.records.tables()[0].problem), 30, lambda: str(source.records.tables()))
+        assert chdb.rows(f"SELECT count() FROM {database}.t") == [[0]]
+        chdb.run(f"ALTER TABLE {database}.t {mend}")
+        wait_until(lambda: chdb.rows(f"SELECT toString({column}) FROM {database}.t FINAL") == [[value]], 30)
+
+
+@pytest.mark.parametrize(
+    ("of", "text", "fits"),
+    [
+        ("Int8", "127", True),
+        ("Int8", "128", False),
+        ("UInt8", "-1", False),
+        ("UInt8", "t", True),
+        ("Int32", "1.5", False),
+        ("Nullable(Int16)", "-32769", False),
+        ("LowCardinality(Nullable(Int64))", "9223372036854775808", False),
+        ("Decimal(9, 2)", "1.20", True),
+        ("Decimal(9, 2)", "1.200", True),
+        ("Decimal(9, 2)", "1.201", False),
+        ("Decimal(9, 2)", "NaN", False),
+        ("FixedString(2)", "a", False),
+        ("FixedString(2)", "ä", True),
+        ("String", "anything", True),
+        ("Int8", None, False),
+        ("Nullable(Int8)", None, True),
+    ],
+)
+def test_what_fits_a_column(of: str, text: str | None, fits: bool) -> None:
+    assert (refused_value(of, "n", text) is None) == fits
+
+
+def test_kills_at_every_point_leave_each_change_once(chdb: Chdb, database: str, source: Source) -> None:
+    """Also in a view that counts."""
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, name text)")
+    make_table(chdb, source, "t")
+    chdb.run(f"CREATE TABLE {database}.counts (n UInt64) ENGINE SummingMergeTree ORDER BY tuple()")
+    chdb.run(
+        f"CREATE MATERIALIZED VIEW {database}.c TO {database}.counts AS SELECT count() AS n FROM {database}.t "
+        f"WHERE cdc_source NOT LIKE '%/read'"
+    )
+    source.set_up("t")
+    changes = 0
+    running = RunningProducer(source.dsn, source.name, ClickHouseLanding(chdb, database), SMALL)
+    for point in (*CAPTURE_POINTS[:3], *STORE_POINTS, *STORE_POINTS):
+        arm(point, 2, lambda: None)
+        for _ in range(8):
+            source.run(f"INSERT INTO {{s}}.t VALUES ({changes}, 'a'), (-1 - {changes}, 'b')")
+            source.run(f"UPDATE {{s}}.t SET name = '{point}' WHERE id = {changes}")
+            changes += 3
+        wait_until(lambda each=running: each.has_ended, 30)  # type: ignore[misc]
+        disarm()
+        running.stop()
+        running = RunningProducer(source.dsn, source.name, ClickHouseLanding(chdb, database), SMALL)
+    source.wait_until_stored("clickhouse")
+    running.stop()
+    expected = sorted(source.rows("SELECT id, name FROM {s}.t"))
+    assert [tuple(row) for row in chdb.rows(f"SELECT id, name FROM {database}.t FINAL ORDER BY id")] == expected
+    streamed = chdb.rows(
+        f"SELECT count(), uniqExact(cdc_position) FROM {database}.t WHERE cdc_source NOT LIKE '%/read'"
+    )
+    assert int(str(streamed[0][0])) == int(str(streamed[0][1]))
+    assert chdb.rows(f"SELECT sum(n) FROM {database}.counts") == [[changes]]
+
+
+def test_an_insert_that_failed_is_sent_again_under_its_name(chdb: Chdb, database: str, source: Source) -> None:
+    """A view whose target refuses the row: once it takes it, the row is in both once."""
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, name text)")
+    make_table(chdb, source, "t")
+    chdb.run(f"CREATE TABLE {database}.short (id Int32, name FixedString(1)) ENGINE MergeTree ORDER BY id")
+    view = f"CREATE MATERIALIZED VIEW {database}.s TO {database}.short AS SELECT id,"
+    chdb.run(f"{view} toFixedString(name, 1) AS name FROM {database}.t")
+    source.set_up("t")
+    with producing(source.dsn, source.name, ClickHouseLanding(chdb, database)):
+        source.wait_until_stored("clickhouse")
+        source.run("INSERT INTO {s}.t VALUES (1, 'long')")
+        wait_until(lambda: source.records.tables()[0].problem, 30)
+        chdb.run(f"DROP TABLE {database}.s SYNC")
+        chdb.run(f"{view} 'x' AS name FROM {database}.t")
+        wait_until(lambda: chdb.rows(f"SELECT count() FROM {database}.short") == [[1]], 30)
+        source.wait_until_stored("clickhouse")
+    assert chdb.rows(f"SELECT count() FROM {database}.t") == [[1]]
+
+
+def test_a_truncation_keeps_the_position(chdb: Chdb, database: str, source: Source) -> None:
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY)")
+    make_table(chdb, source, "t")
+    source.set_up("t")
+    for _ in range(2):
+        with producing(source.dsn, source.name, ClickHouseLanding(chdb, database)):
+            source.run("INSERT INTO {s}.t VALUES (1); TRUNCATE {s}.t; INSERT INTO {s}.t VALUES (2)")
+            source.wait_until_stored("clickhouse")
+            source.run("DELETE FROM {s}.t")
+            source.wait_until_stored("clickhouse")
+    assert chdb.rows(f"SELECT id FROM {database}.t FINAL") == []
