@@ -32,9 +32,9 @@ class Chdb:
     def run(self, statement: str) -> None:
         self._ask(statement, "CSV")
 
-    def rows(self, query: str) -> Sequence[Sequence[object]]:
+    def rows(self, query: str) -> list[Sequence[object]]:
         text = self._ask(f"{query} SETTINGS output_format_json_quote_64bit_integers = 0", "JSONCompact")
-        found: list[list[object]] = json.loads(text)["data"]
+        found: list[Sequence[object]] = json.loads(text)["data"]
         return found
 
     def _ask(self, text: str, form: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import orjson
 
@@ -24,6 +23,7 @@ from penstock.postgres.delivery.clickhouse_values import refused_value
 from penstock.postgres.delivery.destination import Delivered, StoreLacksColumns, UnstorableRow
 from penstock.postgres.packages.package import Package, PackageRow, RowPackage, TruncatePackage
 from penstock.postgres.packages.row_values import COMMIT, DELETED, ORDINAL, VERSION, json_row, unstorable_time
+from penstock.postgres.stores.clickhouse_server import ClickHouseConnection
 
 POSITIONS = "penstock_positions"
 SOURCE, POSITION = "cdc_source", "cdc_position"
@@ -33,16 +33,6 @@ _POSITIONS_TABLE = """CREATE TABLE IF NOT EXISTS {name} (source String, store St
 _SETTINGS = """SETTINGS input_format_skip_unknown_fields = 0, date_time_input_format = 'best_effort', async_insert = 0,
   input_format_parallel_parsing = 0, insert_deduplicate = 1, insert_deduplication_token = {token},
   deduplicate_blocks_in_dependent_materialized_views = {also_views}"""
-
-
-class ClickHouseConnection(Protocol):
-    """What runs statements of ClickHouse."""
-
-    def run(self, statement: str) -> None:
-        """Run a statement without rows. Raises Failed, Unavailable."""
-
-    def rows(self, query: str) -> Sequence[Sequence[object]]:
-        """The rows of a query. Raises Failed, Unavailable."""
 
 
 @dataclass(slots=True)

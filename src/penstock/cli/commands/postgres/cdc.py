@@ -18,11 +18,12 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.commands.postgres.destinations import DestinationOption, open_destination
+from penstock.cli.commands.postgres.destinations import DestinationOption, clickhouse_store, open_destination
 from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
 from penstock.cli.errors import WrongUsage, print_note
 from penstock.cli.output import console, format_bytes, print_json, print_table
 from penstock.cli.session import Session, command
+from penstock.model.settings import StoreSettings
 from penstock.postgres.capture.producer import Producer
 from penstock.postgres.capture.schema_tracker import identity_key
 from penstock.postgres.capture.setup import (
@@ -36,7 +37,9 @@ from penstock.postgres.capture.setup import (
 from penstock.postgres.capture.status import CaptureStatus, read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
+from penstock.postgres.delivery.clickhouse_landing import clickhouse_table
 from penstock.postgres.delivery.landing_datafile import landing_datafile
+from penstock.postgres.stores.clickhouse_server import ClickHouseServer
 from penstock.redaction import redact
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -58,6 +61,7 @@ def setup(
     table: Annotated[list[str] | None, typer.Option("--table", help="schema.table, or table=NAME here.")] = None,
     insert_only: InsertOnlyOption = None,
     datafiles: DatafilesOption = True,
+    store: Annotated[str | None, typer.Option("--store", help="Make the tables of a ClickHouse.")] = None,
 ) -> None:
     """Make the publication and the slot of a capture, and the data sources that its tables land in."""
     source = source_settings(session)
@@ -67,7 +71,9 @@ def setup(
     choices = [table_choice(each, insert_only or ()) for each in chosen]
     with closing(open_source(source.dsn(dsn))) as connection:
         report = set_up(connection, name, choices)
-        written = _write_datafiles(connection, choices, source.folder) if datafiles else []
+        written = _write_datafiles(connection, choices, source.folder) if datafiles and store is None else []
+        if store is not None:
+            _make_tables(connection, choices, clickhouse_store(source.settings, store))
     if session.as_json:
         print_json(
             {
@@ -86,7 +92,8 @@ def setup(
     print_table(("table", "data source", "taken"), rows)
     for each in written:
         console().print(f"wrote {each}", markup=False)
-    console().print("deploy the data sources, then start `penstock cdc run`", markup=False)
+    first = "deploy the data sources, then " if store is None else ""
+    console().print(f"{first}start `penstock cdc run`", markup=False)
 
 
 @group.command("run")
@@ -175,6 +182,16 @@ def _write_datafiles(connection: SourceConnection, choices: Sequence[TableChoice
             path.write_text(landing_datafile(table, () if each.insert_only else identity_key(table)), encoding="utf-8")
             written.append(path.relative_to(folder).as_posix())
     return written
+
+
+def _make_tables(connection: SourceConnection, choices: Sequence[TableChoice], store: StoreSettings) -> None:
+    """Make the tables that a ClickHouse lacks."""
+    catalog, server = read_catalog(connection, sorted({each.name.schema for each in choices})), ClickHouseServer(store)
+    for each in choices:
+        table = catalog.table(each.name)
+        if table is not None:
+            key = () if each.insert_only else identity_key(table)
+            server.run(clickhouse_table(table, key, each.store, store.database))
 
 
 def _choice_json(choice: TableChoice) -> dict[str, object]:

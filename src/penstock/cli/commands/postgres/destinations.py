@@ -13,17 +13,36 @@ import typer
 from penstock.cli.errors import WrongUsage
 from penstock.cli.session import Session
 from penstock.errors import did_you_mean
-from penstock.model.settings import Settings
+from penstock.model.settings import Settings, StoreSettings
+from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
+from penstock.postgres.stores.clickhouse_server import ClickHouseServer
 
-DESTINATIONS = ("penstock",)
-DestinationOption = Annotated[str, typer.Option("--to", help=f"Where the rows go: {', '.join(DESTINATIONS)}.")]
+DestinationOption = Annotated[
+    str, typer.Option("--to", help="penstock, or a store of penstock.toml of type penstock or clickhouse.")
+]
 
 
 def open_destination(session: Session, settings: Settings, to: str) -> Destination:
     """The destination of a name. Raises WrongUsage."""
-    match to:
+    store = settings.stores.get(to)
+    match store.type if store is not None else to:
         case "penstock":
-            return PenstockLanding(session.url, session.token)
-    raise WrongUsage(f"there is no destination `{to}`", hint=did_you_mean(to, DESTINATIONS))
+            url = store.url if store is not None and store.url else session.url
+            return PenstockLanding(url, session.token)
+        case "clickhouse" if store is not None:
+            return ClickHouseLanding(ClickHouseServer(store), store.database, to)
+        case "iceberg":
+            raise WrongUsage("rows do not go into Iceberg", hint="--to penstock, whose tables are Iceberg")
+    raise WrongUsage(f"there is no destination `{to}`", hint=did_you_mean(to, ("penstock", *settings.stores)))
+
+
+def clickhouse_store(settings: Settings, name: str) -> StoreSettings:
+    """The settings of a ClickHouse. Raises WrongUsage."""
+    found = settings.stores.get(name)
+    if found is None or found.type != "clickhouse":
+        known = [each for each, of in settings.stores.items() if of.type == "clickhouse"]
+        hint = did_you_mean(name, known) or '[stores.NAME] with type = "clickhouse"'
+        raise WrongUsage(f"penstock.toml has no ClickHouse `{name}`", hint=hint)
+    return found
