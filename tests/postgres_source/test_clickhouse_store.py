@@ -4,7 +4,7 @@ between; every query is answered at each step, and in the end the targets are ri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
@@ -38,7 +38,9 @@ from penstock.postgres.migration.operation import (
     SetNotNull,
     SwapColumns,
 )
+from penstock.postgres.stores.clickhouse_rehearsal import ClickHouseRehearsal
 from penstock.postgres.stores.clickhouse_store import ClickHouseStore
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase, StoreRehearsal
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from penstock.postgres.translation.clickhouse.schema import text_literal
 from penstock.postgres.translation.refusal import CannotTranslate
@@ -372,3 +374,52 @@ def test_differences_from_postgres(session: ClickHouseSession) -> None:
     ]
     missing = replace(issues, name=QualifiedName("public", "nothing"))
     assert [each.column for each in store.differences(missing)] == [None]
+
+
+def test_a_rehearsal_leaves_the_tables_as_they_are(session: ClickHouseSession, application: Application) -> None:
+    settings = StoreSettings("clickhouse", database=session.database)
+    choices = ViewChoices(frozenset({"to_titles"}))
+    store = ClickHouseStore("w", settings, session, lambda _: choices)
+    name = QualifiedName("public", "issues")
+    add = AddColumn("severity", INTEGER, False, "5", OldRowsValue("5"))
+    first = Migration("m1", name, HASH, HASH, True, (add, RenameColumn("title", "headline"), DropColumn("note")))
+    second = Migration("m2", name, HASH, HASH, True, (SwapColumns("id", "big"),))
+    before = ask(session, "SELECT create_table_query FROM system.tables WHERE database = '{d}' ORDER BY name")
+    databases = ask(session, "SELECT name FROM system.databases ORDER BY name")
+    made = store.rehearse([RehearsedPhase(first, phase) for phase in Phase])
+    assert made.is_same
+    assert [(each.table, each.rows_before, each.rows_after, each.not_compared) for each in made.tables] == [
+        ("issues", 3, 3, ("note",)),
+        ("titles", 3, 3, ("note",)),
+        ("totals", 3, 3, ()),
+        ("again", 3, 3, ()),
+    ]
+    assert all("penstock_rehearsal_" in each.text for each in made.steps)
+    with pytest.raises(CannotTranslate):
+        store.rehearse([RehearsedPhase(second, Phase.at_lsn)])
+    assert ask(session, "SELECT name FROM system.databases ORDER BY name") == databases, "also after a refusal"
+    assert ask(session, "SELECT create_table_query FROM system.tables WHERE database = '{d}' ORDER BY name") == before
+    check_targets(application)
+
+
+def test_a_rehearsal_finds_values_that_change(session: ClickHouseSession, application: Application) -> None:
+    """A store whose statement does harm: the rehearsal says which column has other values."""
+
+    class Harmful(ClickHouseStore):
+        def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
+            rehearsal = ClickHouseRehearsal(session, self.read_schema(), settings)
+
+            def opened(copy: StoreSettings) -> ClickHouseStore:
+                change = (
+                    f"ALTER TABLE {copy.database}.issues UPDATE weight = 7 WHERE id = 1 SETTINGS mutations_sync = 2"
+                )
+                session.run(change)
+                return ClickHouseStore("w", copy, session, lambda _: ViewChoices())
+
+            return rehearsal.run(["issues"], phases, opened)
+
+    settings = StoreSettings("clickhouse", database=session.database)
+    migration = Migration("m1", QualifiedName("public", "issues"), HASH, HASH, False, (SetNotNull("note"),))
+    made = Harmful("w", settings, session, lambda _: ViewChoices()).rehearse([RehearsedPhase(migration, Phase.post)])
+    assert [each.differing for each in made.tables if each.table == "issues"] == [("weight",)]
+    assert not made.is_same

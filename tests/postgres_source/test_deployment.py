@@ -126,6 +126,8 @@ def test_a_column_goes_through_a_whole_deployment(deployment: Deployment) -> Non
     deployment.develop(
         "ALTER TABLE public.issues ADD severity int NOT NULL DEFAULT 5", "ALTER TABLE public.issues DROP note"
     )
+    code, document = deployment.penstock("rehearse")
+    assert (code, [each["store"] for each in document["stores"]], document["same"]) == (0, ["warehouse", "lake"], True)
     code, document = deployment.penstock("gate")
     assert (code, document["open"], len(document["missing"])) == (1, False, 2)
     assert deployment.penstock("gate", "--", "touch", "begun")[0] == 1

@@ -36,6 +36,7 @@ from penstock.postgres.migration.operation import (
     SwapColumns,
 )
 from penstock.postgres.stores.iceberg_store import IcebergStore
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 from penstock.postgres.translation.iceberg_changes import is_promotion
 from penstock.postgres.translation.refusal import CannotTranslate
 from penstock.postgres.translation.store_step import StoreStep
@@ -254,3 +255,20 @@ def test_promotions() -> None:
     assert not is_promotion("decimal(10, 2)", "decimal(12, 3)")
     assert not is_promotion("decimal(10, 2)", "decimal(9, 2)")
     assert not is_promotion("long", "int")
+
+
+def test_a_rehearsal_leaves_tables_and_files_as_they_are(
+    settings: StoreSettings, catalog: Catalog, tmp_path: Path
+) -> None:
+    before = catalog.load_table("app.issues").metadata
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != "catalog.db")
+    add = AddColumn("new", INTEGER, False, "5", OldRowsValue("5"))
+    operations = (add, RenameColumn("title", "headline"), SwapColumns("weight", "big"), DropColumn("score"))
+    migration = Migration("m1", ISSUES, HASH, HASH, True, operations)
+    made = IcebergStore("lake", settings).rehearse([RehearsedPhase(migration, phase) for phase in Phase])
+    (table,) = made.tables
+    assert (table.rows_before, table.rows_after, table.differing, table.not_compared) == (1, 1, (), ("score",))
+    assert [each.phase.value for each in made.steps] == ["pre", "at_lsn", "at_lsn", "post", "post"]
+    assert catalog.load_table("app.issues").metadata == before
+    assert [each for each in catalog.list_namespaces() if "rehearsal" in str(each)] == []
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != "catalog.db") == files

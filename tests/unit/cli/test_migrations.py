@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.client.project_server import read_admin_token
+from penstock.errors import Failed, Unavailable
+from penstock.model.settings import StoreSettings
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedType
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.migration_folder import write_migrations
-from penstock.postgres.migration.operation import AddColumn, DropColumn, OldRowsValue
+from penstock.postgres.migration.operation import AddColumn, DropColumn, OldRowsValue, Phase
+from penstock.postgres.stores.penstock_server import PenstockServer
+from penstock.postgres.stores.penstock_store import PenstockStore
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase
+from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
+from unit.serve.sample_parity import DIFFERENT
 
 ONE, TWO = (f"sha256:{digit * 64}" for digit in "12")
 ADD = AddColumn("b", ReplicatedType("integer"), False, "5", OldRowsValue("5"))
@@ -77,3 +87,40 @@ def test_there_may_be_no_migrations(project: Path, penstock: Run) -> None:
     code, _, err = penstock("migrations", "translate")
     assert code == 1
     assert "penstock migrations observe" in err
+
+
+def test_phases_are_deployments_of_the_server(project: Path, pipeline: MemoryPipeline) -> None:
+    address = json.loads((project / ".penstock/server.json").read_text())["url"]
+    server = PenstockServer(address, read_admin_token(project), wait=lambda _: None)
+    files = {"penstock.toml": "", "datasources/flights.datasource": "SCHEMA >\n    a UInt8 `json:$.a`\n"}
+    server.deploy(files, "first")
+    assert server.live_files() == files
+    store = PenstockStore("live", StoreSettings("penstock"), server, lambda _: ViewChoices())
+    (step,) = store.plan(MIGRATION, Phase.pre)
+    store.carry_out(step)
+    assert store.is_done(step)
+    assert "`b` Int32 `json:$.b` DEFAULT 5" in server.live_files()["datasources/flights.datasource"]
+    assert [each.name for each in pipeline.list_deployments()] == ["1_flights_b.pre", "first"]
+
+
+def test_a_rehearsal_is_compared_in_staging_and_discarded(project: Path, pipeline: MemoryPipeline) -> None:
+    address = json.loads((project / ".penstock/server.json").read_text())["url"]
+    server = PenstockServer(address, read_admin_token(project), wait=lambda _: None)
+    server.deploy({"datasources/flights.datasource": "SCHEMA >\n    a UInt8 `json:$.a`\n"}, "first")
+    store = PenstockStore("live", StoreSettings("penstock"), server, lambda _: ViewChoices())
+    pipeline.comparison.report = DIFFERENT
+    made = store.rehearse([RehearsedPhase(MIGRATION, Phase.pre)])
+    sales, gone = made.tables
+    assert (made.is_same, sales.differing, sales.not_compared, gone.is_same) == (False, ("amount",), ("note",), True)
+    assert [(each.name, each.state) for each in pipeline.list_deployments()][1:] == [("first", "live")]
+    assert pipeline.list_deployments()[0].state == "discarded"
+
+
+def test_what_the_server_refuses_is_told(project: Path, pipeline: MemoryPipeline) -> None:
+    address = json.loads((project / ".penstock/server.json").read_text())["url"]
+    with pytest.raises(Failed, match="project has problems"):
+        PenstockServer(address, read_admin_token(project)).deploy({"a.datasource": "SCHEMA >\n    a Nothing\n"}, "x")
+    with pytest.raises(Failed):
+        PenstockServer(address, "p.wrong").live_files()
+    with pytest.raises(Unavailable):
+        PenstockServer("http://127.0.0.1:1", None).live_files()

@@ -19,6 +19,7 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,15 @@ class MigrationWork:
                 if state.state not in ("confirmed", "hidden"):
                     found.append(state)
         return found
+
+    def pending(self, store: MigrationStore) -> list[RehearsedPhase]:
+        """The phases that a store has not begun, in the order of a deployment: a migration after the other."""
+        return [
+            RehearsedPhase(migration, phase)
+            for migration in self.migrations
+            for phase in store.phases(migration)
+            if self.journal.load(PhaseKey(store.name, migration.id, phase)) is None
+        ]
 
     def states(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
         """Where each phase is in each store."""

@@ -14,8 +14,10 @@ from penstock.postgres.catalog.replicated_table import QualifiedName, Replicated
 from penstock.postgres.catalog.store_types import clickhouse_type
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.clickhouse_rehearsal import ClickHouseRehearsal
 from penstock.postgres.stores.clickhouse_server import ClickHouseConnection
-from penstock.postgres.stores.migration_store import ColumnDifference
+from penstock.postgres.stores.migration_store import ColumnDifference, first_names
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase, StoreRehearsal
 from penstock.postgres.translation.clickhouse.column_values import enum_values
 from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ClickHouseDraft
 from penstock.postgres.translation.clickhouse.schema import (
@@ -74,6 +76,14 @@ class ClickHouseStore:
                 raise Failed(f"`{step.text}` cannot be taken back", hint="a migration of the other direction does it")
             if step.undo is not None:
                 self._connection.run(step.undo)
+
+    def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
+        """The phases on a throw-away copy. Raises CannotTranslate, Failed, Unavailable."""
+        sources = first_names(phases, self.table_of)
+        rehearsal = ClickHouseRehearsal(self._connection, self.read_schema(), self._settings)
+        return rehearsal.run(
+            sources, phases, lambda settings: ClickHouseStore(self._name, settings, self._connection, self._choices)
+        )
 
     def read_schema(self) -> ClickHouseSchema:
         """The tables and views of the database. Raises Failed, Unavailable."""

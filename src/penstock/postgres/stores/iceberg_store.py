@@ -39,7 +39,9 @@ from penstock.postgres.catalog.replicated_table import QualifiedName, Replicated
 from penstock.postgres.catalog.store_types import iceberg_type
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
-from penstock.postgres.stores.migration_store import ColumnDifference
+from penstock.postgres.stores.iceberg_rehearsal import IcebergRehearsal
+from penstock.postgres.stores.migration_store import ColumnDifference, first_names
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase, StoreRehearsal
 from penstock.postgres.translation.iceberg_changes import (
     IcebergField,
     IcebergSchema,
@@ -99,6 +101,13 @@ class IcebergStore:
         except CannotTranslate:
             return [ColumnDifference(table.name, None, f"the store has no table {name}", True)]
         return [each for column in table.columns for each in _differences(table.name, column, found.fields)]
+
+    def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
+        """The phases on throw-away copies. Raises CannotTranslate, Failed, Unavailable."""
+        sources = first_names(phases, self._table_name)
+        with _iceberg_errors():
+            rehearsal = IcebergRehearsal(self._catalog(), self._settings)
+            return rehearsal.run(sources, phases, lambda settings: IcebergStore(self._name, settings))
 
     def _make(self, document: Mapping[str, object]) -> None:
         """Make a change, if its mark does not say that it was made. Raises Failed, Unavailable."""

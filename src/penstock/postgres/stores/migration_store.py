@@ -6,13 +6,15 @@ and `carry_out` of a step that was carried out before does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase, RehearsedStep, StoreRehearsal
 from penstock.postgres.translation.store_step import StoreStep
 
 
@@ -52,3 +54,29 @@ class MigrationStore(Protocol):
 
     def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:
         """Where the store's table differs from that of Postgres."""
+
+    def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
+        """Carry phases out on a throw-away copy. Raises CannotTranslate, Failed, Unavailable."""
+
+
+def carry_out_all(store: MigrationStore, phases: Sequence[RehearsedPhase]) -> Iterator[RehearsedStep]:
+    """Carry phases out, deletions included, one step at a time with its seconds."""
+    for each in phases:
+        for step in store.plan(each.migration, each.phase):
+            begun = time.monotonic()
+            if not store.is_done(step):
+                store.carry_out(step)
+            yield RehearsedStep(each.migration.id, each.phase, step.text, time.monotonic() - begun)
+
+
+def first_names(phases: Sequence[RehearsedPhase], table_of: Callable[[QualifiedName], str]) -> list[str]:
+    """For each phase the name that its table has before all of them."""
+    names: dict[str, str] = {}
+    found = []
+    for each in phases:
+        migration = each.migration
+        name = migration.table_after if each.phase is Phase.post else migration.table
+        first = names.get(table_of(name), table_of(name))
+        found.append(first)
+        names[table_of(migration.table_after)] = first
+    return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import httpx
 
 from penstock.errors import Failed, Problem, Unavailable
 from penstock.redaction import register_secrets
 
+Json: TypeAlias = dict[str, Any]
 PLANNING_SECONDS = 600.0
 POLL_SECONDS = 0.5
 ENDED = ("failed", "discarded", "retired")
@@ -28,6 +29,10 @@ class PenstockConnection(Protocol):
 
     def deploy(self, files: Mapping[str, str], name: str) -> None:
         """Deploy a project, and wait until it is live. Raises Failed, Unavailable."""
+
+    def compare(self, files: Mapping[str, str], name: str) -> Json:
+        """Deploy a project to staging, compare it with live, and discard it: the report of the comparison, with `plan`;
+        without a change only that. Raises Failed, Unavailable."""
 
 
 class PenstockServer:
@@ -47,23 +52,40 @@ class PenstockServer:
         return files
 
     def deploy(self, files: Mapping[str, str], name: str) -> None:
+        self._reach(self._deployed(files, {"name": name, "auto_promote": "true"}), "live")
+
+    def compare(self, files: Mapping[str, str], name: str) -> Json:
+        made = self._deployed(files, {"name": name, "auto_promote": "false"})
+        if not made["id"]:
+            return {"plan": made["plan"]}
+        try:
+            self._reach(made, "ready")
+            right = {"left": "live", "right": str(made["id"])}
+            return {**self._call("POST", "/v0/diff", params=right), "plan": made["plan"]}
+        finally:
+            self._call("DELETE", f"/v1/deployments/{made['id']}")
+
+    def _deployed(self, files: Mapping[str, str], options: Mapping[str, str]) -> Json:
         parts = [("files", (path, text.encode("utf-8", "surrogatepass"))) for path, text in files.items()]
-        options = {"allow_destructive_operations": "true", "continue_candidate": "true", "name": name}
-        made = self._call("POST", "/v1/deploy", params=options, files=parts)
-        while made["id"] and made["state"] != "live":
+        options = {"allow_destructive_operations": "true", "continue_candidate": "true", **options}
+        return self._call("POST", "/v1/deploy", params=options, files=parts)
+
+    def _reach(self, made: Json, state: str) -> None:
+        """Wait until a deployment is in a state. Raises Failed if it ends instead."""
+        while made["id"] and made["state"] != state:
             if made["state"] in ENDED:
                 reason = (made.get("error") or {}).get("error", "it was discarded")
                 raise Failed(f"deployment {made['id']} is {made['state']}: {reason}")
             self._wait(POLL_SECONDS)
             made = self._call("GET", f"/v1/deployments/{made['id']}")
 
-    def _call(self, method: str, path: str, **parts: Any) -> dict[str, Any]:
+    def _call(self, method: str, path: str, **parts: Any) -> Json:
         try:
             answer = self._client.request(method, path, timeout=PLANNING_SECONDS, **parts)
         except httpx.HTTPError as error:
             hint = "`penstock up` starts it; `url` in [stores.NAME] is its address"
             raise Unavailable(f"the server of Penstock does not answer: {type(error).__name__}", hint=hint) from None
-        document: dict[str, Any] = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+        document: Json = answer.json() if "json" in answer.headers.get("content-type", "") else {}
         if answer.is_error:
             problems = [_problem(each) for each in document.get("problems", ())]
             raise Failed(str(document.get("error", f"the server answered {answer.status_code}")), problems)

@@ -7,7 +7,9 @@ with the edits of the phase and nothing else, so that a change of somebody else 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from penstock.model import types as t
 from penstock.model.settings import StoreSettings
@@ -18,6 +20,7 @@ from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import ColumnDifference
 from penstock.postgres.stores.penstock_server import PenstockConnection
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase, RehearsedStep, StoreRehearsal, TableParity
 from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ViewChoices
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
 from penstock.postgres.translation.penstock.project_draft import ProjectDraft
@@ -84,6 +87,20 @@ class PenstockStore:
                 found.append(ColumnDifference(table.name, column.name, message, False))
         return found
 
+    def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
+        """All phases as one deployment to staging, whose tables share live's files; it is compared with live and
+        discarded. Raises CannotTranslate, Failed, Unavailable."""
+        files = dict(self._connection.live_files())
+        for each in phases:
+            choices = self._choices(each.migration.id)
+            files.update(phase_edits(files, each.migration, each.phase, self._settings.tables, choices))
+        begun = time.monotonic()
+        report = self._connection.compare(files, f"rehearsal of {phases[-1].migration.id}")
+        seconds = time.monotonic() - begun
+        changes = "; ".join(str(each.get("change", each)) for each in report["plan"]["changes"]) or "no change"
+        step = RehearsedStep(phases[-1].migration.id, phases[-1].phase, changes, seconds)
+        return StoreRehearsal(self._name, (step,), tuple(_parity(each) for each in report.get("tables", ())))
+
     def _deploy(self, text: str) -> None:
         document = json.loads(text)
         self._connection.deploy({**self._connection.live_files(), **document["files"]}, document["name"])
@@ -97,6 +114,16 @@ def _holds(stored: t.Type, wanted: t.Type) -> bool:
     plain = stored.of if isinstance(stored, t.Nullable) else stored
     nulls = isinstance(stored, t.Nullable) or not isinstance(wanted, t.Nullable)
     return (isinstance(plain, t.Enum) and nulls) or holds_values(str(stored), str(wanted))
+
+
+def _parity(table: Mapping[str, Any]) -> TableParity:
+    """A table of the server's report."""
+    compared = table["outcome"] in ("same", "differs")
+    columns = [each["name"] for each in table["columns"] if each["left"] != each["right"]]
+    differing = tuple(columns) if table["outcome"] == "differs" else ()
+    rows = table["left_rows"] or 0, table["right_rows"] or 0
+    left_out = tuple(table["left_out"]) if compared else (table["reason"] or table["outcome"],)
+    return TableParity(table["name"], rows[0], rows[1] if compared else rows[0], differing, left_out)
 
 
 def datasource_of(name: QualifiedName, tables: Mapping[str, str]) -> str:

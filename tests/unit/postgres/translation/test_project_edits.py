@@ -219,6 +219,10 @@ class LiveFiles:
         self.files = files
         self.deployed.append(name)
 
+    def compare(self, files: Mapping[str, str], name: str) -> dict[str, object]:
+        plan = plan_loaded(load_files(dict(self.files)), load_files(dict(files)))
+        return {"plan": {"changes": [{"change": str(each)} for each in plan.changes]}}
+
 
 def test_a_phase_is_one_deployment_of_what_is_live() -> None:
     server = LiveFiles()

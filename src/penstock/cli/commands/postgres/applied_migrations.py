@@ -1,4 +1,4 @@
-"""`penstock migrations apply`, `gate`, `rollback`, `status` and `check`: migrations on their way into the stores.
+"""`penstock migrations apply`, `gate`, `rollback`, `status`, `check`, `rehearse`: migrations on their way into stores.
 
 In: the source, the folder of migrations, the stores. Out: states of phases. Invariant: exit code 0 means that what was
 asked for is so; 1 that it waits, is refused or failed.
@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.commands.postgres.migration_output import print_states
+from penstock.cli.commands.postgres.migration_output import print_rehearsals, print_states
 from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.output import console, format_number, print_json
@@ -227,3 +227,17 @@ def check(session: Session, store: StoreOption = None, dsn: DsnOption = None) ->
         console().print(f"{each.level}: {each}", markup=False, soft_wrap=True)
     count = format_number(len(catalog.tables), "table", "tables")
     console().print(f"{count} of Postgres: no value would be lost", markup=False)
+
+
+@command
+def rehearse(session: Session, store: StoreOption = None, dsn: DsnOption = None) -> None:
+    """Carry out all that is pending on throw-away copies, and compare these before and after."""
+    with _opened(session, dsn, store) as opened:
+        work = opened.work()
+        found = [each.rehearse(phases) for each in opened.stores if (phases := work.pending(each))]
+    if session.as_json:
+        print_json({"stores": [each.as_json() for each in found], "same": all(each.is_same for each in found)})
+    else:
+        print_rehearsals(found)
+    if not all(each.is_same for each in found):
+        raise typer.Exit(FAILED)

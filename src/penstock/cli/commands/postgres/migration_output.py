@@ -18,6 +18,7 @@ from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.migration_text import migration_json
 from penstock.postgres.migration.observed_command import ObservedCommand
 from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.store_rehearsal import StoreRehearsal, TableParity
 from penstock.postgres.translation.store_step import StoreStep
 
 
@@ -92,3 +93,24 @@ def print_states(states: Sequence[PhaseState], stages: Mapping[str, str] | None 
         rows.append(row if stages is None else (*row, stages[each.migration]))
     titles = ("migration", "store", "phase", "state", "steps", "waits for")
     print_table(titles if stages is None else (*titles, "Postgres"), rows)
+
+
+def print_rehearsals(rehearsals: Sequence[StoreRehearsal]) -> None:
+    """What was done on the copies, and how these compare."""
+    if not rehearsals:
+        console().print("nothing is pending", markup=False)
+    for each in rehearsals:
+        console().print(each.store, markup=False)
+        steps = [(step.migration, step.phase.value, f"{step.seconds:.1f} s", step.text) for step in each.steps]
+        print_table(("migration", "phase", "time", "step"), steps)
+        tables = [
+            (table.table, table.rows_before, table.rows_after, _outcome(table), ", ".join(table.not_compared))
+            for table in each.tables
+        ]
+        print_table(("table", "rows before", "rows after", "values", "not compared"), tables)
+
+
+def _outcome(table: TableParity) -> str:
+    if table.differing:
+        return f"differ: {', '.join(table.differing)}"
+    return "same" if table.is_same else "other rows"

@@ -240,5 +240,6 @@ for _name, _function in (
     ("rollback", applied_migrations.rollback),
     ("status", applied_migrations.status),
     ("check", applied_migrations.check),
+    ("rehearse", applied_migrations.rehearse),
 ):
     group.command(_name)(_function)

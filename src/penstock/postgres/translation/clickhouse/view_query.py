@@ -8,7 +8,7 @@ from one table is not changed at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -134,6 +134,22 @@ class ViewQuery:
         text = self.text
         for place in sorted(places, key=lambda each: each["start"], reverse=True):
             text = text[: place["start"]] + _quoted(to) + text[place["end"] + 1 :]
+        return ViewQuery(text)
+
+    def with_database(self, database: str, to: str, tables: Collection[str]) -> ViewQuery:
+        """The query that reads some tables of one database in another one."""
+        tree = _parse(self.text)
+        assert tree is not None, "it was found by the tables that it reads"
+        edits: list[tuple[int, int, str]] = []
+        for each in tree.find_all(exp.Table):
+            if each.name not in tables or each.db not in ("", database):
+                continue
+            place, named = each.this.meta, each.args.get("db")
+            start = named.meta["start"] if named is not None else place["start"]
+            edits.append((start, place["end"] + 1, f"{_quoted(to)}.{_quoted(each.name)}"))
+        text = self.text
+        for start, end, new in sorted(edits, reverse=True):
+            text = text[:start] + new + text[end:]
         return ViewQuery(text)
 
     def _items(self, tree: exp.Select) -> list[_Item]:
