@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DecimalType, FloatType, IntegerType, LongType, NestedField, StringType
 
 from memory_journal import MemoryJournal
-from penstock.errors import Conflict
+from penstock.errors import Conflict, Unavailable
 from penstock.model.settings import StoreSettings
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedColumn, ReplicatedTable, ReplicatedType
@@ -272,3 +273,20 @@ def test_a_rehearsal_leaves_tables_and_files_as_they_are(
     assert catalog.load_table("app.issues").metadata == before
     assert [each for each in catalog.list_namespaces() if "rehearsal" in str(each)] == []
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != "catalog.db") == files
+
+
+def test_a_step_that_was_killed_before_it_was_made_is_taken_back_too(settings: StoreSettings, catalog: Catalog) -> None:
+    migration = Migration("m1", ISSUES, HASH, HASH, False, (RenameColumn("title", "headline"),))
+    journal = MemoryJournal()
+    store = KillingStore(settings, 1, before=True)
+    with pytest.raises(Killed):
+        PhaseRunner(store, journal, timedelta(0), lambda: NOW).run(migration, Phase.at_lsn)
+    runner = PhaseRunner(IcebergStore("lake", settings), journal, timedelta(0), lambda: NOW)
+    assert len(runner.take_back(migration)) == 1
+    assert rows(catalog) == [ROW]
+
+
+def test_a_catalog_that_is_away_is_told(settings: StoreSettings, tmp_path: Path) -> None:
+    away = replace(settings, catalog={**settings.catalog, "uri": f"sqlite:///{tmp_path}/nothing/here.db"})
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        IcebergStore("lake", away).differences(ReplicatedTable(1, ISSUES, ()))

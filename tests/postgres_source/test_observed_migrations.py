@@ -16,9 +16,15 @@ from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
+from penstock.postgres.migration.migration import MigrationHistory
 from penstock.postgres.migration.migration_reader import read_migration
 from penstock.postgres.migration.migration_text import migration_json, migration_text
-from penstock.postgres.migration.observed_migrations import Observation, ObservedForms, observed_migrations
+from penstock.postgres.migration.observed_migrations import (
+    Observation,
+    ObservationRules,
+    ObservedForms,
+    observed_migrations,
+)
 from penstock.postgres.migration.operation import OperationName, Phase
 from penstock.postgres.migration.operation_effects import apply_operations
 from penstock.postgres.migration.step_recorder import record_steps
@@ -46,7 +52,11 @@ class Observed:
         return read_catalog(self.connection, [self.schema])
 
     def observe(
-        self, *statements: str, one_by_one: bool = True, phases: dict[OperationName, Phase] | None = None
+        self,
+        *statements: str,
+        one_by_one: bool = True,
+        phases: dict[OperationName, Phase] | None = None,
+        history: MigrationHistory | None = None,
     ) -> Observation:
         """What statements did, each a transaction, or all in one."""
         self.before = self.read()
@@ -56,7 +66,9 @@ class Observed:
                 self._run(each)
             steps = recorder.forms()
             after = self.read()
-        return observed_migrations(ObservedForms(self.before, steps, after), AT, phases or {})
+        return observed_migrations(
+            ObservedForms(self.before, steps, after), ObservationRules(AT, phases or {}, history or MigrationHistory())
+        )
 
     def _run(self, statement: str) -> None:
         self.connection.cursor().execute(statement)
@@ -164,7 +176,7 @@ def test_a_swap_of_two_columns_needs_no_steps(observed: Observed) -> None:
         "ALTER TABLE {t} RENAME w TO old_id",
     ):
         observed._run(each.format(t=f"{observed.schema}.issues"))
-    found = observed_migrations(ObservedForms(observed.before, {}, observed.read()), AT)
+    found = observed_migrations(ObservedForms(observed.before, {}, observed.read()), ObservationRules(AT))
     assert next(each for each in operations(found) if each["op"] != "set_default") == {
         "op": "swap_columns",
         "phase": "at_lsn",
@@ -175,7 +187,7 @@ def test_a_swap_of_two_columns_needs_no_steps(observed: Observed) -> None:
 
 def test_without_steps_a_name_that_two_columns_had_is_not_guessed(observed: Observed) -> None:
     observed._run(f"ALTER TABLE {observed.schema}.issues DROP note, ADD COLUMN note int")
-    found = observed_migrations(ObservedForms(observed.before, {}, observed.read()), AT)
+    found = observed_migrations(ObservedForms(observed.before, {}, observed.read()), ObservationRules(AT))
     assert found.migrations == ()
     assert "`note`" in found.unclear[0]
 
@@ -207,6 +219,18 @@ def test_phases_are_chosen_where_no_value_is_lost(observed: Observed) -> None:
     assert operations(found) == [{"op": "drop_default", "phase": "pre", "column": "weight"}]
     with pytest.raises(InvalidRequest, match="add_column would lose values in phase post: it can be pre or at_lsn"):
         observed.observe("ALTER TABLE {t} ADD x int", phases={"add_column": Phase.post})
+
+
+def test_what_there_are_migrations_for_is_not_written_again(source: Postgres, connection: SourceConnection) -> None:
+    """A colleague's migration and one's own run in one command."""
+    observed = Observed(source, connection)
+    history = MigrationHistory(observed.observe("ALTER TABLE {t} ADD a int").migrations)
+    observed.observe("ALTER TABLE {t} DROP a")
+    both = observed.observe("ALTER TABLE {t} ADD a int", "ALTER TABLE {t} ADD b int", history=history)
+    assert [each["column"]["name"] for each in operations(both)] == ["b"]  # type: ignore[index]
+    assert both.migrations[0].before == history.migrations[0].after
+    astray = observed.observe("ALTER TABLE {t} ADD c int", history=history)
+    assert (astray.migrations, "was never in that state" in astray.unclear[0]) == ((), True)
 
 
 def test_new_and_dropped_tables_are_named(observed: Observed) -> None:
@@ -291,7 +315,7 @@ def test_any_ddl_leads_to_the_last_schema(
                 observed._run(each.format(schema=observed.schema, t=f"{observed.schema}.issues"))
         forms = recorder.forms() if steps else {}
         after = observed.read()
-    found = observed_migrations(ObservedForms(observed.before, forms, after), AT)
+    found = observed_migrations(ObservedForms(observed.before, forms, after), ObservationRules(AT))
     if steps:
         assert found.unclear == (), "with all steps everything is clear"
     if not found.unclear:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 
 from penstock.errors import InvalidRequest
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.source_connection import open_source
-from penstock.postgres.migration.observed_migrations import Observation, ObservedForms, observed_migrations
-from penstock.postgres.migration.operation import OperationName, Phase
+from penstock.postgres.migration.observed_migrations import (
+    Observation,
+    ObservationRules,
+    ObservedForms,
+    observed_migrations,
+)
 from penstock.postgres.migration.step_recorder import record_steps
 
 
@@ -33,7 +36,7 @@ class ObservedCommand:
 
 
 def observe_command(
-    dsn: str, schemas: Sequence[str], command: Sequence[str], phases: Mapping[OperationName, Phase], now: datetime
+    dsn: str, schemas: Sequence[str], command: Sequence[str], rules: ObservationRules
 ) -> ObservedCommand:
     """Run a command, whose output goes to standard error. Raises InvalidRequest for one that does not exist."""
     with closing(open_source(dsn)) as connection:
@@ -41,7 +44,7 @@ def observe_command(
         with record_steps(connection) as recorder:
             code = _run(command)
             forms = ObservedForms(before, recorder.forms(), read_catalog(connection, schemas))
-    return ObservedCommand(observed_migrations(forms, now, phases), code, recorder.works)
+    return ObservedCommand(observed_migrations(forms, rules), code, recorder.works)
 
 
 def _run(command: Sequence[str]) -> int:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
 
 from penstock.errors import InvalidRequest
 from penstock.postgres.catalog.fingerprint import fingerprint
-from penstock.postgres.catalog.replicated_table import Catalog, ReplicatedTable
-from penstock.postgres.migration.migration import Migration
+from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
+from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.operation import (
     NAMES,
     Operation,
@@ -63,11 +62,22 @@ class ObservedForms:
     after: Catalog
 
 
-def observed_migrations(
-    forms: ObservedForms, at: datetime, phases: Mapping[OperationName, Phase] = MappingProxyType({})
-) -> Observation:
-    """The migrations that lead through these forms; `phases` overrides those of the rules. Raises InvalidRequest for a
-    phase in which values would be lost."""
+@dataclass(frozen=True, slots=True)
+class ObservationRules:
+    """What an observation goes by, besides the catalogs."""
+
+    at: datetime
+    """The time in the ids of its migrations."""
+    phases: Mapping[OperationName, Phase] = field(default_factory=dict)
+    """Phases instead of those of the rules."""
+    history: MigrationHistory = field(default_factory=MigrationHistory)
+    """The migrations that there are: what they lead to is not written again."""
+
+
+def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observation:
+    """The migrations that lead through these forms. Raises InvalidRequest for a phase in which values would be lost."""
+    at, phases = rules.at, rules.phases
+    ends = {each.table_after: each for each in rules.history.migrations}
     before, between, after = forms.before, forms.between, forms.after
     had, has = before.by_oid(), after.by_oid()
     migrations: list[Migration] = []
@@ -76,7 +86,7 @@ def observed_migrations(
         if oid not in has:
             continue
         try:
-            parts = _divided([had[oid], *between.get(oid, ()), has[oid]])
+            parts = _divided(_new_forms([had[oid], *between.get(oid, ()), has[oid]], ends))
         except NameReuse as error:
             unclear.append(f"the table {has[oid].name}: {error}")
             continue
@@ -84,6 +94,18 @@ def observed_migrations(
     notes = [f"the table {has[oid].name} is new: `penstock cdc add` takes it up" for oid in has if oid not in had]
     notes += [f"the table {had[oid].name} was dropped: `penstock cdc remove` ends it" for oid in had if oid not in has]
     return Observation(_with_unique_ids(migrations), tuple(sorted(notes)), tuple(unclear))
+
+
+def _new_forms(forms: Sequence[ReplicatedTable], ends: Mapping[QualifiedName, Migration]) -> Sequence[ReplicatedTable]:
+    """The forms from where the last migration of the table ends: the command may have carried out earlier ones. Raises
+    NameReuse if it came by no such form."""
+    last = next((ends[each.name] for each in forms if each.name in ends), None)
+    if last is None or all(each == forms[0] for each in forms):
+        return forms
+    found = [at for at, each in enumerate(forms) if fingerprint(each) == last.after]
+    if not found:
+        raise NameReuse(f"its migrations end with {last.id}, and the database was never in that state")
+    return forms[found[-1] :]
 
 
 def _divided(forms: Sequence[ReplicatedTable]) -> list[_Part]:

@@ -32,8 +32,9 @@ from pyiceberg.types import (
     TimestampType,
     TimestamptzType,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
-from penstock.errors import Failed, Unavailable
+from penstock.errors import Failed, PenstockError, Unavailable
 from penstock.model.settings import StoreSettings
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedColumn, ReplicatedTable
 from penstock.postgres.catalog.store_types import iceberg_type
@@ -91,7 +92,8 @@ class IcebergStore:
 
     def take_back(self, steps: Sequence[StoreStep]) -> None:
         for step in reversed(steps):
-            if step.undo is not None:
+            # The last one may not have been made: its run was killed before.
+            if step.undo is not None and self.is_done(step):
                 self._make(json.loads(step.undo))
 
     def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:
@@ -149,14 +151,22 @@ def _iceberg_errors() -> Iterator[None]:
     """A block in which what PyIceberg and its connections raise becomes Failed or Unavailable."""
     try:
         yield
-    except (NoSuchTableError, CannotTranslate):
+    except (NoSuchTableError, PenstockError):
         raise
     except CommitFailedException as error:
         raise Failed(f"the table was changed by somebody else: {error}", hint="run the command again") from error
     except (ValidationError, ValueError) as error:
         raise Failed(f"Iceberg refused the change: {error}") from error
-    except OSError as error:
-        raise Unavailable(f"the catalog or its files cannot be reached: {error}") from error
+    except (OSError, SQLAlchemyError) as error:
+        raise Unavailable(f"the catalog or its files cannot be reached: {_first_line(error)}") from error
+    except Exception as error:
+        if not type(error).__module__.startswith("pyiceberg."):
+            raise
+        raise Failed(f"the catalog refused it: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _described(table: Table, name: str) -> IcebergSchema:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Annotated
 
@@ -25,10 +25,11 @@ from penstock.model.settings import StoreSettings
 from penstock.parse.project_loader import load_folder
 from penstock.postgres.application.project_translation import PhaseEdits, translate_project
 from penstock.postgres.application.view_choices import StoreViews
-from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.migration_folder import read_folder, write_migrations
 from penstock.postgres.migration.migration_text import migration_json
 from penstock.postgres.migration.observed_command import ObservedCommand, observe_command
+from penstock.postgres.migration.observed_migrations import ObservationRules
 from penstock.postgres.migration.operation import CLASSES, OperationName, Phase
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.translation.store_step import StoreStep
@@ -50,10 +51,10 @@ def observe(
 ) -> None:
     """Run a command that changes a development database, and write what it changed as files."""
     source = source_settings(session)
-    phases = _phases(phase or ())
-    read_folder(source.migrations)
+    history = read_folder(source.migrations)
+    rules = ObservationRules(_time_of_new_ids(history), _phases(phase or ()), history)
     schemas = schema or source.settings.postgres.schemas
-    done = observe_command(source.dsn(dsn), schemas, arguments, phases, datetime.now(timezone.utc))
+    done = observe_command(source.dsn(dsn), schemas, arguments, rules)
     files = write_migrations(source.migrations, done.observation.migrations)
     names = [each.relative_to(source.folder).as_posix() for each in files]
     problem = _problem_of(done)
@@ -73,6 +74,18 @@ def observe(
         raise problem
     if problem is not None:
         raise typer.Exit(FAILED)
+
+
+def _time_of_new_ids(history: MigrationHistory) -> datetime:
+    """Now, or the second after the last id: ids are in order, whatever clocks say."""
+    now = datetime.now(timezone.utc)
+    last = history.migrations[-1].id[:14] if history.migrations else ""
+    if not (last.isascii() and last.isdigit() and len(last) == 14):
+        return now
+    try:
+        return max(now, datetime.strptime(f"{last}+0000", "%Y%m%d%H%M%S%z") + timedelta(seconds=1))
+    except ValueError:  # digits that are no time
+        return now
 
 
 def _phases(given: Sequence[str]) -> Mapping[OperationName, Phase]:
