@@ -74,6 +74,29 @@ def test_every_form_of_a_result_is_replaced(text: str, expected: str) -> None:
     assert update(text, x=ROWS) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- name: x   # why\n", '- name: x   # why\n  expected_result: |\n    {"a":1}\n    {"a":2}\n'),
+        ("- name: x # why", '- name: x # why\n  expected_result: |\n    {"a":1}\n    {"a":2}'),
+        (
+            "- name: x\n  expected_result: ''  # none\n- name: y\n",
+            '- name: x\n  expected_result: |  # none\n    {"a":1}\n    {"a":2}\n- name: y\n',
+        ),
+        (
+            "- name: x\n  expected_result: |-  # rows\n    {}\n",
+            '- name: x\n  expected_result: |  # rows\n    {"a":1}\n    {"a":2}\n',
+        ),
+        (
+            "- name: x\r\n  expected_result: |\r\n    {}\r\n- name: y\r\n",
+            '- name: x\r\n  expected_result: |\n    {"a":1}\n    {"a":2}\r\n- name: y\r\n',
+        ),
+    ],
+)
+def test_comments_in_the_lines_of_keys_stay(text: str, expected: str) -> None:
+    assert update(text, x=ROWS) == expected
+
+
 def test_no_rows_are_an_empty_text() -> None:
     text = "- name: x\n  expected_result: |\n    {}\n- name: y\n"
     assert update(text, x=NewResult((), 200)) == "- name: x\n  expected_result: ''\n- name: y\n"

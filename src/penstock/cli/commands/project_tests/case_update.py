@@ -8,6 +8,7 @@ alone.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ import yaml
 
 from penstock.cli.commands.project_tests.endpoint_cases import OK_STATUS, CaseFile, compose_document, parse_cases
 from penstock.errors import InvalidRequest, Problem
+
+_BLOCK_COMMENT = re.compile(r":\s+[|>][-+0-9]*[ \t]+(#[^\n]*?)[ \t\r]*\n")
+"""A comment in the line that begins a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +72,35 @@ def _value_change(
     text: str, node: yaml.MappingNode, keys: Mapping[str, tuple[yaml.Node, yaml.Node]], key: str, written: str
 ) -> _Change:
     if key in keys:
-        start, value = keys[key][0].end_mark.index, keys[key][1]
-        end = start + len(text[start : value.end_mark.index].rstrip())
-        return _Change(start, max(end, start + 1), f": {written}")
-    last = node.value[-1][1]
-    start = node.value[-1][0].end_mark.index
-    end = start + max(len(text[start : last.end_mark.index].rstrip()), 1)
-    before = f"\n{' ' * node.value[0][0].start_mark.column}" if not node.flow_style else ", "
-    return _Change(end, end, f"{before}{key}: {written}")
+        return _replacement(text, *keys[key], written)
+    last = node.value[-1]
+    end = _end_of_value(text, *last)
+    if node.flow_style:
+        return _Change(end, end, f", {key}: {written}")
+    end += len(_rest_of_line(text, end))  # behind a comment
+    return _Change(end, end, f"\n{' ' * node.value[0][0].start_mark.column}{key}: {written}")
+
+
+def _replacement(text: str, key: yaml.Node, value: yaml.Node, written: str) -> _Change:
+    """The change of a value; a comment in the line of the key stays there."""
+    start, end = key.end_mark.index, _end_of_value(text, key, value)
+    head, _, block = written.partition("\n")
+    found = _BLOCK_COMMENT.match(text, start, end)
+    if found is not None:
+        return _Change(start, end, f": {head}  {found[1]}{block and chr(10)}{block}")
+    rest = _rest_of_line(text, end)
+    if block and rest.strip():
+        return _Change(start, end + len(rest), f": {head}{rest}\n{block}")
+    return _Change(start, end, f": {written}")
+
+
+def _end_of_value(text: str, key: yaml.Node, value: yaml.Node) -> int:
+    start = key.end_mark.index
+    return start + max(len(text[start : value.end_mark.index].rstrip()), 1)
+
+
+def _rest_of_line(text: str, at: int) -> str:
+    return text[at:].partition("\n")[0].rstrip("\r")
 
 
 def _merge_insertions(changes: list[_Change]) -> list[_Change]:

@@ -40,7 +40,7 @@ from penstock.cli.errors import FAILED, print_problems
 from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.session import Session, command
-from penstock.errors import InvalidProject, NotFound, Problem, did_you_mean
+from penstock.errors import Conflict, InvalidProject, NotFound, Problem, did_you_mean
 
 group = typer.Typer()
 
@@ -224,8 +224,15 @@ def write_results(project: Path, files: Sequence[CaseFile], results: Sequence[Ca
     for file in files:
         if file.path in by_file:
             found = {each.case.name: each.found for each in by_file[file.path] if each.found is not None}
-            (project / file.path).write_text(update_cases(file, found), encoding="utf-8")
+            _write_unless_changed(project / file.path, file, update_cases(file, found))
     return tuple(failed)
+
+
+def _write_unless_changed(path: Path, file: CaseFile, text: str) -> None:
+    """Raises Conflict if somebody has written the file since its tests were read."""
+    if not path.is_file() or path.read_bytes() != file.text.encode():
+        raise Conflict(f"{file.path} was changed while its tests ran, and is left as it is", hint="run --update again")
+    path.write_bytes(text.encode())
 
 
 def _document(
