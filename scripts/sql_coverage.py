@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         PAGE.write_text(text, encoding="utf-8")
         if walked:
             write_kept_calls(_to_keep(walked))
-        print(f"{PAGE.relative_to(ROOT)}: {coverage.compared} queries")
+        print(f"{PAGE.relative_to(ROOT)}: {coverage.compared} calls")
     return 0
 
 
@@ -77,8 +77,10 @@ def _head(coverage: Coverage, possible: Cells, tried: Cells) -> str:
         "or a call that gives what fits. A cell is a function, the type of an argument, and a class of the values in "
         "it; it counts if both engines gave the same rows, names and types. What compiles, the compiler says. "
         "`scripts/sql_coverage.py --print` names the types that are left of each function.\n\n"
-        f"{coverage.compared:,} queries; {len(tried):,} of {len(possible):,} cells; "
-        f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument."
+        f"{coverage.compared:,} calls; {len(tried):,} of {len(possible):,} cells; "
+        f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument (a call in a call). "
+        "ClickHouse was asked each call as a query of its own; Spark, whose jobs cost more, up to 32 of them as "
+        "columns of one query, and each that differed alone."
     )
 
 

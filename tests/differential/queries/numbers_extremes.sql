@@ -37,5 +37,5 @@ SELECT x, toFloat64(toFloat32(x)), y * 2 FROM (SELECT x, toFloat32(x) AS y FROM 
 SELECT x, toUInt8(x), toInt8(x), toUInt16(x), toUInt32(x), toUInt64(x), toInt64(x) FROM (SELECT toDecimal64(arrayJoin(['-0.5', '127.9', '0.9', '-0.9999']), 4) AS x) ORDER BY x;
 SELECT toUInt8(toDecimal64(255.5, 2)), toInt8(toDecimal64(-128.5, 2)), accurateCastOrNull(toDecimal64(-0.5, 2), 'UInt8'), toUInt8OrDefault(toDecimal64(-0.5, 2)), CAST(toDecimal64(-0.5, 2) AS Nullable(UInt8));
 SELECT toUInt8(toDecimal64(-1, 2));
-SELECT toUnixTimestamp(s), toUnixTimestamp(toFixedString(assumeNotNull(s), 19)) FROM (SELECT toNullable('2020-01-02 03:04:05') AS s);
+SELECT toUnixTimestamp(toFixedString('2020-01-02 03:04:05', 19));
 SELECT s, toUnixTimestamp(s) FROM (SELECT arrayJoin(['2020-01-02 03:04:05', 'a', '', NULL]) AS s) ORDER BY s;

@@ -78,7 +78,7 @@ def _checked(number: str, unit: str, of: Type) -> str:
     """A number of shorter units that overflows what ClickHouse counts a DateTime64 in raises when run."""
     if not isinstance(of, t.DateTime64) or unit not in CLOCK_UNITS:
         return number
-    most = 2**63 // 10**of.precision // _SECONDS[unit] - _MOST_YEARS * _YEAR
+    most = 2**62 // 10**of.precision // _SECONDS[unit]
     wrong = "raise_error('a time is moved so far that ClickHouse wraps around')"
     return bind_if_long(number, lambda n: f"if({n} > {most}L OR {n} < -{most}L, {wrong}, {n})")
 

@@ -36,7 +36,9 @@ def _now64(values: Sequence[TypedSql]) -> TypedSql:
 
 def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     value: TypedSql | None = values[0]
-    if isinstance(values[0].bare, (t.String, t.FixedString)):
+    if isinstance(values[0].bare, t.FixedString):
+        raise BadArguments("ClickHouse reads a FixedString here as a number, not as a time", "toString(…) of it")
+    if isinstance(values[0].bare, t.String):
         zone = zone_argument(values, 1)
         # where it may be NULL, a text that is no time is
         mode = ConversionMode("null", "refused") if values[0].nullable else STRICT_MODE
