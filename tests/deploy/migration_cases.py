@@ -139,12 +139,18 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "50_a_default_over_another_default": lambda number: {"name": ABSENT} if number % 4 == 3 else {},
     "50_a_default_over_another_path": lambda number: {"time": f"2024-03-{1 + number % 28:02} 12:00:00"},
     "50_a_default_over_another_zone": lambda number: {"at": 1_706_745_600 + number * 1800},
+    "60_a_column_added_throughout": lambda number: {"bot": number % 3},
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""
-FIXED = dict.fromkeys(
-    ("43_natural_join_a_common_column", "44_the_sampling_key", "54_from_null_with_another_query"), "places"
-)
+FIXED = {
+    **dict.fromkeys(
+        ("43_natural_join_a_common_column", "44_the_sampling_key", "54_from_null_with_another_query"), "places"
+    ),
+    **dict.fromkeys(
+        ("60_a_column_added_throughout", "62_queries_written_otherwise", "63_functions_of_stored_columns"), "plans"
+    ),
+}
 """Data sources that have all their rows before the others get any, as views join what there is at that moment."""
 
 

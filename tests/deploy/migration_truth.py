@@ -141,8 +141,10 @@ class ClickHouse:
             for pipe, node in version.project.feeders(source.name) if source.name in wanted else ():
                 columns = ", ".join(f"`{name}`" for name in source.column_names)
                 sql = _from_spark(version.project, node.sql.text) if pipe.dialect == "spark" else node.sql.text
+                earlier = ", ".join(f"{each.name} AS ({each.sql.text})" for each in pipe.nodes if each is not node)
+                nodes = f"WITH {earlier} " if earlier else ""
                 self.run(
-                    f"INSERT INTO {version.database}.{source.name} SELECT {columns} FROM ({sql})"
+                    f"INSERT INTO {version.database}.{source.name} {nodes}SELECT {columns} FROM ({sql})"
                     " SETTINGS session_timezone='UTC'"
                 )
 

@@ -52,6 +52,11 @@ GROUPS = {
         "48_an_alias_of_a_forward_query_copied",
         "53_date32_below_arithmetic",
     ),
+    "known values": (
+        "60_a_column_added_throughout",
+        "62_queries_written_otherwise",
+        "63_functions_of_stored_columns",
+    ),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

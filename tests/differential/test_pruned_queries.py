@@ -1,4 +1,5 @@
-"""Pruned SQL gives the same rows, over sources that have only the columns which it is said to use."""
+"""Pruned SQL gives the same rows, over sources that have only the columns which it is said to use; and so does its
+canonical form, also over sources of which columns have known values."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.unit.sql.analysis.test_prune import CASES, PROJECT, nested
+from tests.unit.sql.analysis.test_prune import CASES, COLUMNS, PROJECT, nested
 from tests.unit.sql.flights import query
 
+from penstock.sql.analysis.canonical_query import QueryInputs, canonical_query
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.stored_types import spark_type
@@ -65,7 +67,26 @@ def tables(spark_session: SparkSession) -> Iterator[Tables]:
         view.createOrReplaceTempView(name)
 
 
+KNOWN = {"b": "CAST(2 AS INT)", "c": "CAST(NULL AS INT)", "s": "'y'"}
+
+
+def check_canonical(tables: Tables, sql: str) -> None:
+    """The canonical form of SQL, and that over a source of known values."""
+    plain = canonical_query(sql, QueryInputs())
+    if plain is None:
+        return
+    assert tables.rows(plain.sql) == tables.rows(sql), plain.sql
+    for placeholder in sorted(query_facts(sql).columns_read):
+        shown = ", ".join(f"{KNOWN.get(name, f'`{name}`')} AS `{name}`" for name in COLUMNS)
+        filled = f"(SELECT {shown} FROM {placeholder})"
+        known = canonical_query(sql, QueryInputs({placeholder: KNOWN}))
+        assert known is not None
+        found = tables.rows(known.sql.replace(placeholder, filled))
+        assert found == tables.rows(sql.replace(placeholder, filled)), known.sql
+
+
 def check(tables: Tables, sql: str, columns: list[str]) -> None:
+    check_canonical(tables, sql)
     done = prune(sql, columns)
     shown = ", ".join(f"`{name}`" for name in columns) or "1 AS `one`"
     whole = tables.rows(f"SELECT {shown} FROM ({sql}) AS q")

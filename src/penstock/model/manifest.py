@@ -79,6 +79,10 @@ class Table:
     """Raw rows are landed in it."""
 
 
+EVERY_ROW = 2**63 - 1
+"""The cutover offset of an expression that says of each row by itself whether it is an older one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
     """The value of a column in older rows: those with `_seq` <= `cut`."""

@@ -73,6 +73,9 @@ class Clone:
     """The table that is cloned."""
     widened: tuple[Field, ...] = ()
     """Columns whose stored type is promoted."""
+    unposted: bool = False
+    """The plan holds only while no row was posted to the table that is cloned: posted rows have the DEFAULT of a new
+    column, and rows of views another value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
     with _hold_landing(core, manifest, step) as heads, core.flows.exclusive(taken):
         for each in clones:
             _make_clone(core.warehouse, manifest, each)
+            _refuse_posted_rows(core.warehouse, manifest, each)
         for table in step.begins:
             _begin_histories(core.warehouse, manifest, table)
         meets = (_set_barrier(manifest, each, heads) if each.table in step.begins else each for each in manifest.meets)
@@ -102,6 +103,17 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
     known = warehouse.registry.refresh(clone.table.id).progress
     warehouse.registry.replace_progress(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
     warehouse.registry.forget(clone.of)
+
+
+def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
+    """Raises Conflict if rows were posted to a table of which the plan has it that only views wrote it."""
+    landings = (each for each in manifest.landings if clone.unposted and each.table == clone.table.id)
+    if any(_last_landed_batch(warehouse, each) > 0 for each in landings):
+        raise Conflict(
+            f"rows were posted to the table `{clone.of}` after the deployment was planned: a new column has another"
+            " value in them than in the rows of views",
+            hint="deploy again: the plan is made anew",
+        )
 
 
 def _begin_histories(warehouse: Warehouse, manifest: Manifest, table: str) -> None:

@@ -25,6 +25,7 @@ from penstock.lake.read.history_slices import SliceLimits, next_slice
 from penstock.lake.tables.java_table import RewriteConflict
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
 from penstock.model.manifest_updates import mark_materialized
+from penstock.model.merge_rule import Aggregating, Summing
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
@@ -153,9 +154,10 @@ def materialized_share(binding: Binding) -> float:
 
 def _computed_columns(binding: Binding) -> Iterator[tuple[BoundColumn, Before]]:
     """The columns that readers compute, without those that are only a constant or another column: these are not worth
-    rewriting files."""
+    rewriting files, unless rows of the table are merged, which they can be when all their columns are stored."""
+    merges = isinstance(binding.merge, (Summing, Aggregating))
     for column in binding.columns:
-        if column.before is not None and not expression_facts(column.before.expression).is_cheap:
+        if column.before is not None and (merges or not expression_facts(column.before.expression).is_cheap):
             yield column, column.before
 
 

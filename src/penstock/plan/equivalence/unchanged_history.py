@@ -8,7 +8,7 @@ version need not be computed again. Where that is not certain, a column is not n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.model.datasource import Column
@@ -16,10 +16,19 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.types import Type, is_nullable
 from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_columns import keeps_values
+from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
-from penstock.plan.equivalence.view_equivalence import TYPE_FAMILIES, ViewPairs, content_function, pair_views
-from penstock.plan.tables.column_placement import DataSourceTransition, value_in_older_rows
+from penstock.plan.equivalence.view_equivalence import (
+    TYPE_FAMILIES,
+    ViewPairs,
+    content_function,
+    pair_views,
+    view_content,
+)
+from penstock.plan.equivalence.view_parts import view_parts
+from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, value_in_older_rows
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.stored_types import spark_type
@@ -66,6 +75,28 @@ def _type_family(of: Type) -> str:
     return TYPE_FAMILIES.get(spark_type(of), spark_type(of))
 
 
+def values_before_cut(transition: DataSourceTransition, placement: ColumnPlacement) -> Mapping[str, str]:
+    """Spark SQL of the added columns that have one constant value in all existing rows, by name."""
+    added = {column.name for column, origin in placement.match.pairs if origin is None}
+    found = {}
+    for column in placement.columns:
+        value = _constant_value(transition, column) if column.name in added else None
+        if value is not None:
+            found[column.name] = f"CAST({value} AS {spark_type(column.type)})"
+    return found
+
+
+def _constant_value(transition: DataSourceTransition, column: BoundColumn) -> str | None:
+    derived = transition.derived.get(column.name)
+    if derived is not None:
+        return derived.sql if derived.is_constant else None
+    if column.before is None:
+        return "NULL" if is_nullable(column.type) else None
+    facts = expression_facts(column.before.expression)
+    is_known = column.before.cut is None and not facts.column_names and facts.is_repeatable and not facts.may_raise
+    return column.before.expression if is_known else None
+
+
 def columns_copied(way: DataSourceTransition, match: ColumnMatch) -> frozenset[str]:
     """Names of the columns that the forward query copies unchanged."""
     return frozenset(
@@ -80,28 +111,47 @@ def _is_copied(way: DataSourceTransition, column: Column, origin: Column) -> boo
     return said is not None and keeps_values(said, origin, column.type)
 
 
-def columns_computed_as_live(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> frozenset[str]:
+def columns_computed_as_live(
+    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues = NO_VALUES
+) -> frozenset[str]:
     """Those of the physical columns `fields` that the new views compute in the same way, for the same rows, as the
     live views do. `after` are the new views over bindings made by `bind_as_live`."""
-    if not pair_projected_views(live, after, ()).unchanged:
+
+    def are_equal(some: tuple[str, ...]) -> bool:
+        return pair_projected_views(live, after, some, known).unchanged
+
+    if not are_equal(()):
         return frozenset()  # the set of rows differs, so no column can be equal
-    alike = _equal_columns(live, after, tuple(fields))
+    alike = _equal_columns(tuple(fields), are_equal)
     # Columns that are equal one by one may differ together: DISTINCT compares all of them.
-    return frozenset(alike) if pair_projected_views(live, after, alike).unchanged else frozenset()
+    return frozenset(alike) if are_equal(alike) else frozenset()
 
 
-def _equal_columns(live: Sequence[View], after: Sequence[View], fields: tuple[str, ...]) -> tuple[str, ...]:
+def _equal_columns(fields: tuple[str, ...], are_equal: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
     """Finds the equal columns by bisection, as mostly all are equal, or all but a few."""
-    if not fields or pair_projected_views(live, after, fields).unchanged:
+    if not fields or are_equal(fields):
         return fields
     half = len(fields) // 2
-    return _equal_columns(live, after, fields[:half]) + _equal_columns(live, after, fields[half:]) if half else ()
+    return _equal_columns(fields[:half], are_equal) + _equal_columns(fields[half:], are_equal) if half else ()
 
 
-def pair_projected_views(live: Sequence[View], after: Sequence[View], fields: Sequence[str]) -> ViewPairs:
-    """The live views and the new ones, paired by what they compute for some physical columns."""
+def pair_projected_views(
+    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues = NO_VALUES
+) -> ViewPairs:
+    """The live views and the new ones, paired by what they compute for some physical columns. `known` are values that
+    columns of the triggers have in all rows of history."""
     content_of, columns = content_function(live, after), widened_columns(live, after)
-    return pair_views(live, after, lambda view: content_of(drop_redundant_bounds(project_view(view, fields), columns)))
+    if content_of is view_content and not columns:
+        parts = [view_parts(view, {}) for view in live], [view_parts(view, known) for view in after]
+        if None not in parts[0] and None not in parts[1]:
+            contents = [[each.of(fields) for each in side if each is not None] for side in parts]
+            return pair_views(list(zip(live, contents[0], strict=True)), list(zip(after, contents[1], strict=True)))
+
+    def content(view: View, values: KnownValues) -> object:
+        bounded = drop_redundant_bounds(project_view(view, sorted(fields)), columns)
+        return content_of(drop_unused_source_columns(canonical_view(bounded, values)))
+
+    return pair_views([(view, content(view, {})) for view in live], [(view, content(view, known)) for view in after])
 
 
 def project_view(view: View, fields: Sequence[str]) -> View:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
+from penstock.plan.equivalence.canonical_view import canonical_view
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
@@ -52,8 +53,8 @@ class ViewPairs:
     @property
     def replaced(self) -> tuple[tuple[View, View | None], ...]:
         """Each new view with the live view that it replaces, if any."""
-        live = {(view.pipe, view.node): view for view in self.ended}
-        return tuple((view, live.get((view.pipe, view.node))) for view in self.new)
+        live = {view.pipe: view for view in self.ended}  # a pipe has one view, whatever its node is called
+        return tuple((view, live.get(view.pipe)) for view in self.new)
 
     @property
     def pairs(self) -> tuple[tuple[View, View | None], ...]:
@@ -63,22 +64,26 @@ class ViewPairs:
     @property
     def removed(self) -> tuple[View, ...]:
         """Live views that nothing replaces."""
-        names = {(view.pipe, view.node) for view in self.new}
-        return tuple(view for view in self.ended if (view.pipe, view.node) not in names)
+        names = {view.pipe for view in self.new}
+        return tuple(view for view in self.ended if view.pipe not in names)
 
 
 def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
     """Pairs the views into one table by what they do."""
-    return pair_views(live, after, content_function(live, after))
+    content_of = content_function(live, after)
+
+    def canonical(view: View) -> object:
+        return content_of(canonical_view(view))
+
+    return pair_views([(view, canonical(view)) for view in live], [(view, canonical(view)) for view in after])
 
 
-def pair_views(live: Sequence[View], after: Sequence[View], content_of: Callable[[View], object]) -> ViewPairs:
-    """Pairs views for which `content_of` returns equal values, each view once."""
-    waiting = list(live)
-    known = [content_of(view) for view in waiting]
+def pair_views(live: Sequence[tuple[View, object]], after: Sequence[tuple[View, object]]) -> ViewPairs:
+    """Pairs views of equal content, each view once. Each view is given with its content."""
+    waiting = [view for view, _ in live]
+    known = [content for _, content in live]
     kept, new = [], []
-    for view in after:
-        mine = content_of(view)
+    for view, mine in after:
         if mine in known:
             at = known.index(mine)
             kept.append((view, waiting.pop(at)))
@@ -119,12 +124,20 @@ def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[obje
 
 
 def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
-    columns = frozenset(
-        (type_of(each), each.physical, without_materialized_range(each.before)) for each in source.binding.columns
-    )
+    columns = frozenset(column_content(each, type_of) for each in source.binding.columns)
+    return columns, *source_rows_content(source)
+
+
+def source_rows_content(source: Source) -> tuple[object, ...]:
+    """Which rows of a source a view reads."""
     role = source_role(source)
     is_hidden = role != TRIGGER_ROLE and source.binding.keeps == KEEPS_NOTHING  # of its trigger, a view gets every row
-    return role, source.binding.table, columns, _merge_content(source.binding), is_hidden
+    return role, source.binding.table, _merge_content(source.binding), is_hidden
+
+
+def column_content(column: BoundColumn, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    """Which values a column shows."""
+    return type_of(column), column.physical, without_materialized_range(column.before)
 
 
 def _merge_content(binding: Binding) -> tuple[object, ...]:
@@ -168,7 +181,7 @@ def _sources_by_alias(tokens: Sequence[Token], sources: Mapping[str, Source]) ->
     return found
 
 
-def _source_meaning(source: Source) -> str:
+def source_meaning(source: Source) -> str:
     return f"{source_role(source)} {source.binding.table}"
 
 
@@ -189,7 +202,7 @@ class _PhysicalText:
     def word(self, at: int) -> str:
         token = self.tokens[at]
         if token.text in self.sources:
-            return _source_meaning(self.sources[token.text])
+            return source_meaning(self.sources[token.text])
         if token.token_type == TokenType.STRING:
             return repr(token.text)
         return self._name(at) if token.token_type == TokenType.IDENTIFIER else token.text
@@ -222,7 +235,7 @@ class _PhysicalText:
         """The name of a source replaced by what it reads, unless the name is ambiguous."""
         sources = self.aliases[name]
         alone = len(sources) == 1 and sum(sources[0] in each for each in self.aliases.values()) == 1
-        return f"source {_source_meaning(sources[0])}" if alone else name
+        return f"source {source_meaning(sources[0])}" if alone else name
 
     def _names_source(self, at: int) -> bool:
         return any(self._is_placeholder(before) for before in (at - 1, at - 2))

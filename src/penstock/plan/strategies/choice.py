@@ -192,6 +192,9 @@ def _choice_to_stay(inputs: StrategyInputs) -> StrategyChoice:
 
 
 def _reuse_reason_of(inputs: StrategyInputs) -> str:
+    if inputs.transition.derived:
+        names = join_words(f"`{name}`" for name in inputs.transition.derived)
+        return f"its views still produce the existing rows, and tell the value of {names} in them"
     if not inputs.moved_sources:
         return "its views still produce the existing rows"
     sources = join_words(f"`{name}`" for name in inputs.moved_sources)

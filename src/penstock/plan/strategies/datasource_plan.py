@@ -16,7 +16,6 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
-from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.unchanged_history import (
@@ -36,6 +35,7 @@ from penstock.plan.strategies.deletion_protection import (
     leave_hint,
     loss_problem,
 )
+from penstock.plan.strategies.derived_columns import find_derived_columns, live_target, seq_orders_rows
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
@@ -55,8 +55,7 @@ from penstock.plan.tables.column_placement import (
     place_columns,
     value_in_older_rows,
 )
-from penstock.plan.tables.flow_builders import TargetTable
-from penstock.plan.tables.running_datasource import RunningDataSource, is_ordered_by_seq, without_pending_cut
+from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.stored_types import spark_type
 
@@ -91,7 +90,8 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
     )
 
 
-def _collect_inputs(context: PlanningContext, transition: DataSourceTransition) -> StrategyInputs:
+def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> StrategyInputs:
+    transition = replace(before, derived=find_derived_columns(context, before))
     name, placement = transition.new.name, place_columns(transition)
     feeding = _compare_views(context, transition, placement)
     views = (*(view for view, _ in feeding.kept), *feeding.new)
@@ -107,7 +107,7 @@ def _collect_inputs(context: PlanningContext, transition: DataSourceTransition) 
         added_cost=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
         causes=find_causes(context, name, feeding),
         moved_sources=() if unclear else context.moved_sources(name),
-        ordered_by_seq=is_ordered_by_seq(context.live, transition.running) and not can_ingest(transition.new),
+        ordered_by_seq=seq_orders_rows(context, transition),
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
     )
@@ -119,7 +119,7 @@ def _compare_views(context: PlanningContext, transition: DataSourceTransition, p
     if context.has_failed_feeder(transition.new.name):
         return ViewPairs(kept=tuple((view, view) for view in transition.running.views))
     return pair_equal_views(
-        transition.running.views, build_views_into(context, _live_target(transition, placement), "beginning")
+        transition.running.views, build_views_into(context, live_target(transition, placement), "beginning")
     )
 
 
@@ -129,9 +129,10 @@ def _pair_by_history(
     """The views paired by the history that they compute; None unless they compute all live rows."""
     if feeding.unchanged or not transition.running.views:
         return None
-    place = _live_target(transition, placement)
+    place = live_target(transition, placement)
     views = build_views_into(context, place, "beginning", context.history_binding)
-    paired = pair_projected_views(transition.running.views, views, tuple(column.physical for column in place.columns))
+    fields = tuple(column.physical for column in place.columns if column.name not in transition.derived)
+    paired = pair_projected_views(transition.running.views, views, fields, context.known_values(transition.new.name))
     return _with_actual_bindings(paired, feeding) if paired.kept and not paired.ended else None
 
 
@@ -144,23 +145,18 @@ def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:
 
 def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) -> frozenset[str]:
     """The columns for which the views compute the values that the live rows have."""
-    transition, place = inputs.transition, _live_target(inputs.transition, inputs.placement)
+    transition, place = inputs.transition, live_target(inputs.transition, inputs.placement)
     shown = columns_stored_as_live(transition.running, inputs.placement.columns, inputs.placement.match)
     if context.has_failed_feeder(transition.new.name):
         return shown
     physical = {column.physical: column.name for column in place.columns if column.name in shown}
     views = build_views_into(context, place, "beginning", context.history_binding)
     return frozenset(
-        physical[field] for field in columns_computed_as_live(transition.running.views, views, tuple(physical))
+        physical[field]
+        for field in columns_computed_as_live(
+            transition.running.views, views, tuple(physical), context.known_values(transition.new.name)
+        )
     )
-
-
-def _live_target(transition: DataSourceTransition, placement: ColumnPlacement) -> TargetTable:
-    """The live table with the columns of the next version; a column that it cannot store gets a physical name that no
-    table has."""
-    bound = {column.name: column for column in placement.columns}
-    columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in transition.new.columns)
-    return TargetTable(transition.new, transition.running.table.id, tuple(columns))
 
 
 def _build_outcome(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> PlannedDataSource:

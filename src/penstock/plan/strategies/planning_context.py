@@ -7,7 +7,7 @@ Invariant: it holds everything that its data source adds to the manifest and to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
@@ -37,6 +37,8 @@ class PlannedDataSource:
     history: Binding | None = None
     """The binding in which columns that keep their existing values read from the live table; None: the data source is
     new."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Spark SQL of the added columns that have one constant value in all rows of history."""
     clone: Clone | None = None
     """Set if the table begins as a clone of the live table."""
     checks: CheckRows | None = None
@@ -90,6 +92,11 @@ class PlanningContext:
     def history_binding(self, name: str) -> Binding:
         """The binding; unchanged columns point to the live table."""
         return self.done[name].history or self.done[name].binding
+
+    def known_values(self, name: str) -> Mapping[str, Mapping[str, str]]:
+        """The constant values that columns of a data source's triggers have in all rows of history."""
+        triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
+        return {each: self.done[each].known for each in triggers if self.done[each].known}
 
     def can_resume(self, view: View, live: View) -> bool:
         """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a

@@ -19,6 +19,7 @@ from penstock.plan.equivalence.unchanged_history import (
     columns_copied,
     columns_stored_as_live,
     project_view,
+    values_before_cut,
 )
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, ResourcePlan
@@ -99,6 +100,7 @@ def keep_live_table(
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
         bind_as_live(running, binding, placement.match, columns_stored_as_live(running, columns, placement.match)),
+        values_before_cut(transition, placement),
         loses_rows=keeps_no_rows(running.source, source),
     )
 
@@ -229,7 +231,8 @@ def clone_live_table(
             if choice.strategy == "recompute"
             else columns_stored_as_live(running, placement.columns, placement.match),
         ),
-        Clone(table, running.table.id, placement.widened),
+        {} if choice.strategy == "recompute" else values_before_cut(transition, placement),
+        Clone(table, running.table.id, placement.widened, unposted=bool(transition.derived)),
         loses_rows=keeps_no_rows(running.source, source),
     )
 

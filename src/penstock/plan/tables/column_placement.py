@@ -8,10 +8,10 @@ reads is written differently, and no row is moved; a column for which that is im
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.model.datasource import Column, DataSource
-from penstock.model.manifest import SEQ, Before, BoundColumn, Field
+from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_share_column, is_promotion, strip_nullable
@@ -70,6 +70,15 @@ class ColumnPlacement:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedColumn:
+    """The value of an added column in the rows that a target of views has stored."""
+
+    sql: str
+    """Spark SQL over the logical columns of the target."""
+    is_constant: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DataSourceTransition:
     """A data source as it runs and as the next version defines it, with its compiled project and its forward query."""
 
@@ -77,6 +86,8 @@ class DataSourceTransition:
     new: DataSource
     compiled: CompiledProject
     forward: ForwardQuery | None
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
+    """The values that added columns have in existing rows, as the views of both versions tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,8 @@ class _PlacedColumn:
     """It gets a new physical column."""
     computed: str | None = None
     """Why a forward query computes it; None: it does not."""
+    filled: str | None = None
+    """Spark SQL of its value in the rows that have NULL, which is no value of the column."""
 
 
 def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
@@ -136,8 +149,12 @@ def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColu
     next free one with a number."""
     if not placed.own:
         return placed
-    physical = take_physical_name(placed.column.name, taken)
-    return replace(placed, bound=replace(placed.bound, physical=physical))
+    bound = replace(placed.bound, physical=take_physical_name(placed.column.name, taken))
+    if placed.filled is not None:
+        stored = quote_identifier(bound.physical)
+        value = f"CASE WHEN {stored} IS NULL THEN {placed.filled} ELSE {stored} END"
+        bound = replace(bound, before=Before(value, EVERY_ROW))
+    return replace(placed, bound=bound)
 
 
 def _place_continued_column(
@@ -191,6 +208,9 @@ def _place_added_column(
     forward_column = transition.forward.column(column.name) if transition.forward else None
     if forward_column is not None:
         return _place_by_forward_query(transition, column, forward_column)
+    derived = transition.derived.get(column.name)
+    if derived is not None:
+        return _place_derived_column(column, derived, placed)
     if column.default is None and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
     value = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
@@ -200,6 +220,19 @@ def _place_added_column(
     if not expression_facts(value).is_repeatable:
         reason = f"the DEFAULT of `{column.name}` is another value each time it is asked for"
         return BlockedColumn(column, None, reason, lossy=True)
+    return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
+
+
+def _place_derived_column(column: Column, derived: DerivedColumn, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn:
+    """Place a column of which the views tell the value in existing rows. Where NULL is no value of the column, it marks
+    these rows; else `_seq` tells them."""
+    bound = BoundColumn(column.name, column.type, column.name)
+    read = {name: value_in_older_rows(each.bound) for name, each in placed.items()}
+    value = f"CAST({replace_columns(derived.sql, read)} AS {spark_type(column.type)})"
+    if expression_facts(value).is_null and is_nullable(column.type):
+        return _PlacedColumn(column, bound, own=True)
+    if not is_nullable(column.type):
+        return _PlacedColumn(column, bound, own=True, filled=value)
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 

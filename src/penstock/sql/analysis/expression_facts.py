@@ -16,8 +16,9 @@ from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.spark_text import QUOTED, column_names, parse_tree, tokenize_spark
 
 _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Neg, exp.Paren)
-_CHEAP = (*_CONSTANT, exp.Column, exp.Identifier, exp.Case, exp.If, exp.LTE, exp.GT, exp.And)
-"""What `plan.tables.column_placement` writes around columns and constants: casts, and CASE WHEN _seq <= n …"""
+_CHEAP = (*_CONSTANT, exp.Column, exp.Identifier, exp.Case, exp.If, exp.LTE, exp.GT, exp.And, exp.Is)
+"""What `plan.tables.column_placement` writes around columns and constants: casts, CASE WHEN _seq <= n …, and
+CASE WHEN column IS NULL …"""
 _VOLATILE = frozenset(
     ["current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"]
 )

@@ -1,0 +1,115 @@
+"""What a view computes, column by column, where it is one SELECT over tables: most views are in canonical form.
+
+In: views. Out: `ViewParts`: what decides the rows, and what gives each column. Invariant: two views whose rows are
+equal, and whose parts for some columns are equal, give the same bag of rows of these columns. Comparing parts takes
+time in proportion to the number of columns, where comparing projections of the whole SQL takes its square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+
+from penstock.model.manifest import BoundColumn, Source, View
+from penstock.plan.equivalence.canonical_view import KnownValues, canonical_form
+from penstock.plan.equivalence.view_equivalence import column_content, source_meaning, source_rows_content
+from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate
+from penstock.sql.spark_text import DIALECT
+from penstock.sql.stored_types import spark_type
+
+_CLAUSES = ("from_", "joins", "laterals", "where", "group", "having")
+"""What decides the rows of a SELECT without DISTINCT, LIMIT and the like."""
+_GENERATORS = frozenset(["explode_outer", "posexplode_outer", "inline_outer", "stack"])
+
+
+@dataclass(frozen=True, slots=True)
+class ViewParts:
+    """The parts of one view."""
+
+    table: str
+    rows: object
+    columns: Mapping[str, object]
+    """By physical column of the target."""
+
+    def of(self, fields: Sequence[str]) -> object:
+        """What some columns and the rows are made of; comparable with that of another view."""
+        return self.table, self.rows, tuple((field, self.columns.get(field)) for field in sorted(fields))
+
+
+def view_parts(view: View, known: KnownValues) -> ViewParts | None:
+    """The parts of a view; None where it is not one SELECT over tables whose rows do not depend on its columns."""
+    return _cached_parts(view, tuple(sorted((name, tuple(sorted(values.items()))) for name, values in known.items())))
+
+
+@lru_cache(maxsize=1024)
+def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]) -> ViewParts | None:
+    query = canonical_form(view, {name: dict(values) for name, values in known})
+    if query is None or not _is_one_block(query.tree):
+        return None
+    tree = query.tree.copy()
+    sources = _sources(tree, view)
+    if sources is None or any(column.table not in sources for column in tree.find_all(exp.Column)):
+        return None
+    texts = _Texts(sources)
+    rows = tuple(texts.of(each) for name in _CLAUSES for each in _as_list(tree.args.get(name)))
+    items = [texts.of(each.unalias()) for each in tree.expressions]
+    aggregates = any(map(has_opaque_aggregate, query.tree.expressions))
+    read = tuple((name, source_rows_content(each), _merged(each)) for name, each in sorted(sources.items()))
+    return ViewParts(view.table, (rows, aggregates, read), dict(zip(view.fields, items, strict=False)))
+
+
+def _as_list(value: object) -> list[exp.Expr]:
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, exp.Expr)]
+
+
+def _is_one_block(tree: exp.Select) -> bool:
+    given = {name for name, value in tree.args.items() if value}
+    queries = list(tree.find_all(exp.Query, exp.Subquery))
+    nodes = (each for item in tree.expressions for each in item.walk())
+    makes_rows = any(isinstance(each, exp.UDTF) or call_name(each) in _GENERATORS for each in nodes)
+    return given <= {"expressions", *_CLAUSES} and queries == [tree] and not makes_rows
+
+
+def _sources(tree: exp.Select, view: View) -> Mapping[str, Source] | None:
+    """The sources by alias; None where a name stands for two things, or something else is read."""
+    placeholders = {source.placeholder: source for source in (view.trigger, *view.others)}
+    tables = list(tree.find_all(exp.Table))
+    names = [each.alias_or_name for each in (*tables, *tree.find_all(exp.Lateral))]
+    found = {each.alias_or_name: placeholders.get(each.name) for each in tables}
+    if len(set(names)) != len(names) or None in found.values():
+        return None
+    return {name: source for name, source in found.items() if source is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts of expressions in which columns are what they read."""
+
+    sources: Mapping[str, Source]
+
+    def of(self, node: exp.Expr) -> str:
+        """The text; each column of a source is written by what it shows, and each table by its meaning."""
+        return str(node.copy().transform(self._named, copy=False).sql(dialect=DIALECT))
+
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Table) and node.alias_or_name in self.sources:
+            return exp.Var(this=f"{source_meaning(self.sources[node.alias_or_name])} {node.alias_or_name}")
+        if not isinstance(node, exp.Column) or node.table not in self.sources:
+            return node
+        bound = self.sources[node.table].binding.column(node.name)
+        return exp.Var(this=f"<{node.table} {column_content(bound, _stored_type)!r}>") if bound is not None else node
+
+
+def _stored_type(column: BoundColumn) -> str:
+    return spark_type(column.type)
+
+
+def _merged(source: Source) -> object:
+    """All columns of a source whose rows are merged when it is read."""
+    if source.binding.merge is None:
+        return None
+    return tuple(sorted(repr(column_content(each, _stored_type)) for each in source.binding.columns))

@@ -1,0 +1,165 @@
+"""Which added columns of a view target have, in the rows that it has stored, a value that the views tell.
+
+In: the transition of a target, before its columns are placed. Out: `DerivedColumn` by name. The commonest case is a
+column that is added to a source, passed on by its view and added to the target in one deployment: before the cut it has
+its DEFAULT. Invariant: each row that is stored has the value that the new views would have computed for it, also once
+rows of one key are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sqlglot import exp
+
+from penstock.model.datasource import DataSource
+from penstock.model.manifest import BoundColumn
+from penstock.model.types import AggregateFunction, Date, DateTime, is_nullable, unwrap_type
+from penstock.plan.diff.column_compatibility import can_ingest
+from penstock.plan.equivalence.canonical_view import derive_columns
+from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
+from penstock.plan.strategies.planning_context import PlanningContext
+from penstock.plan.strategies.strategy_results import build_views_into
+from penstock.plan.tables.column_placement import (
+    ColumnPlacement,
+    DataSourceTransition,
+    DerivedColumn,
+    place_columns,
+)
+from penstock.plan.tables.flow_builders import TargetTable
+from penstock.plan.tables.running_datasource import is_ordered_by_seq
+from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.analysis.may_raise import may_raise
+from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
+from penstock.sql.spark_text import column_names
+
+_MOMENTS = (Date, DateTime)
+_MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP)
+
+
+def find_derived_columns(context: PlanningContext, transition: DataSourceTransition) -> Mapping[str, DerivedColumn]:
+    """The added columns of a view target whose value in existing rows the views tell."""
+    is_posted = transition.running.landing.stream in context.options.streams
+    if not transition.running.views or is_posted or context.has_failed_feeder(transition.new.name):
+        return {}  # rows that were posted have the DEFAULT of the new column
+    placement = place_columns(transition)
+    added = _added_columns(transition, placement)
+    if not added:
+        return {}
+    place = live_target(transition, placement)
+    views = build_views_into(context, place, "beginning", context.history_binding)
+    stored = columns_stored_as_live(transition.running, placement.columns, placement.match)
+    kept = {column.physical: column.name for column in placement.columns if column.name in stored}
+    found = derive_columns(
+        views,
+        kept,
+        {each.physical: each.name for each in place.columns if each.name in added},
+        context.known_values(transition.new.name),
+    )
+    return {
+        name: derived
+        for name, derived in found.items()
+        if _is_safe(transition, derived) and _can_tell_rows(context, transition, name, derived)
+        if _survives_merging(transition, name, derived)
+    }
+
+
+def live_target(transition: DataSourceTransition, placement: ColumnPlacement) -> TargetTable:
+    """The live table with the columns of the next version; a column that it cannot store gets a physical name that no
+    table has."""
+    bound = {column.name: column for column in placement.columns}
+    columns = (bound.get(c.name) or BoundColumn(c.name, c.type, f"new {c.name}") for c in transition.new.columns)
+    return TargetTable(transition.new, transition.running.table.id, tuple(columns))
+
+
+def _added_columns(transition: DataSourceTransition, placement: ColumnPlacement) -> frozenset[str]:
+    """The columns that live does not have and of which no forward query says anything."""
+    said = {each.name for each in transition.forward.columns} if transition.forward is not None else set()
+    return frozenset(column.name for column, origin in placement.match.pairs if origin is None) - said
+
+
+def seq_orders_rows(context: PlanningContext, transition: DataSourceTransition) -> bool:
+    """Whether `_seq` tells the existing rows of a table from later ones, in both versions."""
+    return is_ordered_by_seq(context.live, transition.running) and not can_ingest(transition.new)
+
+
+def _is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
+    """Whether a value cannot fail, and is the same whenever it is computed."""
+    if not expression_facts(derived.sql).is_repeatable:
+        return False
+    moments = {column.name for column in transition.new.columns if isinstance(unwrap_type(column.type), _MOMENTS)}
+    tree = parse_opaque(f"SELECT {derived.sql} AS `value`")
+    if tree is None:
+        return not may_raise(derived.sql)
+    for cast in reversed(list(tree.find_all(exp.Cast))):
+        if _keeps_moment(cast, moments) or _counts_truth(cast):
+            cast.replace(cast.this)
+    return not may_raise(write_opaque(tree).removeprefix("SELECT ").removesuffix(" AS `value`"))
+
+
+def _keeps_moment(cast: exp.Cast, moments: Collection[str]) -> bool:
+    """Whether it makes a date or a time of another one, which cannot fail."""
+    value = cast.this
+    while isinstance(value, (exp.Paren, exp.Cast)) and (value is cast.this or _is_moment(value)):
+        value = value.this
+    is_moment = value.name in moments if isinstance(value, exp.Column) else call_name(value) == "date_trunc"
+    return _is_moment(cast) and is_moment
+
+
+def _is_moment(cast: exp.Expr) -> bool:
+    return isinstance(cast, exp.Paren) or (isinstance(cast, exp.Cast) and cast.to.this in _MOMENT_TYPES)
+
+
+def _counts_truth(cast: exp.Cast) -> bool:
+    """Whether it makes 0 or 1 of a condition."""
+    value = cast.this.this if isinstance(cast.this, exp.Paren) else cast.this
+    is_condition = isinstance(value, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.And, exp.Or, exp.Not, exp.Is))
+    return is_condition and cast.to.this in (exp.DType.INT, exp.DType.BIGINT)
+
+
+def _can_tell_rows(
+    context: PlanningContext, transition: DataSourceTransition, name: str, derived: DerivedColumn
+) -> bool:
+    """Whether existing rows can be told from later ones: by `_seq`, or by NULL where that is no value of the column."""
+    column = transition.new.column(name)
+    is_marked = column is not None and (not is_nullable(column.type) or expression_facts(derived.sql).is_null)
+    return is_marked or seq_orders_rows(context, transition)
+
+
+def _survives_merging(transition: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+    """Whether the value is that of each row also where the engine makes one row of several: a key must be a function of
+    the live key, and what is summed a key."""
+    old, new = transition.running.source, transition.new
+    if old.engine.name != new.engine.name:
+        return False
+    match new.engine.name:
+        case "MergeTree":
+            return True
+        case "ReplacingMergeTree":
+            return name not in _key_columns(new) or _reads_only_keys(derived, old)
+        case "AggregatingMergeTree":
+            return _reads_only_keys(derived, old) or _is_state_of(derived, transition.new, name)
+        case "SummingMergeTree":
+            return name in _key_columns(new) and _reads_only_keys(derived, old)
+        case _:
+            return False
+
+
+def _is_state_of(derived: DerivedColumn, source: DataSource, name: str) -> bool:
+    """Whether it is another column's state, of the same type: both are merged in the same way."""
+    column, other = source.column(name), source.column(derived.sql.strip("`"))
+    return (
+        column is not None
+        and other is not None
+        and column.type == other.type
+        and isinstance(column.type, AggregateFunction)
+    )
+
+
+def _reads_only_keys(derived: DerivedColumn, source: DataSource) -> bool:
+    return column_names(derived.sql) <= _key_columns(source)
+
+
+def _key_columns(source: DataSource) -> frozenset[str]:
+    """The columns that are parts of the sorting key themselves."""
+    return frozenset(part.strip().strip("`") for part in source.engine.sorting_key)

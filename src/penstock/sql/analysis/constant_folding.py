@@ -1,0 +1,244 @@
+"""Conditions and choices whose outcome is known from constants alone, replaced by that outcome.
+
+In: an expression of a tree of `opaque_calls`. Out: the expression, folded. The logic is SQL's, of three values.
+Branches of a choice have one type in compiled SQL, as casts are written out, so a branch can stand for its choice.
+Invariant: the folded expression has the same value in every row for which the expression raises no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from sqlglot import exp
+
+from penstock.sql.analysis.opaque_calls import call_name
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that is not known before rows are read, or of a type that is not compared here."""
+
+
+Constant: TypeAlias = Union[int, str, bool, Unknown, None]
+"""A known value; None is NULL."""
+
+UNKNOWN = Unknown()
+_WHOLE = {
+    exp.DType.TINYINT: 8,
+    exp.DType.SMALLINT: 16,
+    exp.DType.INT: 32,
+    exp.DType.BIGINT: 64,
+}
+"""Bits of the whole number types."""
+_COMPARISONS: dict[type[exp.Expr], Callable[[int], bool]] = {
+    exp.EQ: lambda order: order == 0,
+    exp.NEQ: lambda order: order != 0,
+    exp.LT: lambda order: order < 0,
+    exp.LTE: lambda order: order <= 0,
+    exp.GT: lambda order: order > 0,
+    exp.GTE: lambda order: order >= 0,
+}
+
+
+def fold_constants(node: exp.Expr) -> exp.Expr:
+    """The expression with all that is known folded, from the inside out. Nodes of `node` are changed in place; the
+    result is a node that may be another one than `node`. Queries inside of it are left alone."""
+    for name, value in list(node.args.items()):
+        if isinstance(value, exp.Expr) and not isinstance(value, exp.Query):
+            node.set(name, fold_constants(value))
+        elif isinstance(value, list):
+            node.set(name, [_fold_item(each) for each in value])
+    return _fold_node(node)
+
+
+def _fold_item(each: object) -> object:
+    return fold_constants(each) if isinstance(each, exp.Expr) and not isinstance(each, exp.Query) else each
+
+
+def _fold_node(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.Paren():
+            return node.this if _is_plain(node.this) else node
+        case exp.And() | exp.Or():
+            return _fold_junction(node)
+        case exp.If():
+            return _fold_if(node)
+        case exp.Case():
+            return _fold_case(node)
+        case exp.Coalesce():
+            return _fold_coalesce(node)
+        case exp.Literal() | exp.Null() | exp.Boolean() | exp.Cast() | exp.Neg():
+            return node
+        case _:
+            found = _condition(node)
+            return node if isinstance(found, Unknown) else _boolean(found)
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.Paren, exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Cast, exp.Anonymous))
+
+
+def _boolean(value: Constant) -> exp.Expr:
+    return exp.cast(exp.Null(), "boolean") if value is None else exp.Boolean(this=bool(value))
+
+
+def _condition(node: exp.Expr) -> Constant:
+    """The outcome of a comparison or a test for NULL."""
+    match node:
+        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+            order = _compare(known_value(node.this), known_value(node.expression))
+            return _COMPARISONS[type(node)](order) if isinstance(order, int) else order
+        case exp.NullSafeEQ():
+            return _null_safe_equal(known_value(node.this), known_value(node.expression))
+        case exp.Not():
+            found = known_value(node.this)
+            return not found if isinstance(found, bool) else (None if found is None else UNKNOWN)
+        case exp.Is() if isinstance(node.expression, exp.Null):
+            found = known_value(node.this)
+            return UNKNOWN if isinstance(found, Unknown) else found is None
+        case exp.In() if not node.args.get("query") and not node.args.get("unnest"):
+            return _membership(known_value(node.this), [known_value(each) for each in node.expressions])
+        case exp.Anonymous() if call_name(node) in ("isnull", "isnotnull") and len(node.expressions) == 1:
+            found = known_value(node.expressions[0])
+            return UNKNOWN if isinstance(found, Unknown) else (found is None) == (call_name(node) == "isnull")
+        case _:
+            return UNKNOWN
+
+
+def _compare(left: Constant, right: Constant) -> int | Unknown | None:
+    """-1, 0 or 1 by the order of two values: numbers, or texts by their bytes; None if one is NULL."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, Unknown) or isinstance(right, Unknown) or type(left) is not type(right):
+        return UNKNOWN
+    if isinstance(left, str) and isinstance(right, str):
+        return (left.encode() > right.encode()) - (left.encode() < right.encode())
+    if isinstance(left, int) and isinstance(right, int):
+        return (left > right) - (left < right)
+    return UNKNOWN
+
+
+def _null_safe_equal(left: Constant, right: Constant) -> bool | Unknown:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    if left is None or right is None:
+        return left is right
+    order = _compare(left, right)
+    return order == 0 if isinstance(order, int) else UNKNOWN
+
+
+def _membership(value: Constant, options: Iterable[Constant]) -> Constant:
+    """Whether a value is in a list: NULL if it is not and a NULL is among them."""
+    orders = [_compare(value, each) for each in options]
+    if any(isinstance(order, int) and order == 0 for order in orders):
+        return True
+    if any(isinstance(order, Unknown) for order in orders):
+        return UNKNOWN
+    return None if None in orders else False
+
+
+def _fold_junction(node: exp.And | exp.Or) -> exp.Expr:
+    """`x AND TRUE` is x, `x AND FALSE` is FALSE; with OR the other way."""
+    deciding = isinstance(node, exp.Or)
+    parts: tuple[exp.Expr, ...] = (node.this, node.expression)
+    values = [known_value(each) for each in parts]
+    if any(value is deciding for value in values):
+        return _boolean(deciding)
+    left = [part for part, value in zip(parts, values, strict=True) if value is not (not deciding)]
+    match left:
+        case []:
+            return _boolean(not deciding)
+        case [one]:
+            return one
+        case _:
+            return _boolean(None) if all(value is None for value in values) else node
+
+
+def _fold_if(node: exp.If) -> exp.Expr:
+    found = known_value(node.this)
+    if isinstance(found, Unknown) or isinstance(node.parent, exp.Case):
+        return node
+    return node.args["true"] if found is True else node.args.get("false") or exp.Null()
+
+
+def _fold_case(node: exp.Case) -> exp.Expr:
+    """A CASE without a value: branches that are never taken go, and one that is always taken is the last."""
+    if node.this is not None:
+        return node
+    branches, otherwise = [], node.args.get("default")
+    for each in node.args["ifs"]:
+        found = known_value(each.this)
+        if found is True:
+            otherwise = each.args["true"]
+            break
+        branches += [each] if isinstance(found, Unknown) else []
+    if not branches:
+        return otherwise or exp.Null()
+    node.set("ifs", branches)
+    node.set("default", otherwise)
+    return node
+
+
+def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
+    parts: list[exp.Expr] = [node.this, *node.expressions]
+    values = [known_value(each) for each in parts]
+    kept: list[exp.Expr] = []
+    for part, value in zip(parts, values, strict=True):
+        if value is None:
+            continue
+        kept.append(part)
+        if not isinstance(value, Unknown):
+            break
+    if not kept:
+        return node
+    if len(kept) == 1 and not isinstance(known_value(kept[0]), Unknown):
+        return kept[0]
+    node.set("this", kept[0])
+    node.set("expressions", kept[1:])
+    return node
+
+
+def known_value(node: exp.Expr) -> Constant:
+    """The value of a literal, with or without casts that keep it."""
+    match node:
+        case exp.Paren():
+            return known_value(node.this)
+        case exp.Null():
+            return None
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Literal():
+            return str(node.this) if node.is_string else _whole_number(str(node.this))
+        case exp.Neg():
+            found = known_value(node.this)
+            return -found if isinstance(found, int) and not isinstance(found, bool) else UNKNOWN
+        case exp.Cast():  # sqlglot reads CAST of Spark as its TryCast
+            return _cast_value(known_value(node.this), node.to)
+        case _:
+            return UNKNOWN
+
+
+def _whole_number(text: str) -> Constant:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 38 else UNKNOWN
+
+
+def _cast_value(value: Constant, to: exp.DataType) -> Constant:
+    """The value after a cast that keeps it."""
+    if value is None:
+        return None
+    kind = to.this
+    if isinstance(value, int) and not isinstance(value, bool):
+        bits = _WHOLE.get(kind)
+        fits = bits is not None and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
+        return value if fits or _holds_whole(to, value) else UNKNOWN
+    return value if isinstance(value, str) and kind in (exp.DType.TEXT, exp.DType.VARCHAR) else UNKNOWN
+
+
+def _holds_whole(to: exp.DataType, value: int) -> bool:
+    """Whether a type is a DECIMAL without a fraction that holds a number."""
+    sizes = [each.name for each in to.expressions]
+    return (
+        to.this == exp.DType.DECIMAL and len(sizes) == 2 and sizes[1] == "0" and len(str(abs(value))) <= int(sizes[0])
+    )

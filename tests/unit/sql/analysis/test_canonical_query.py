@@ -1,0 +1,136 @@
+"""Which queries have one canonical form, and which must not: the latter are as near to the former as can be."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.sql.flights import datasource, query
+
+from penstock.model.project import Project
+from penstock.sql.analysis.canonical_query import QueryInputs, canonical_query
+
+COLUMNS = {
+    "a": "Int32",
+    "b": "Int32",
+    "n": "Nullable(Int32)",
+    "f": "Float64",
+    "s": "String",
+    "p": "Tuple(x Int32, y Int32)",
+    "arr": "Array(Int32)",
+}
+PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS)], [])
+KNOWN = {"__all_t__": {"b": "CAST(0 AS INT)", "n": "CAST(NULL AS INT)", "s": "''"}}
+
+SAME = [
+    ("SELECT a FROM t WHERE a = 1 AND f > 2", "SELECT a FROM t WHERE 2 < f AND 1 = a"),
+    ("SELECT a FROM t WHERE a = 1 OR a = 2", "SELECT x.a AS a FROM t AS x WHERE a IN (2, 1)"),
+    ("SELECT a FROM t WHERE s IN ('x')", "SELECT a FROM t WHERE s = 'x' AND 1"),
+    ("SELECT a, f FROM t", "SELECT a, f FROM (SELECT f, a, s FROM (SELECT * FROM t) AS inner) AS outer"),
+    ("SELECT a + 1 AS x FROM t WHERE a > 0", "SELECT k + 1 AS x FROM (SELECT a AS k FROM t WHERE a > 0)"),
+    ("SELECT a, count() AS n FROM t GROUP BY a, f", "SELECT a, count() AS n FROM t GROUP BY f, a ORDER BY a"),
+    ("SELECT a, count() AS n FROM t GROUP BY a", "SELECT a, count() AS n FROM t GROUP BY a, a + 1, 'x'"),
+    ("SELECT a, m FROM (SELECT a, max(f) AS m FROM t GROUP BY a)",
+     "WITH q AS (SELECT max(f) AS k, a FROM t GROUP BY a) SELECT a, k AS m FROM q"),
+    ("SELECT t.a AS a FROM t JOIN u ON t.a = u.a", "SELECT v.a AS a FROM t AS v JOIN u AS w ON w.a = v.a"),
+]  # fmt: skip
+
+KNOWN_SAME = [
+    ("SELECT a FROM t", "SELECT a FROM t WHERE b = 0"),
+    ("SELECT a FROM t", "SELECT a FROM t WHERE b != 1 AND s != 'x' AND (s = '' OR a > 1)"),
+    ("SELECT a FROM t", "SELECT a FROM t WHERE n IS NULL AND NOT b"),
+    ("SELECT a, '' AS k FROM t", "SELECT a, s AS k FROM t"),
+    ("SELECT a, f AS k FROM t", "SELECT a, if(s = 'x', 1, f) AS k FROM t"),
+    ("SELECT a, f AS k FROM t", "SELECT a, multiIf(b = 1, 1, b = 2, 2, f) AS k FROM t"),
+    ("SELECT a, count() AS k FROM t GROUP BY a", "SELECT a, count() AS k FROM t GROUP BY a, s, b"),
+    ("SELECT a, count() AS k FROM t GROUP BY a", "SELECT a, countIf(b = 0) AS k FROM t GROUP BY a"),
+    ("SELECT a, uniqExact(f) AS k FROM t GROUP BY a", "SELECT a, uniqExactIf(f, b < 1) AS k FROM t GROUP BY a"),
+    ("SELECT DISTINCT a FROM t", "SELECT a FROM (SELECT DISTINCT a, s FROM t)"),
+    (
+        "SELECT t.a AS a FROM t LEFT JOIN u ON t.a = u.a",
+        "SELECT t.a AS a FROM t LEFT JOIN u ON t.a = u.a WHERE t.b = 0",
+    ),
+    ("SELECT a, coalesce(n, f) AS k FROM t", "SELECT a, coalesce(n, f) AS k FROM t WHERE coalesce(n, 1) = 1"),
+]
+
+OTHER = [
+    ("SELECT a FROM t WHERE a > 1", "SELECT a FROM t WHERE a >= 1"),
+    ("SELECT a FROM t WHERE a - f > 1", "SELECT a FROM t WHERE f - a > 1"),
+    ("SELECT a FROM t WHERE a = 1 AND f > 2 OR s = ''", "SELECT a FROM t WHERE a = 1 AND (f > 2 OR s = '')"),
+    ("SELECT a FROM t", "SELECT DISTINCT a FROM t"),
+    ("SELECT a FROM t", "SELECT a FROM (SELECT a FROM t LIMIT 5)"),
+    ("SELECT a FROM t", "SELECT a FROM (SELECT a, arrayJoin(arr) AS e FROM t)"),
+    ("SELECT a FROM t ORDER BY a LIMIT 3", "SELECT a FROM t ORDER BY f LIMIT 3"),
+    ("SELECT count() AS k FROM t", "SELECT count() AS k FROM t GROUP BY 'x'"),
+    ("SELECT count() AS k FROM t GROUP BY f", "SELECT count() AS k FROM t GROUP BY f, toString(f)"),
+    ("SELECT a, count() AS k FROM t GROUP BY a", "SELECT a, count() AS k FROM t GROUP BY a, f"),
+    ("SELECT a, count() AS k FROM t GROUP BY a", "SELECT a, count() AS k FROM t GROUP BY ROLLUP(a)"),
+    ("SELECT a, count(n) AS k FROM t GROUP BY a", "SELECT a, count() AS k FROM t GROUP BY a"),
+    ("SELECT a, p.x AS k FROM t", "SELECT a, p.y AS k FROM t"),
+    ("SELECT q.x AS k FROM (SELECT p.x AS x FROM t) AS q", "SELECT q.x AS k FROM (SELECT p.y AS x FROM t) AS q"),
+    ("SELECT toInt8OrNull(s) AS k FROM t", "SELECT toInt8(s) AS k FROM t"),
+    ("SELECT t.a AS a FROM t JOIN u ON t.a = u.a", "SELECT t.a AS a FROM t LEFT JOIN u ON t.a = u.a"),
+    ("SELECT u.a AS a FROM t JOIN u ON t.a = u.a", "SELECT t.a AS a FROM t JOIN u ON t.a = u.b"),
+    ("SELECT any(a) AS k FROM t", "SELECT anyLast(a) AS k FROM t"),
+    ("SELECT round(f, 1) AS k FROM t", "SELECT round(f) AS k FROM t"),
+    ("SELECT groupArray(a) AS k FROM (SELECT a FROM t ORDER BY a)", "SELECT groupArray(a) AS k FROM t"),
+]  # fmt: skip
+
+KNOWN_OTHER = [
+    ("SELECT a FROM t", "SELECT a FROM t WHERE b = 1"),
+    ("SELECT a FROM t", "SELECT a FROM t WHERE n = 0"),
+    ("SELECT a FROM t", "SELECT a FROM t WHERE s >= 'x'"),
+    ("SELECT a, '' AS k FROM t", "SELECT a, u.s AS k FROM t JOIN u ON t.a = u.a"),
+    (
+        "SELECT u.a AS a FROM t RIGHT JOIN u ON t.a = u.a",
+        "SELECT u.a AS a FROM t RIGHT JOIN u ON t.a = u.a WHERE t.s = ''",
+    ),
+    (
+        "SELECT u.a AS a, '' AS k FROM u LEFT JOIN t ON t.a = u.a",
+        "SELECT u.a AS a, t.s AS k FROM u LEFT JOIN t ON t.a = u.a",
+    ),
+    ("SELECT count() AS k FROM t", "SELECT count() AS k FROM t GROUP BY s"),
+    ("SELECT a, sum(b) AS k FROM t GROUP BY a", "SELECT a, sum(a) AS k FROM t GROUP BY a"),
+    (
+        "SELECT a, '' AS k, count() AS m FROM t GROUP BY a",
+        "SELECT a, s AS k, count() AS m FROM t GROUP BY a, s WITH ROLLUP",
+    ),
+]
+
+
+def canonical(sql: str, known: dict[str, dict[str, str]]) -> str | None:
+    found = canonical_query(query(sql, PROJECT).sql, QueryInputs(known, frozenset({"f"})))
+    return found.sql if found is not None else None
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_one_form(first: str, second: str) -> None:
+    form = canonical(first, {})
+    assert form is not None
+    assert form == canonical(second, {})
+    assert form == canonical(first, {}), "it is always the same"
+
+
+@pytest.mark.parametrize(("first", "second"), KNOWN_SAME)
+def test_one_form_where_values_are_known(first: str, second: str) -> None:
+    form = canonical(first, KNOWN)
+    assert form is not None
+    assert form == canonical(second, KNOWN)
+    assert canonical(first, {}) != canonical(second, {}), "without them they differ"
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER)
+def test_other_forms(first: str, second: str) -> None:
+    forms = [canonical(first, {}), canonical(second, {})]
+    assert forms == [None, None] or forms[0] != forms[1]
+
+
+@pytest.mark.parametrize(("first", "second"), KNOWN_OTHER)
+def test_other_forms_where_values_are_known(first: str, second: str) -> None:
+    forms = [canonical(first, KNOWN), canonical(second, KNOWN)]
+    assert None in forms or forms[0] != forms[1]
+
+
+@pytest.mark.parametrize("sql", [each for pair in SAME + OTHER for each in pair])
+def test_a_canonical_form_is_its_own(sql: str) -> None:
+    form = canonical(sql, {})
+    again = canonical_query(form, QueryInputs({}, frozenset({"f"}))) if form is not None else None
+    assert form is None or again is None or again.sql == form
