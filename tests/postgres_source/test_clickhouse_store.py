@@ -330,6 +330,20 @@ def test_a_chain_of_views_can_be_renamed_back(session: ClickHouseSession, applic
     assert journal.records() == []
 
 
+def test_names_that_need_quotes(session: ClickHouseSession) -> None:
+    name = "q\"u'o`te"
+    quoted = name.replace("`", "\\`")
+    d = session.database
+    session.run(f"CREATE TABLE {d}.`o dd` (id Int32, `{quoted}` String) ENGINE = MergeTree ORDER BY id")
+    session.run(f'CREATE TABLE {d}.`t"o` (id Int32, `{quoted}` String) ENGINE = MergeTree ORDER BY id')
+    session.run(f'CREATE MATERIALIZED VIEW {d}.`v w` TO {d}.`t"o` AS SELECT id, `{quoted}` FROM {d}.`o dd`')
+    store = ClickHouseStore("w", StoreSettings("clickhouse", database=d), session, lambda _: ViewChoices())
+    rename = Migration("m", QualifiedName("public", "o dd"), HASH, HASH, False, (RenameColumn(name, "plain"),))
+    PhaseRunner(store, MemoryJournal(), timedelta(0), lambda: NOW).run(rename, Phase.at_lsn)
+    session.run(f"INSERT INTO {d}.`o dd` (id, plain) VALUES (1, 'x')")
+    assert ask(session, f'SELECT `{quoted}` FROM {{d}}.`t"o`') == [["x"]]
+
+
 @pytest.mark.parametrize(
     ("operation", "told"),
     [
@@ -338,6 +352,7 @@ def test_a_chain_of_views_can_be_renamed_back(session: ClickHouseSession, applic
         (DropColumn("title"), "to_totals needs the column `title`"),
         (DropColumn("id"), "in the key"),
         (RenameColumn("nothing", "x"), "has no column `nothing`"),
+        (RenameColumn("note", "a.b"), "the name `a.b` has a dot"),
         (AddColumn("title", INTEGER, True, None, OldRowsValue(None)), "of type String already"),
         (AddColumn("x", ReplicatedType("date"), True, None, OldRowsValue("infinity")), "has no value for"),
     ],

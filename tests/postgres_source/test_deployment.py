@@ -19,6 +19,7 @@ from clickhouse_http import PASSWORD, serve
 from clickhouse_session import ClickHouseSession
 from penstock.cli.main import run
 from penstock.postgres.application.source_journal import SourceJournal
+from penstock.postgres.capture.records import DEFINITIONS
 from penstock.postgres.catalog.source_connection import open_source
 from postgres_server import PASSWORD as POSTGRES_PASSWORD
 from postgres_server import Postgres
@@ -34,10 +35,6 @@ ICEBERG = Schema(
     NestedField(3, "weight", IntegerType()),
     NestedField(4, "note", StringType()),
 )
-CONSUMERS = """CREATE SCHEMA IF NOT EXISTS penstock;
-CREATE TABLE IF NOT EXISTS penstock.captured_tables (capture text, schema_name text, table_name text, store text,
-  problem text);
-CREATE TABLE IF NOT EXISTS penstock.acknowledged (capture text, consumer text, store text, lsn pg_lsn);"""
 
 
 class Deployment:
@@ -85,9 +82,13 @@ class Deployment:
         shown = "NULL" if problem is None else f"'{problem}'"
         at = f"'{lsn}'" if lsn else "pg_current_wal_lsn()"
         self.migrate(
-            f"""{CONSUMERS} DELETE FROM penstock.captured_tables; DELETE FROM penstock.acknowledged;
-            INSERT INTO penstock.captured_tables VALUES ('app', 'public', 'issues', 'issues', {shown});
-            INSERT INTO penstock.acknowledged VALUES ('app', 'landing', 'issues', {at})"""
+            f"""{DEFINITIONS} DELETE FROM penstock.captures;
+            INSERT INTO penstock.captures (name, id, slot, publication) VALUES ('app', '1', 's', 'p');
+            INSERT INTO penstock.captured_tables
+              (capture, oid, schema_name, table_name, store, insert_only, files, problem) VALUES
+              ('app', 'public.issues'::regclass::oid, 'public', 'issues', 'issues', false, '', {shown});
+            INSERT INTO penstock.acknowledged (capture, consumer, store, lsn)
+              VALUES ('app', 'landing', 'issues', {at})"""
         )
 
     def clickhouse(self) -> list[str]:

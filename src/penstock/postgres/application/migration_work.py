@@ -95,7 +95,7 @@ class MigrationWork:
         if self.without_consumers:
             return None
         lsn = self.journal.position_of(migration.id)
-        consumers = self.journal.consumers(self.state.tables[migration.id].name, lsn)
+        consumers = self.journal.consumers(self.state.tables[migration.id].oid, lsn)
         if not consumers:
             return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
         for each in consumers:

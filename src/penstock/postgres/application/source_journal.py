@@ -15,7 +15,6 @@ from typing import Any, cast
 from penstock.errors import Conflict
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
-from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.migration.operation import Phase
 
@@ -96,18 +95,17 @@ class SourceJournal:
         )
         return str(lsn)
 
-    def consumers(self, table: QualifiedName, lsn: str) -> list[ConsumerPosition]:
-        """The consumers of a table, as the captures of this source know them."""
+    def consumers(self, table: int, lsn: str) -> list[ConsumerPosition]:
+        """The consumers of a table (by OID), as the captures of this source know them."""
         if not self._rows(_CONSUMERS)[0][0]:
             return []
         found = self._rows(
             f"""SELECT t.capture || coalesce('/' || a.consumer, ''), a.lsn::text, coalesce(a.lsn >= %s::pg_lsn, false),
             t.problem IS NOT NULL FROM {OWN_SCHEMA}.captured_tables t
             LEFT JOIN {OWN_SCHEMA}.acknowledged a ON a.capture = t.capture AND a.store = t.store
-            WHERE t.schema_name = %s AND t.table_name = %s ORDER BY 1""",
+            WHERE t.oid = %s ORDER BY 1""",
             lsn,
-            table.schema,
-            table.name,
+            table,
         )
         return [
             ConsumerPosition(str(name), str(at), bool(passed), bool(stopped)) for name, at, passed, stopped in found

@@ -6,6 +6,7 @@ for each plan.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from penstock.errors import Failed
@@ -97,13 +98,12 @@ class ClickHouseStore:
             columns.setdefault(table, []).append(ClickHouseColumn(name, of, kind, default, comment, is_key == "1"))
         tables, views = [], []
         for row in self._connection.rows(
-            "SELECT name, engine, as_select, extract(create_table_query,"
-            " '^CREATE MATERIALIZED VIEW \\\\S+ (?:UUID \\\\S+ )?TO (?:INNER UUID )?(\\\\S+)'), create_table_query"
+            "SELECT name, engine, as_select, create_table_query"
             f" FROM system.tables WHERE database = {database} ORDER BY name"
         ):
-            name, engine, query, target, _ = map(str, row)
+            name, engine, query, created = map(str, row)
             if engine == "MaterializedView":
-                views.append(ClickHouseView(name, ViewQuery(query), _target(target)))
+                views.append(ClickHouseView(name, ViewQuery(query), _target(created)))
             else:
                 tables.append(ClickHouseTable(name, engine, tuple(columns.get(name, ()))))
         return ClickHouseSchema(self._settings.database, tuple(tables), tuple(views))
@@ -116,9 +116,22 @@ class ClickHouseStore:
         return [each for column in table.columns for each in _differences(table.name, column, found)]
 
 
-def _target(written: str) -> str | None:
-    """The table behind TO, without its database."""
-    return written.rpartition(".")[2].strip("`") or None
+_NAME = r"(?:`(?:[^`\\]|\\.)*`|[^\s`.(]+)"
+_QUALIFIED = rf"(?:{_NAME}\.)?"
+_TO = re.compile(
+    rf"CREATE MATERIALIZED VIEW {_QUALIFIED}{_NAME}(?: UUID '[^']*')?(?: REFRESH [^`(]*?)?"
+    rf" TO {_QUALIFIED}(?P<to>{_NAME})",
+    re.DOTALL,
+)
+
+
+def _target(created: str) -> str | None:
+    """The table behind TO, without its database; None for a view that owns its target."""
+    found = _TO.match(created)
+    if found is None:
+        return None
+    name = found["to"]
+    return re.sub(r"\\(.)", r"\1", name[1:-1]) if name.startswith("`") else name
 
 
 def _differences(table: QualifiedName, column: ReplicatedColumn, found: ClickHouseTable) -> Iterator[ColumnDifference]:

@@ -197,17 +197,17 @@ def _change(transaction: Transaction, changes: object) -> None:
 def _update(update: UpdateSchema, schema: Schema, change: Mapping[str, str]) -> None:
     match change:
         case {"add": name, "type": of}:
-            update.add_column(name, _type(of))
+            update.add_column((name,), _type(of))
         case {"rename": name, "to": to}:
-            update.rename_column(name, to)
+            update.rename_column((name,), to)
         case {"type": name, "to_type": to}:
             if not is_promotion(str(schema.find_field(name).field_type), to):
                 raise ValueError(f"{name} is {schema.find_field(name).field_type} and cannot become {to}")
-            update.update_column(name, _type(to))
+            update.update_column((name,), _type(to))
         case {"optional": name}:
-            update.make_column_optional(name)
+            update.make_column_optional((name,))
         case {"delete": name}:
-            update.delete_column(name)
+            update.delete_column((name,))
 
 
 _TYPES: Mapping[str, type[IcebergType]] = {

@@ -143,5 +143,9 @@ def phase_edits(
     if not operations:
         return {}
     draft = ProjectDraft(files, before, choices)
+    known = {each.message for each in load_files(dict(files)).errors}
     edit_project(operations, draft)
+    wrong = [each for each in load_files(draft.files).errors if each.message not in known]
+    if wrong:
+        raise CannotTranslate(f"the project would have a problem: {wrong[0]}", "edit its files by hand")
     return draft.edits()

@@ -124,7 +124,16 @@ def _modify_without(draft: ClickHouseDraft, view: ClickHouseView, name: str, *, 
         draft.modify_query(view, query, f"goes on without {name}")
 
 
+def refuse_nested(*names: str) -> None:
+    """Raises CannotTranslate for a name with a dot: to ClickHouse it is a part of a Nested column."""
+    found = next((each for each in names if "." in each), None)
+    if found is not None:
+        hint = "rename it in ClickHouse by hand, and record the phase with --by-hand"
+        raise CannotTranslate(f"the name `{found}` has a dot, and ClickHouse does not rename such columns", hint)
+
+
 def _hide(draft: ClickHouseDraft, table: str, name: str) -> None:
+    refuse_nested(name)
     hidden = hidden_name(name, draft.mark)
     rename = f"RENAME COLUMN IF EXISTS {quoted_name(name)} TO {quoted_name(hidden)}"
     undo = f"ALTER TABLE {draft.name(table)} RENAME COLUMN IF EXISTS {quoted_name(hidden)} TO {quoted_name(name)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from penstock.postgres.translation.clickhouse.column_statements import change_type, required_column
+from penstock.postgres.translation.clickhouse.column_statements import change_type, refuse_nested, required_column
 from penstock.postgres.translation.clickhouse.draft import ClickHouseDraft
 from penstock.postgres.translation.clickhouse.schema import ClickHouseColumn, quoted_name, text_literal
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
@@ -20,8 +20,11 @@ from penstock.postgres.translation.store_step import StoreStep
 
 def rename_column(draft: ClickHouseDraft, name: str, to: str) -> None:
     """Views that read both names; the rename; views that read the new name. Targets keep their names."""
+    if draft.source.column(name) is None and draft.source.column(to) is not None:
+        return
     column = required_column(draft.source, name)
     _refuse_key(draft.table, column, "renamed")
+    refuse_nested(name, to)
     readers = [each for each in draft.views(draft.table) if each.query.use(name) != "none"]
     either = f"tupleElement(tuple(COLUMNS('^({_pattern(name)}|{_pattern(to)})$')), 1)"
     former = {each.name: each.query for each in readers}
@@ -53,6 +56,7 @@ def swap_columns(draft: ClickHouseDraft, name: str, other: str) -> None:
     one, two = required_column(draft.source, name), required_column(draft.source, other)
     for each in (one, two):
         _refuse_key(draft.table, each, "swapped")
+    refuse_nested(name, other)
     if one.type != two.type:
         _widen_targets(draft, one, two.type)
         _widen_targets(draft, two, one.type)
