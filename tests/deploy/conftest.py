@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.model.deployment import Deployment
-from penstock.model.settings import Settings, SparkSettings
+from penstock.model.settings import Settings, SinkSettings, SparkSettings
 from penstock.serve.app import create_app
 from penstock.serve.http.pipeline_host import PipelineHost
 from posting import Posting
@@ -24,7 +24,10 @@ class Running:
     one pipeline (and its Spark session) serves them all: `files` are added to those of the others."""
 
     def __init__(self, home: Path):
-        self.pipeline = Pipeline(Settings(spark=SparkSettings(master="local[2]", driver_memory="2g")), home)
+        self.exports = home / "exports"
+        """Where sinks may write."""
+        spark = SparkSettings(master="local[2]", driver_memory="2g")
+        self.pipeline = Pipeline(Settings(spark=spark, sinks=SinkSettings((str(self.exports),))), home)
         self.files: dict[str, str] = {}
 
     def deploy(self, files: Mapping[str, str | None], promote: bool = True, destructive: bool = False) -> Deployment:

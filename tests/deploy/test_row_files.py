@@ -8,12 +8,15 @@ import json
 from collections.abc import Mapping
 
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 from deploy.conftest import Running
 from kafka_broker import kafka_or_skip
 from penstock.deploy.ingest.row_files.csv_rows import CsvForm
 from penstock.deploy.ingest.row_files.file_ingestion import ParquetForm
+from penstock.deploy.queries.answers.answer_formats import answer_format
+from penstock.errors import NotFound
 from waiting import wait_until
 
 SCHEMA = "`id` UInt64, `d` Decimal(20, 3), `at` DateTime64(9), `tags` Array(String), `m` Map(String, Nullable(Int32))"
@@ -118,3 +121,57 @@ def test_a_topic_is_landed_and_a_view_of_it_changes_in_mid_stream(running: Runni
     assert rows(running, sums) == [("/0", 50), ("/1", 50), ("/2", 50)]
     read = "SELECT sum(processed_messages) FROM penstock.kafka_ops_log WHERE datasource_id = 'rf_visits' AND topic = "
     wait_until(lambda: rows(running, f"{read}'{topic}'")[0][0] > 0)
+
+
+SINK = (
+    "NODE first\nSQL >\n    SELECT 1 AS one\nNODE rows\nSQL >\n    %\n"
+    "    SELECT number AS n, toDecimal64(number / 4, 2) AS d,"
+    " toDateTime('2026-01-02 03:04:05') + number AS at, [number] AS tags FROM numbers({{ Int32(most, 3) }})\n"
+    "TYPE sink\nEXPORT_CONNECTION_NAME rf_disk\nNODE later\nSQL >\n    SELECT 2 AS two\n"
+)
+
+
+def test_the_rows_of_a_sink_are_those_of_its_node(running: Running) -> None:
+    assert running.deploy({"rf_sink.pipe": SINK}).state == "live"
+    reader = running.pipeline.reader
+    assert reader.check_sink("rf_sink", {}).connection == "rf_disk"
+    deployment, answer = reader.sink("rf_sink", {"most": "2"})
+    assert deployment.state == "live"
+    assert [name for name, _ in answer.columns] == ["n", "d", "at", "tags"]
+    lines = b"".join(answer_format("JSONEachRow").write(answer)).splitlines()
+    assert lines[1] == b'{"n":1,"d":0.25,"at":"2026-01-02 03:04:06","tags":[1]}'
+    assert len(lines) == 2
+    with pytest.raises(NotFound):
+        reader.sink("rf_sinks", {})
+
+
+def test_a_sink_writes_files_and_a_topic_from_live_only(running: Running) -> None:
+    broker = kafka_or_skip()
+    topic, place = broker.make_topic(), running.exports.as_uri()
+    files = {
+        "rf_disk.connection": "TYPE file\n",
+        "rf_kafka.connection": f"TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS {broker.address}\n",
+        "rf_sink.pipe": SINK.replace(
+            "NODE later",
+            f"EXPORT_BUCKET_URI {place}\nEXPORT_FILE_TEMPLATE \"{{at, '%Y'}}/part_{{2}}\"\n"
+            "EXPORT_FORMAT csv\nNODE later",
+        ),
+        "rf_out.pipe": "NODE n\nSQL >\n    SELECT number AS n FROM numbers(4)\nTYPE sink\n"
+        f"EXPORT_CONNECTION_NAME rf_kafka\nEXPORT_KAFKA_TOPIC {topic}\nEXPORT_SCHEDULE 0 0 1 1 *\n",
+    }
+    assert running.deploy(files).state == "live"
+    jobs = running.pipeline.store.jobs
+    for pipe, rows_written in (("rf_sink", 3), ("rf_out", 4)):
+        job = running.pipeline.sinks.run(pipe, {})
+        wait_until(lambda id=job.id: not jobs.get(id).is_open, 60, lambda id=job.id: jobs.get(id))  # type: ignore[misc]
+        assert (jobs.get(job.id).state, jobs.get(job.id).rows) == ("done", rows_written)
+    assert sorted(each.name for each in (running.exports / "2026").iterdir()) == ["part_0.csv", "part_1.csv"]
+    assert (running.exports / "2026/part_1.csv").read_text().splitlines()[1] == '1,0.25,"2026-01-02 03:04:06","[1]"'
+    assert sorted(value or b"" for _, value in broker.read(topic, 4)) == [b'{"n":%d}' % n for n in range(4)]
+    changed = running.deploy({"rf_out.pipe": files["rf_out.pipe"].replace("numbers(4)", "numbers(9)")}, promote=False)
+    assert changed.state == "ready"
+    assert set(running.strategies(changed).values()) == {"none"}
+    assert "rf_out" in running.strategies(changed)
+    seen = "SELECT pipe_name, result, written_rows, service FROM penstock.sinks_ops_log ORDER BY timestamp, pipe_name"
+    assert sorted(rows(running, seen)) == [("rf_out", "ok", 4, "kafka"), ("rf_sink", "ok", 3, "file")]
+    running.pipeline.deployer.discard(str(changed.id))

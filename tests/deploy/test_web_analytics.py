@@ -9,9 +9,9 @@ import pytest
 
 from deploy.conftest import Running
 from deploy.web_analytics import EXAMPLE, Truth, rows
+from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.errors import PenstockError
 from penstock.parse.project_loader import load_folder
-from penstock.serve.http.answer_formats import answer_format
 
 pytestmark = pytest.mark.slow
 

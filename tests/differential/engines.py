@@ -18,11 +18,11 @@ from chdb.session import Session
 from pyspark.sql import SparkSession
 from tests.differential.sample import ROWS, SCHEMA, clickhouse_literal, project
 
+from penstock.deploy.queries.answers.json_values import json_converter, key_converter
 from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.types import Type, unwrap_type
-from penstock.serve.http.json_values import json_converter, key_converter
 from penstock.sql.compile import compile_sql
 from penstock.sql.query import Query
 from penstock.sql.stored_types import spark_type

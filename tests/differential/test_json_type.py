@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from tests.differential.compare import by_text, without_hint
 from tests.differential.engines import ClickHouse, same
 
+from penstock.deploy.queries.answers.json_values import json_converter
 from penstock.errors import InvalidQuery, Location
 from penstock.lake.spark.session import register_functions
 from penstock.model import types as t
@@ -23,7 +24,6 @@ from penstock.model.json_documents.documents import store_text
 from penstock.model.json_documents.path_rules import rules_of
 from penstock.model.project import Project
 from penstock.parse.column_types import parse_type
-from penstock.serve.http.json_values import json_converter
 from penstock.sql.compile import compile_sql
 
 pytestmark = pytest.mark.spark

@@ -77,6 +77,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("endpoint", "List endpoints and query them."),
     Command("pipe", "List pipes."),
     Command("copy", "List and run copies.", "copies"),
+    Command("sink", "List and run sinks."),
     Command("job", "List, show and cancel jobs."),
     Command("topic", "Show how topics are read, and go on without what one has lost."),
     Command("sql", "Run a query."),

@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.deploy.backup.backup import BackupSource, make_backup
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
-from penstock.deploy.ingest.copy_schedule import CopySchedule
+from penstock.deploy.ingest.copy_schedule import CopySchedule, RunSchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
 from penstock.deploy.ingest.quarantine import Quarantines
 from penstock.deploy.ingest.quarantine_replay import QuarantineReplay
@@ -40,6 +40,7 @@ from penstock.deploy.maintenance.column_materialization import ColumnMaterialize
 from penstock.deploy.maintenance.maintenance_runner import Maintenance
 from penstock.deploy.monitor import MonitoredParts, PipelineMonitor
 from penstock.deploy.ownership.storage_claim import claim_storage
+from penstock.deploy.ownership.storage_records import StorageRecords
 from penstock.deploy.parity.version_comparison import VersionComparison
 from penstock.deploy.queries.call_log_writer import CallLogWriter
 from penstock.deploy.queries.open_tables import OpenTables
@@ -56,9 +57,11 @@ from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.suspect_queries import SuspectQueries
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.deploy.runtime_config import backfill_rate, inbox_folder, scheduler_limits, state_url, step_limits
+from penstock.deploy.sinks.sink_jobs import SinkContext, SinkJobs
 from penstock.deploy.status import pipeline_status
 from penstock.deploy.worker.supervisor import SupervisorContext, WorkerSupervisor
 from penstock.deploy.worker.trial_process import TrialOrder, TrialProcess
+from penstock.errors import PenstockError
 from penstock.flow.cautious_stepper import CautiousStepper
 from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.inbox import Inbox
@@ -76,14 +79,16 @@ from penstock.lake.spark.memory_watch import MemoryWatch, SparkHeap
 from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
+from penstock.model.pipe import Exported
 from penstock.model.settings import Settings
 from penstock.model.token_grants import TokenGrants
+from penstock.parse.project_loader import LoadedProject
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts, QueryCrashes
 from penstock.state.database import Database, open_database
 from penstock.state.deployments import Deployments
-from penstock.state.jobs import Jobs
+from penstock.state.jobs import SINK, Jobs
 from penstock.state.journal import Journal
 from penstock.state.live_pointer import LivePointer
 from penstock.state.logs.audit_log import AuditLog
@@ -95,6 +100,8 @@ from penstock.state.positions.topic_positions import TopicPositions
 from penstock.state.reader_leases import ReaderLeases
 from penstock.state.tokens import ApiToken, ApiTokens
 
+SINKS = ".sinks"
+"""The folder of the inbox for what sinks have not published yet; no stream can have this name."""
 JOBS = ".jobs"
 """The folder of the inbox for rows that a copy job has read and not appended yet; no stream can have this name."""
 
@@ -156,7 +163,8 @@ class Pipeline:
         self.replacement = RowReplacement(core, self.ingestion)
         self.deletion = RowDeletion(core, self.ingestion, self.replacement)
         self.copies, self.rebuilds = self._open_jobs(self._settings, folder / JOBS)
-        self.copy_schedule = CopySchedule(core.store.jobs, lambda: core.board.running.copies)
+        self.sinks = self._open_sinks(folder / SINKS)
+        self.copy_schedule = CopySchedule(core.store.jobs, self._scheduled_runs)
         parts = TopicParts(self.inbox, TopicPositions(self.database), core.store.topic_reads)
         self.topics = TopicIngestion(core.board, core.projects, parts, read_template_secrets())
 
@@ -271,6 +279,7 @@ class Pipeline:
             PipelinePart("topics", self.topics.start, self.topics.stop),
             PipelinePart("monitor", self.monitor.start, self.monitor.stop),
             PipelinePart("copies", self.copies.start, self.copies.stop),
+            PipelinePart("sinks", self.sinks.start, self.sinks.stop),
             PipelinePart("rebuilds", self.rebuilds.start, self.rebuilds.stop),
             PipelinePart("copy schedule", self.copy_schedule.start, self.copy_schedule.stop),
         )
@@ -289,6 +298,45 @@ class Pipeline:
         )
         rebuilds = RebuildContext(store.jobs, store.deployments, self.deletion, self.ingestion, self.deployer)
         return CopyJobs(copies), RowRebuilds(rebuilds)
+
+    def _open_sinks(self, folder: Path) -> SinkJobs:
+        store, records = self.core.store, StorageRecords(self.database)
+
+        def server() -> str:
+            known = records.find("inbox")
+            return known.uuid if known is not None else ""
+
+        return SinkJobs(
+            SinkContext(
+                store.jobs,
+                self.reader,
+                lambda: self._live_project().connections,
+                read_template_secrets(),
+                self._settings,
+                folder,
+                server,
+                self.jvm,
+            )
+        )
+
+    def _live_project(self) -> LoadedProject:
+        """The project of live. Raises NotFound before there is one."""
+        return self.projects.load(self.core.board.readable("live"))
+
+    def _scheduled_runs(self) -> dict[str, RunSchedule]:
+        """The copies and sinks of live."""
+        running = self.core.board.running
+        runs = {name: RunSchedule("copy", each.datasource, each.schedule) for name, each in running.copies.items()}
+        try:
+            pipes = self.projects.load(running.live).project.pipes if running.live is not None else ()
+        except PenstockError:
+            return runs
+        sinks = {pipe.name: pipe.exported.kind for pipe in pipes if pipe.exported is not None}
+        return runs | {
+            name: RunSchedule(SINK, kind.place, kind.schedule)
+            for name, kind in sinks.items()
+            if isinstance(kind, Exported) and kind.target is not None
+        }
 
     def _open_core(self, settings: Settings, home: Path, java: StartingJava | None) -> Core:
         began = time.monotonic()

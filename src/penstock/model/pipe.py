@@ -52,15 +52,56 @@ class Copied:
     mode: CopyMode = "append"
 
 
+FileFormat: TypeAlias = Literal["csv", "ndjson", "parquet"]
+FileCompression: TypeAlias = Literal["none", "gzip", "zstd", "snappy"]
+FileStrategy: TypeAlias = Literal["new", "truncate"]
+"""What a run does where a file of its name is already: it writes another one, or puts its own in the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTarget:
+    """The topic that a sink writes its rows to."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileTarget:
+    """The files that a sink writes its rows to."""
+
+    place: str
+    """The address of their folder or of the beginning of their keys."""
+    template: str
+    """Their names, with columns in braces."""
+    format: FileFormat
+    compression: FileCompression
+    strategy: FileStrategy = "new"
+
+
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A sink: its rows are to be written outside, to a topic or to files. It is kept as written; nothing runs it."""
+    """A sink: its rows are written outside each time it runs, to a topic or to files."""
 
     connection: str
     """The name of a .connection file."""
     location: Location = field(compare=False)
     options: tuple[tuple[str, str], ...] = ()
     """The other EXPORT directives, by keyword in upper case."""
+    schedule: str | None = None
+    """When it runs: cron, in UTC; None: only on demand."""
+    target: TopicTarget | FileTarget | None = None
+    """None: it is of a kind that does not run here."""
+
+    @property
+    def place(self) -> str:
+        """Where it writes, as people see it; empty if it does not run here."""
+        match self.target:
+            case TopicTarget(topic):
+                return f"topic {topic}"
+            case FileTarget(place=place, template=template):
+                return f"{place.rstrip('/')}/{template}"
+            case None:
+                return ""
 
 
 NodeKind: TypeAlias = Union[Standard, Endpoint, Materialized, Copied, Exported]

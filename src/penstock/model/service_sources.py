@@ -392,7 +392,6 @@ _LANGUAGE_MODELS: tuple[tuple[str, Type], ...] = (
     ("feature", TEXT),
 )
 NEVER_FILLED = (
-    "sinks_ops_log",
     "releases_log",
     "data_transfer",
     "cluster_control_log",

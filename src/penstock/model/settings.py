@@ -158,6 +158,14 @@ class CopySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkSettings:
+    """Where sinks may write on this machine."""
+
+    folders: tuple[str, ...] = ()
+    """Folders in which, and below which, sinks may write files; without any they write none on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceSettings:
     """Background maintenance and its intervals (`docs/maintenance.md`). All times are in seconds, sizes in bytes."""
 
@@ -238,6 +246,7 @@ class Settings:
     backfill: BackfillSettings = BackfillSettings()
     inbox: InboxSettings = InboxSettings()
     copies: CopySettings = CopySettings()
+    sinks: SinkSettings = SinkSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     postgres: PostgresSettings = PostgresSettings()
     stores: Mapping[str, StoreSettings] = field(default_factory=dict)

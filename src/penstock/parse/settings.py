@@ -25,6 +25,7 @@ from penstock.model.settings import (
     PythonSettings,
     ServerSettings,
     Settings,
+    SinkSettings,
     SparkSettings,
     StateSettings,
     StoreSettings,
@@ -230,6 +231,7 @@ TABLES: Mapping[str, Callable[..., Any]] = {
     "backfill": BackfillSettings,
     "inbox": InboxSettings,
     "copies": CopySettings,
+    "sinks": SinkSettings,
     "maintenance": MaintenanceSettings,
     "postgres": PostgresSettings,
 }
@@ -293,6 +295,7 @@ SETTINGS: SettingChecks = {
         "max_read_bytes": NumberRange(1, _MANY),
         "max_read_seconds": NumberRange(1, 86_400),
     },
+    "sinks": {"folders": check_texts},
     "maintenance": {
         "interval_seconds": NumberRange(1, 86_400),
         "compact_files": NumberRange(2, 100_000),

@@ -137,6 +137,7 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), "/v0/pipes/{name}/copy", "deploy", jobs.run_copy, most_body=FORM, action="run copy"),
     ApiCall(("POST",), "/v0/pipes/{name}/ranges", "deploy", jobs.run_range, most_body=FORM, action="run copy"),
     ApiCall(("GET",), "/v0/pipes/{name}/ranges", "deploy", jobs.list_ranges),
+    ApiCall(("POST",), "/v0/pipes/{name}/sink", "deploy", jobs.run_sink, most_body=FORM, action="run sink"),
     ApiCall(("GET",), "/v0/topics", "read", topics.list_topics, threads="status"),
     ApiCall(("POST",), "/v0/topics/{name}/skip", "deploy", topics.skip_missing, action="skip lost messages"),
     ApiCall(("GET",), "/v0/jobs", "deploy", jobs.list_jobs),

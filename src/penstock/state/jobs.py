@@ -25,19 +25,21 @@ REBUILD = "rebuild"
 RANGE = "range"
 """The kind of the jobs that run a copy for one of many ranges: of all with the same parameters one appends rows, so
 those that did are kept for ever."""
+SINK = "sink"
+"""The kind of the jobs that write rows outside."""
 OPEN_STATES: tuple[JobState, ...] = ("waiting", "reading", "appending")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run of a copy, a replay or a rebuild."""
+    """A run of a copy, a sink, a replay or a rebuild."""
 
     id: int
     kind: str
     pipe: str
     """The copy."""
     datasource: str
-    """The data source that its rows are appended to."""
+    """The data source that its rows are appended to; of a sink, the place that they are written to."""
     state: JobState
     parameters: Mapping[str, object]
     """The parameters of the call."""

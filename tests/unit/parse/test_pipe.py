@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import Problem
 from penstock.model.datasource import Token
-from penstock.model.pipe import Copied, Endpoint, Exported, Materialized, Pipe, Standard
+from penstock.model.pipe import Copied, Endpoint, Exported, FileTarget, Materialized, Pipe, Standard, TopicTarget
 from penstock.parse.pipe import parse_pipe
 
 
@@ -114,7 +114,7 @@ def test_a_template_is_kept_as_it_is() -> None:
         ("TYPE stream\nKAFKA_CONNECTION_NAME k\nKAFKA_TOPIC t", "k", "KAFKA_TOPIC"),
     ],
 )
-def test_a_sink_is_kept_and_does_not_run(lines: str, connection: str, options: str) -> None:
+def test_a_sink_is_kept(lines: str, connection: str, options: str) -> None:
     problems: list[Problem] = []
     pipe = parse_pipe(f"NODE a\nSQL >\nSELECT 1\n{lines}", "x.pipe", "x", "clickhouse", problems)
     assert pipe is not None
@@ -124,7 +124,52 @@ def test_a_sink_is_kept_and_does_not_run(lines: str, connection: str, options: s
         connection,
         options,
     )
-    assert [(problem.code, problem.level) for problem in problems] == [("unsupported-type", "warning")]
+    runs = pipe.exported.kind.target is not None
+    assert [(each.code, each.level) for each in problems] == ([] if runs else [("unsupported-type", "warning")])
+
+
+@pytest.mark.parametrize(
+    ("lines", "target"),
+    [
+        ("EXPORT_KAFKA_TOPIC t", TopicTarget("t")),
+        (
+            "EXPORT_BUCKET_URI s3://b/x\nEXPORT_FILE_TEMPLATE 'a_{day}'\nEXPORT_FORMAT Parquet\n"
+            "EXPORT_STRATEGY @truncate",
+            FileTarget("s3://b/x", "a_{day}", "parquet", "snappy", "truncate"),
+        ),
+        (
+            "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE a\nEXPORT_COMPRESSION gz\nEXPORT_WRITE_STRATEGY new",
+            FileTarget("s3://b", "a", "csv", "gzip", "new"),
+        ),
+    ],
+)
+def test_where_a_sink_writes(lines: str, target: object) -> None:
+    pipe = read(f"NODE a\nSQL >\nSELECT 1\nTYPE sink\nEXPORT_CONNECTION_NAME k\nEXPORT_SCHEDULE 0 3 * * *\n{lines}")
+    assert pipe.exported is not None
+    assert isinstance(pipe.exported.kind, Exported)
+    assert (pipe.exported.kind.target, pipe.exported.kind.schedule) == (target, "0 3 * * *")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "EXPORT_BUCKET_URI s3://b",
+        "EXPORT_FILE_TEMPLATE a",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE a\nEXPORT_FORMAT avro",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE a\nEXPORT_COMPRESSION snappy",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE a\nEXPORT_STRATEGY @upsert",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE ../a",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE {a",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE {a, '%Q'}",
+        "EXPORT_BUCKET_URI s3://b\nEXPORT_FILE_TEMPLATE {0}",
+    ],
+)
+def test_a_sink_that_does_not_run_is_a_warning(lines: str) -> None:
+    problems: list[Problem] = []
+    text = f"NODE a\nSQL >\nSELECT 1\nTYPE sink\nEXPORT_CONNECTION_NAME k\n{lines}"
+    parse_pipe(text, "x.pipe", "x", "clickhouse", problems)
+    assert [(each.code, each.level) for each in problems] == [("unsupported-type", "warning")]
+    assert problems[0].message.startswith("this sink does not run: ")
 
 
 @pytest.mark.parametrize("kind", ["standard", "Default", '""', "", '"STANDARD"'])

@@ -111,7 +111,7 @@ class MemoryPipeline:
     """One object that stands for every part of a pipeline."""
 
     def __init__(self, tokens: ApiTokens):
-        self.deployer = self.reader = self.ingestion = self.copies = self.store = self
+        self.deployer = self.reader = self.ingestion = self.copies = self.sinks = self.store = self
         self.quarantines = self.replacement = self.deletion = self
         self.files = SimpleNamespace(append=self.append_file, replace=self.append_file)
         self.files_sent: list[tuple[bytes, CsvForm]] = []

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
+from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, answer_format
+from penstock.deploy.queries.answers.arrow_answers import GROUP_ROWS
 from penstock.model.types import Int, String
 from penstock.parse.column_types import parse_type
-from penstock.serve.http.answer_formats import EXTENSIONS, answer_format
-from penstock.serve.http.arrow_answers import GROUP_ROWS
 from unit.serve.memory import Result
 
 UTC = dt.timezone.utc

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.model.types import Dynamic, Int, Json, String
-from penstock.serve.http.answer_formats import answer_format
 from unit.serve.memory import MemoryPipeline, Result
 
 

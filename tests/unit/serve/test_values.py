@@ -8,8 +8,8 @@ from decimal import Decimal
 import orjson
 import pytest
 
+from penstock.deploy.queries.answers.json_values import json_converter
 from penstock.parse.column_types import parse_type
-from penstock.serve.http.json_values import json_converter
 
 UTC = dt.timezone.utc
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)

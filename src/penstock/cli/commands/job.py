@@ -17,7 +17,7 @@ from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import Session, command
-from penstock.errors import NoServer, Timeout
+from penstock.errors import Forbidden, NoServer, Timeout
 
 PAUSE = 0.3
 STUCK_SECONDS = 60.0
@@ -61,8 +61,24 @@ def show(session: Session, which: JobArgument) -> None:
 @group.command("cancel")
 @command
 def cancel(session: Session, which: JobArgument) -> None:
-    """Cancel a job before its rows are appended."""
+    """Cancel a job. Rows of it that were appended or written before stay."""
     _output_job(session, session.client().post(f"/v0/jobs/{which}/cancel"))
+
+
+def latest_jobs(client: ServerClient) -> dict[str, Json]:
+    """The latest job of each pipe among the newest ones; none for a token that may not see jobs."""
+    try:
+        jobs = client.get("/v0/jobs")["jobs"]
+    except ServerRefusal as refusal:
+        if refusal.status == Forbidden.status:
+            return {}
+        raise
+    return {job["pipe"]: job for job in reversed(jobs)}
+
+
+def job_text(job: Json | None) -> str:
+    """A job in a table."""
+    return f"{job['id']}: {job['status']}, {job['created_at'][:19]}" if job else ""
 
 
 def wait_for_job(client: ServerClient, job: Json) -> Json:

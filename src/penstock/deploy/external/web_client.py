@@ -52,8 +52,16 @@ class WebClient:
     @contextmanager
     def get(self, url: str, headers: Mapping[str, str] = NO_HEADERS) -> Iterator[httpx.Response]:
         """The answer to a GET, of any status. Raises UnreadableSource, also inside of the block."""
+        with self.send("GET", url, headers) as answer:
+            yield answer
+
+    @contextmanager
+    def send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
+    ) -> Iterator[httpx.Response]:
+        """The answer to a request, of any status. Raises UnreadableSource, also inside of the block."""
         try:
-            request = self._client.build_request("GET", url, headers={**_OWN_HEADERS, **headers})
+            request = self._client.build_request(method, url, headers={**_OWN_HEADERS, **headers}, content=content)
             answer = self._client.send(request, stream=True)
             try:
                 yield answer
@@ -125,7 +133,9 @@ class _CheckedTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         at = request.url
         url = httpcore.URL(scheme=at.raw_scheme, host=at.raw_host, port=at.port, target=at.raw_path)
-        sent = httpcore.Request(request.method, url, headers=request.headers.raw, extensions=request.extensions)
+        sent = httpcore.Request(
+            request.method, url, headers=request.headers.raw, content=request.stream, extensions=request.extensions
+        )
         answer = self._pool.handle_request(sent)
         return httpx.Response(answer.status, headers=answer.headers, stream=_AnswerStream(answer))
 

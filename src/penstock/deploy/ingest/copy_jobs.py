@@ -33,7 +33,7 @@ from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.model.servers.processes import has_ended
 from penstock.state.batch_keys import BodyKey
-from penstock.state.jobs import OPEN_STATES, RANGE, REBUILD, Job, Jobs, JobState, job_key_prefix
+from penstock.state.jobs import OPEN_STATES, RANGE, REBUILD, SINK, Job, Jobs, JobState, job_key_prefix
 from penstock.state.logs.operations import Operation, OperationsLog
 from penstock.template.render_frame import JOB_TIMESTAMP, ListParameter, Parameter, format_moment
 
@@ -146,7 +146,7 @@ class CopyJobs(PeriodicTask):
     def _next_job(self) -> Job | None:
         """The oldest job that can go on now."""
         now = time.monotonic()
-        waiting = [each for each in self._context.jobs.open_jobs() if each.kind != REBUILD]
+        waiting = [each for each in self._context.jobs.open_jobs() if each.kind not in (REBUILD, SINK)]
         self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
         return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
 

@@ -44,7 +44,7 @@ from penstock.model.deployment import Deployment
 from penstock.model.engine import Engine
 from penstock.model.external_tables import ExternalColumns, ExternalTable, ReadColumns
 from penstock.model.manifest import Binding, Manifest
-from penstock.model.pipe import Copied, CopyMode, Pipe
+from penstock.model.pipe import Copied, CopyMode, Exported, Pipe
 from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
@@ -58,6 +58,8 @@ from penstock.template.render_frame import JOB_TIMESTAMP, Parameter, RenderInput
 
 NO_PARAMETERS: Mapping[str, Parameter] = {}
 NO_TABLES: Mapping[str, str] = {}
+SINK_SECONDS, MOST_SINK_ROWS, MOST_SINK_BYTES = 3600.0, 10_000_000, 2**29
+"""The limits of a run of a sink: its rows are in memory, packed, before any of them is written."""
 MOST_SUSPECTS_WAITING = 3
 """Each holds one of the few threads for queries (`serve/http/pipeline_host`) while it waits for its turn."""
 
@@ -206,6 +208,31 @@ class QueryReader:
                 count = write_lines(session, replace_placeholders(filled, views), file, stops)
             return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
+    def check_sink(self, name: str, parameters: Mapping[str, Parameter]) -> Exported:
+        """How a sink of the live deployment writes its rows. Raises NotFound, InvalidRequest or InvalidQuery if it
+        cannot be run with these parameters."""
+        compiled = self._compiled_project(self._core.board.readable("live"))
+        pipe, kind = _find_sink(compiled.project, name)
+        self._compile_sink(compiled, pipe, parameters, self._start_limits())
+        return kind
+
+    def sink(self, name: str, parameters: Mapping[str, Parameter]) -> tuple[Deployment, QueryResult]:
+        """The rows of a sink of the live deployment, all of them. Raises what `check_sink` and running raise."""
+        most = QueryLimits(SINK_SECONDS, MOST_SINK_ROWS, MOST_SINK_BYTES)
+        with self._core.board.reading("live") as deployment:
+            compiled = self._compiled_project(deployment)
+            pipe, _ = _find_sink(compiled.project, name)
+            query = self._compile_sink(compiled, pipe, parameters, most)
+            with self._suspects.running(QueryCall(deployment.id, name, parameters), most.check_time):
+                return deployment, self._run_query(query, deployment.manifest, most)
+
+    def _compile_sink(
+        self, compiled: QueryableProject, pipe: Pipe, parameters: Mapping[str, Parameter], most: QueryLimits
+    ) -> Query:
+        moment = format_moment(datetime.now(timezone.utc))
+        given = RenderInput("call", {JOB_TIMESTAMP: moment, **parameters}, self._secrets)
+        return compile_pipe(compiled.project, pipe, given, Caller(check_time=most.check_time))
+
     def _compile_copy(
         self, compiled: QueryableProject, name: str, parameters: Mapping[str, Parameter], external: ReadColumns
     ) -> CompiledCopy:
@@ -299,6 +326,18 @@ def _find_copy(project: Project, name: str) -> Pipe:
     if name not in found:
         raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, found))
     return found[name]
+
+
+def _find_sink(project: Project, name: str) -> tuple[Pipe, Exported]:
+    """A pipe whose last node is the sink, and how that writes its rows. Nodes after it are not read by it."""
+    found = {each.name: each for each in project.pipes if each.exported is not None}
+    if name not in found:
+        raise NotFound(f"there is no sink `{name}`", hint=did_you_mean(name, found))
+    node = found[name].exported
+    assert node is not None, "it was found as a sink"
+    assert isinstance(node.kind, Exported), "it was found as a sink"
+    nodes = found[name].nodes
+    return replace(found[name], nodes=nodes[: nodes.index(node) + 1]), node.kind
 
 
 def _find_endpoint(project: Project, name: str) -> Pipe:

@@ -23,6 +23,7 @@ from penstock.model.deployment import DeploymentRecord
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.service_sources import NEVER_FILLED, QUERY_API, SERVICE_SOURCES
 from penstock.model.types import DateTime, Nullable, Type
+from penstock.state.jobs import SINK
 from penstock.state.logs.audit_log import AuditEntry
 from penstock.state.logs.operations import Operation
 
@@ -196,6 +197,27 @@ def _stored(records: ServiceRecords, bound: Binding | None) -> tuple[int, int]:
     return found.rows, found.bytes
 
 
+def _read_sinks(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
+    for job in records.store.jobs.recent(MOST_ROWS):
+        if job.kind == SINK and not job.is_open:
+            error = job.error.get("error") if job.error is not None else None
+            yield {
+                "timestamp": job.updated_at,
+                "service": "kafka" if job.datasource.startswith("topic ") else job.datasource.partition(":")[0],
+                "pipe_id": job.pipe,
+                "pipe_name": job.pipe,
+                "result": {"done": "ok", "failed": "error"}.get(job.state, job.state),
+                "error": str(error) if error is not None else None,
+                "elapsed_time": (job.updated_at - job.created_at).total_seconds(),
+                "job_id": str(job.id),
+                "read_rows": job.rows or 0,
+                "written_rows": job.rows or 0 if job.state == "done" else 0,
+                "output": [job.datasource],
+                "parameters": {name: str(value) for name, value in job.parameters.items()},
+                "options": {},
+            }
+
+
 def _read_topics(records: ServiceRecords, columns: Sequence[str]) -> Iterator[Row]:
     for read in records.store.topic_reads.recent(MOST_ROWS):
         yield {
@@ -224,6 +246,7 @@ _READERS: Mapping[str, Callable[[ServiceRecords, Sequence[str]], Iterable[Row]]]
     "jobs_log": _read_jobs,
     "deployments_log": _read_deployments,
     "kafka_ops_log": _read_topics,
+    "sinks_ops_log": _read_sinks,
     **dict.fromkeys(NEVER_FILLED, _read_nothing),
     "audit_log": _read_audit_log,
 }

@@ -13,7 +13,7 @@ from typing import Union
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.external_tables import NamedConnection
-from penstock.model.pipe import Pipe
+from penstock.model.pipe import Exported, Pipe, TopicTarget
 
 
 def check_connections(
@@ -24,6 +24,12 @@ def check_connections(
         if isinstance(each, DataSource) and each.kafka is not None:
             named = _Named(each.kafka.connection, ("kafka",), each.kafka.location)
             yield from _check(named, "no rows are read from Kafka", connections)
+        if isinstance(each, Pipe) and each.exported is not None and isinstance(each.exported.kind, Exported):
+            kind = each.exported.kind
+            if kind.target is not None:
+                kinds = ("kafka",) if isinstance(kind.target, TopicTarget) else ("s3", "file")
+                named = _Named(kind.connection, kinds, kind.location)
+                yield from _check(named, f"the sink `{each.name}` does not run", connections)
 
 
 @dataclass(frozen=True, slots=True)

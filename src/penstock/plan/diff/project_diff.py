@@ -160,6 +160,7 @@ def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change
         "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
         "ON_ERROR": tuple(_error_policy(pipe) for pipe in (old, new)),
         "schedule": tuple(pipe.copies.schedule if pipe.copies is not None else None for pipe in (old, new)),
+        "sink": tuple(pipe.exported.kind if pipe.exported is not None else None for pipe in (old, new)),
         "COPY_MODE": tuple(pipe.copies.mode if pipe.copies is not None else None for pipe in (old, new)),
     }
     what = tuple(name for name, (before, after) in parts.items() if before != after)

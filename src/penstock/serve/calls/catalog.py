@@ -15,7 +15,7 @@ from starlette.responses import Response
 from penstock.errors import NotFound, did_you_mean
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Binding
-from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.pipe import Copied, Exported, Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.serve.http.access import may_read
@@ -64,16 +64,17 @@ def list_pipes(host: PipelineHost, request: Request) -> Response:
 
 
 def _pipe_json(project: Project, pipe: Pipe) -> dict[str, object]:
-    """A pipe; `target` is the data source that it writes, `schedule`, `mode` and `parameters` are those of a copy."""
+    """A pipe; `target` is the data source that it writes, or the place of a sink; `schedule` is that of a copy or a
+    sink, `mode` and `parameters` are those of a copy."""
     kinds = [node.kind for node in pipe.nodes]
     target = next((kind.datasource for kind in kinds if isinstance(kind, (Copied, Materialized))), None)
-    copies = pipe.copies
+    copies, exported = pipe.copies, next((kind for kind in kinds if isinstance(kind, Exported)), None)
     return {
         "name": pipe.name,
         "kind": pipe_kind(pipe),
         "description": pipe.description,
-        "target": target,
-        "schedule": copies.schedule if copies else None,
+        "target": exported.place if exported else target,
+        "schedule": copies.schedule if copies else exported.schedule if exported else None,
         "mode": copies.mode if copies else None,
         "parameters": [
             {"name": each.name, "type": each.type, "required": each.is_required}

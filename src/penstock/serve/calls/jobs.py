@@ -1,6 +1,6 @@
-"""Copies and their jobs over HTTP.
+"""Copies, sinks and their jobs over HTTP.
 
-In: a copy's name and parameters, or a job's number. Out: jobs as JSON. Invariant: a copy that was answered with 202 is
+In: a pipe's name and parameters, or a job's number. Out: jobs as JSON. Invariant: a run that was answered with 202 is
 recorded: its job runs even if the server ends before it.
 """
 
@@ -33,6 +33,16 @@ def run_copy(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/pipes/NAME/copy?param=…`: run it."""
     pipeline, name = host.pipeline, request.path_params["name"]
     made = pipeline.copies.run(name, _copy_parameters(request))
+    name_target(request, f"{name}, job {made.id}")
+    return json_response({"job": job_to_json(made)}, 202)
+
+
+def run_sink(host: PipelineHost, request: Request) -> Response:
+    """`POST /v0/pipes/NAME/sink?param=…`: run it."""
+    name, sent = request.path_params["name"], template_parameters(request)
+    if deployment_parameter(parameter_texts(sent)) != "live":
+        raise invalid_request_parameter("deployment", "a sink reads the live version only")
+    made = host.pipeline.sinks.run(name, {key: each for key, each in sent.items() if key not in GENERAL_PARAMETERS})
     name_target(request, f"{name}, job {made.id}")
     return json_response({"job": job_to_json(made)}, 202)
 

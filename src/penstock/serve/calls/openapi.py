@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock import __version__
+from penstock.deploy.queries.answers.answer_formats import EXTENSIONS
 from penstock.errors import NotFound
 from penstock.model.pipe import Pipe
 from penstock.serve.calls.openapi_schemas import (
@@ -28,7 +29,6 @@ from penstock.serve.calls.openapi_schemas import (
     response_schema,
 )
 from penstock.serve.http.access import may_read
-from penstock.serve.http.answer_formats import EXTENSIONS
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import deployment_parameter

@@ -264,6 +264,9 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/v0/pipes/{name}/ranges"): CallSchema(
         "List the jobs of a copy for ranges", answers={"200": {JSON: object_schema(jobs=array_schema(JOB))}}
     ),
+    ("POST", "/v0/pipes/{name}/sink"): CallSchema(
+        "Run a sink", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+    ),
     ("GET", "/v0/topics"): CallSchema(
         "How the topics of data sources are read", answers={"200": {JSON: object_schema(topics=array_schema(OBJECT))}}
     ),

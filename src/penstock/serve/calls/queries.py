@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
+from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
 from penstock.errors import Location, NotFound, PenstockError, TooLarge
 from penstock.model.datasource import Text
 from penstock.serve.http.access import may_read
-from penstock.serve.http.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.recorded_call import note_answer, note_parameters
 from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length

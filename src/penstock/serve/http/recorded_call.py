@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
+from penstock.deploy.queries.answers.answer_formats import Answer
 from penstock.errors import PenstockError
-from penstock.serve.http.answer_formats import Answer
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import GENERAL_PARAMETERS
 from penstock.state.logs.call_log import CallRecord

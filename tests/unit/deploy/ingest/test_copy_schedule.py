@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.deploy.ingest import copy_schedule as module
-from penstock.deploy.ingest.copy_schedule import CopySchedule
-from penstock.errors import Location
-from penstock.model.pipe import Copied
+from penstock.deploy.ingest.copy_schedule import CopySchedule, RunSchedule
 from penstock.state.database import open_database
 from penstock.state.jobs import OPEN_STATES, Jobs
 
@@ -35,8 +33,8 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     database.close()
 
 
-def copy(schedule: str | None) -> Copied:
-    return Copied("target", Location(""), schedule)
+def copy(schedule: str | None) -> RunSchedule:
+    return RunSchedule("copy", "target", schedule)
 
 
 def after(plan: CopySchedule, minutes: float) -> None:

@@ -23,12 +23,12 @@ from penstock.cli.commands.copies.time_ranges import (
     divide_time,
     find_parameters,
 )
-from penstock.cli.commands.job import print_job, wait_for_job
-from penstock.cli.errors import FAILED, ServerRefusal, WrongUsage
+from penstock.cli.commands.job import job_text, latest_jobs, print_job, wait_for_job
+from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
-from penstock.errors import Conflict, Forbidden, NotFound, did_you_mean
+from penstock.errors import Conflict, NotFound, did_you_mean
 
 group = typer.Typer()
 
@@ -42,30 +42,15 @@ def ls(
     """List the copies with their schedules and latest jobs."""
     client = session.client()
     found = client.get("/v0/pipes", {"kind": "copy", "deployment": deployment})["pipes"]
-    latest = _latest_jobs(client)
+    latest = latest_jobs(client)
     copies = [{**each, "job": latest.get(each["name"])} for each in found]
     if session.as_json:
         print_json({"copies": copies})
         return
     rows = [
-        (each["name"], each["target"], each["mode"], each["schedule"] or "", _job_text(each["job"])) for each in copies
+        (each["name"], each["target"], each["mode"], each["schedule"] or "", job_text(each["job"])) for each in copies
     ]
     print_table(("copy", "data source", "mode", "schedule (UTC)", "latest job"), rows)
-
-
-def _latest_jobs(client: ServerClient) -> dict[str, Json]:
-    """The latest job of each copy among the newest ones; none for a token that may not see jobs."""
-    try:
-        jobs = client.get("/v0/jobs")["jobs"]
-    except ServerRefusal as refusal:
-        if refusal.status == Forbidden.status:
-            return {}
-        raise
-    return {job["pipe"]: job for job in reversed(jobs)}
-
-
-def _job_text(job: Json | None) -> str:
-    return f"{job['id']}: {job['status']}, {job['created_at'][:19]}" if job else ""
 
 
 @group.command("run")

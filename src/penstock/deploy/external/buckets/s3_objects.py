@@ -58,12 +58,21 @@ def _address(bucket: Bucket, path: str) -> str:
 
 def signed_headers(bucket: Bucket, url: str, headers: Mapping[str, str] | None = None) -> dict[str, str]:
     """The headers of a GET, with a signature if the bucket has a login. Raises UnreadableSource."""
+    return signed_request(bucket, ("GET", url), headers)
+
+
+def signed_request(
+    bucket: Bucket, of: tuple[str, str], headers: Mapping[str, str] | None = None, content: bytes | None = None
+) -> dict[str, str]:
+    """The headers of a request, a method and an address, with a signature if the bucket has a login. Raises
+    UnreadableSource."""
+    method, url = of
     given = dict(headers or {})
     if bucket.login is None:
         return given
     if S3SigV4Auth is None:
         raise UnreadableSource("this server cannot sign requests: pip install 'penstock[s3]' where it runs")
-    request = AWSRequest("GET", url, headers=given)
+    request = AWSRequest(method, url, headers=given, data=content)
     login = Credentials(bucket.login.key, bucket.login.secret, bucket.login.token or None)
     S3SigV4Auth(login, "s3", bucket.region).add_auth(request)
     return {str(name): str(value) for name, value in request.headers.items()}

@@ -11,14 +11,15 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.deploy.queries.answers.json_values import entries_of, items_of, json_converter, text_for_non_finite
 from penstock.model import types as t
-from penstock.serve.http.json_values import entries_of, items_of, json_converter, text_for_non_finite
 
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 """How many microseconds the units of times have."""
@@ -45,9 +46,9 @@ Columns: TypeAlias = Sequence[tuple[str, t.Type]]
 Rows: TypeAlias = Sequence[Sequence[object]]
 
 
-def write_parquet(columns: Columns, rows: Rows) -> Iterator[bytes]:
+def write_parquet(columns: Columns, rows: Rows, compression: str = "snappy") -> Iterator[bytes]:
     """A file of Parquet, with a row group for every GROUP_ROWS rows."""
-    yield from _written(columns, rows, pq.ParquetWriter)
+    yield from _written(columns, rows, partial(pq.ParquetWriter, compression=compression))
 
 
 def write_arrow(columns: Columns, rows: Rows) -> Iterator[bytes]:

@@ -16,16 +16,16 @@ from typing import Protocol
 
 import orjson
 
-from penstock.errors import InvalidRequest, Problem, did_you_mean
-from penstock.model.types import Type
-from penstock.serve.http.arrow_answers import write_arrow, write_parquet
-from penstock.serve.http.json_values import (
+from penstock.deploy.queries.answers.arrow_answers import write_arrow, write_parquet
+from penstock.deploy.queries.answers.json_values import (
     NonFinite,
     bare_non_finite,
     json_converter,
     null_for_non_finite,
     text_for_non_finite,
 )
+from penstock.errors import InvalidRequest, Problem, did_you_mean
+from penstock.model.types import Type
 
 PIECE_ROWS = 500
 """The most rows of one piece. Few, because a thread that renders keeps the others from running for up to 5 ms."""

@@ -1,0 +1,54 @@
+"""`penstock sink`: list and run sinks.
+
+In: the name of a sink and its parameters. Out: the sinks with their latest jobs; the job that ran one. Invariant: with
+`--wait` the command returns when the job has ended, and fails if the job failed or was cancelled.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.commands.job import job_text, latest_jobs, print_job, wait_for_job
+from penstock.cli.output import print_json, print_table
+from penstock.cli.session import ParamOption, Session, command, parse_parameters
+
+group = typer.Typer()
+
+
+@group.command("ls")
+@command
+def ls(
+    session: Session,
+    deployment: Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")] = "live",
+) -> None:
+    """List the sinks with where they write, their schedules and latest jobs."""
+    client = session.client()
+    found = client.get("/v0/pipes", {"kind": "sink", "deployment": deployment})["pipes"]
+    latest = latest_jobs(client)
+    sinks = [{**each, "job": latest.get(each["name"])} for each in found]
+    if session.as_json:
+        print_json({"sinks": sinks})
+        return
+    rows = [(each["name"], each["target"] or "", each["schedule"] or "", job_text(each["job"])) for each in sinks]
+    print_table(("sink", "writes to", "schedule (UTC)", "latest job"), rows)
+
+
+@group.command("run")
+@command
+def run(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="The sink.")],
+    param: ParamOption = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the rows are written.")] = True,
+) -> None:
+    """Run a sink of the live version: its rows are written to its files or its topic."""
+    client = session.client()
+    job = client.post(f"/v0/pipes/{name}/sink", parse_parameters(param))["job"]
+    if wait:
+        job = wait_for_job(client, job)
+    if session.as_json:
+        print_json(job)
+    else:
+        print_job(job)

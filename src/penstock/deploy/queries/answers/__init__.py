@@ -1,0 +1,1 @@
+"""Answers of queries in the formats that people read."""

@@ -1,0 +1,1 @@
+"""Sinks: rows that are written outside."""

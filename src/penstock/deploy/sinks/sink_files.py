@@ -1,0 +1,148 @@
+"""The files of a run of a sink, as they wait on this machine to be published.
+
+In: the rows of a sink, and how its files are named and written. Out: files in the folder of the run, with a list of
+them. Invariant: the list is on disk after all files are, and names each file as it will be named; so what is published
+after a crash is what would have been published before it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import zstandard
+
+from penstock.deploy.queries.answers.answer_formats import answer_format
+from penstock.deploy.queries.answers.arrow_answers import write_parquet
+from penstock.deploy.queries.answers.json_values import json_converter
+from penstock.errors import InvalidRequest, did_you_mean
+from penstock.lake.read.query_execution import QueryResult
+from penstock.lake.storage.durable_writes import replace_file, sync_folder
+from penstock.model.pipe import FileCompression, FileFormat, FileTarget
+from penstock.model.types import Type
+from penstock.parse.connectors.file_names import InvalidTemplate, columns_of, file_name, parse_template
+
+LIST = "files.json"
+MOST_FILES = 10_000
+"""The most files of a run: a template that names a time to the second would make one a row."""
+_ENDINGS: dict[FileFormat, str] = {"csv": ".csv", "ndjson": ".ndjson", "parquet": ".parquet"}
+_PACKED: dict[FileCompression, str] = {"none": "", "gzip": ".gz", "zstd": ".zst", "snappy": ""}
+_FORMATS = {"csv": "CSVWithNames", "ndjson": "JSONEachRow"}
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledFile:
+    """A file that waits."""
+
+    name: str
+    """Where it will be, below the place of the sink."""
+    file: str
+    """Its name in the folder of the run."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of one file, as the formats take an answer."""
+
+    columns: tuple[tuple[str, Type], ...]
+    rows: Sequence[Sequence[object]]
+    elapsed: float = 0.0
+    rows_read: int = 0
+    bytes_read: int = 0
+    totals: Sequence[object] | None = None
+    is_cut: bool = False
+    size: int = 0
+
+
+def spool_files(folder: Path, target: FileTarget, answer: QueryResult) -> tuple[SpooledFile, ...]:
+    """Write the files of a run into an empty folder, and then the list of them. Raises InvalidRequest, OSError."""
+    made = []
+    for number, (name, rows) in enumerate(sorted(_rows_by_name(target, answer).items())):
+        path = folder / f"{number}.part"
+        part = _Part(answer.columns, [answer.rows[each] for each in rows])
+        with replace_file(path) as file:
+            for piece in _packed(target, _pieces(target, part)):
+                file.write(piece)
+        made.append(SpooledFile(name, path.name, len(rows)))
+    write_list(folder, made)
+    return tuple(made)
+
+
+def write_list(folder: Path, files: Iterable[SpooledFile]) -> None:
+    """Write the list of the files of a run."""
+    with replace_file(folder / LIST) as file:
+        file.write(json.dumps([asdict(each) for each in files]).encode())
+    sync_folder(folder)
+
+
+def read_list(folder: Path) -> tuple[SpooledFile, ...] | None:
+    """The files of a run; None if there is no list yet."""
+    path = folder / LIST
+    return tuple(SpooledFile(**each) for each in json.loads(path.read_bytes())) if path.exists() else None
+
+
+def file_ending(target: FileTarget) -> str:
+    """What the names of a sink's files end in."""
+    packed = "" if target.format == "parquet" else _PACKED[target.compression]
+    return f"{_ENDINGS[target.format]}{packed}"
+
+
+def _rows_by_name(target: FileTarget, answer: QueryResult) -> dict[str, list[int]]:
+    """The positions of the rows of each file. A template without columns names a file also if there is no row."""
+    parts, ending = parse_template(target.template), file_ending(target)
+    names = [name for name, _ in answer.columns]
+    unknown = next((each for each in columns_of(parts) if each not in names), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, names)
+        raise InvalidRequest(f"EXPORT_FILE_TEMPLATE names `{unknown}`, which is no column of the sink", hint=hint)
+    used = [(names.index(each), each, json_converter(dict(answer.columns)[each])) for each in columns_of(parts)]
+    found: dict[str, list[int]] = {}
+    for position, row in enumerate(answer.rows):
+        values = {name: convert(row[at]) if row[at] is not None else None for at, name, convert in used}
+        try:
+            name = file_name(parts, values, position)
+        except InvalidTemplate as error:
+            raise InvalidRequest(str(error)) from None
+        found.setdefault(name if name.endswith(ending) else name + ending, []).append(position)
+        if len(found) > MOST_FILES:
+            raise InvalidRequest(
+                f"EXPORT_FILE_TEMPLATE makes more than {MOST_FILES:,} files of these rows",
+                hint="give a time a format such as {day, '%Y-%m-%d'}",
+            )
+    if not found and not used:
+        name = file_name(parts, {}, 0)
+        found[name if name.endswith(ending) else name + ending] = []
+    return found
+
+
+def _pieces(target: FileTarget, part: _Part) -> Iterator[bytes]:
+    if target.format == "parquet":
+        return write_parquet(part.columns, part.rows, target.compression)
+    return answer_format(_FORMATS[target.format]).write(part)
+
+
+def _packed(target: FileTarget, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    if target.format == "parquet" or target.compression in ("none", "snappy"):
+        yield from pieces
+    elif target.compression == "gzip":
+        for piece in pieces:
+            yield gzip.compress(piece, mtime=0)  # a file may have many members, one after the other
+    else:
+        packer = zstandard.ZstdCompressor().compressobj()
+        for piece in pieces:
+            yield packer.compress(piece)
+        yield packer.flush()
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the folder of a run."""
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                os.unlink(entry.path)
+        folder.rmdir()
