@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import promql_parser
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from unit.serve.sample_metrics import metrics_text
+from unit.packaging.promql import OF_SCRAPES, parse, selectors, series_labels
 
 DASHBOARD = json.loads((Path(__file__).parents[3] / "packaging/grafana/penstock.json").read_text(encoding="utf-8"))
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 VARIABLES = {each["name"] for each in DASHBOARD["templating"]["list"]}
-OF_SCRAPES = frozenset(("instance", "job"))
-"""Labels that Prometheus adds to what it scrapes."""
 QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]] + [
     each["expr"] for each in DASHBOARD["annotations"]["list"]
 ]
@@ -26,42 +21,7 @@ QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]] + 
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, frozenset[str]]:
-    """The labels of each series."""
-    found: dict[str, set[str]] = defaultdict(set)
-    with metrics_text(tmp_path_factory.mktemp("metrics")) as text:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                found[sample.name] |= sample.labels.keys()
-    return {name: frozenset(labels) for name, labels in found.items()}
-
-
-def selectors(tree: object) -> Iterator[tuple[str, set[str]]]:
-    """The series that a query reads, with the labels by which it filters and groups each."""
-    match tree:
-        case promql_parser.AggregateExpr():
-            groups = set(tree.modifier.labels) if tree.modifier else set()
-            for name, labels in selectors(tree.expr):
-                yield name, labels | groups
-        case promql_parser.Call():
-            for argument in tree.args:
-                yield from selectors(argument)
-        case promql_parser.BinaryExpr():
-            yield from selectors(tree.lhs)
-            yield from selectors(tree.rhs)
-        case promql_parser.ParenExpr():
-            yield from selectors(tree.expr)
-        case promql_parser.MatrixSelector():
-            yield from selectors(tree.vector_selector)
-        case promql_parser.VectorSelector():
-            yield tree.name, {matcher.name for matcher in tree.matchers.matchers}
-        case promql_parser.NumberLiteral():
-            pass
-        case _:
-            raise AssertionError(f"no rule for {type(tree).__name__}")
-
-
-def parse(query: str) -> object:
-    return promql_parser.parse(query.replace("$__rate_interval", "1m"))
+    return series_labels(tmp_path_factory.mktemp("metrics"))
 
 
 @pytest.mark.parametrize("query", QUERIES)
