@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from penstock.errors import Failed, InvalidRequest, Unavailable
+from penstock.errors import Failed, Forbidden, InvalidRequest, Unavailable
 from penstock.redaction import register_secrets
 
 try:
     import psycopg2
-    from psycopg2 import extensions
+    from psycopg2 import errors, extensions
 except ImportError:  # installed without `penstock[postgres]`
     psycopg2 = None
 
@@ -77,9 +77,13 @@ def reason(error: Exception) -> str:
 
 @contextmanager
 def source_errors(doing: str) -> Iterator[None]:
-    """A block in which what the driver raises becomes Failed, with what was done."""
+    """A block in which what the driver raises becomes Failed, with what was done; Forbidden for a right that the user
+    lacks; Unavailable for a connection that is lost."""
     try:
         yield
+    except errors.InsufficientPrivilege as error:
+        hint = "docs/postgres-migrations.md and docs/postgres-cdc.md say which right is for what"
+        raise Forbidden(f"penstock {doing}, and the user may not: {reason(error)}", hint=hint) from None
     except psycopg2.OperationalError as error:
         raise Unavailable(f"Postgres went away while penstock {doing}: {reason(error)}") from None
     except psycopg2.Error as error:

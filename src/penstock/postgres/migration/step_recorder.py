@@ -1,7 +1,8 @@
 """Records every form that a table has while a command runs, by an event trigger in the database.
 
-In: a connection of a superuser to a development database. Out: the forms of each table, in order. Invariants: what a
-transaction did that was rolled back is not recorded; trigger and records are gone when the block ends.
+In: a connection to a development database, of a user who may make event triggers. Out: the forms of each table, in
+order. Invariants: what a transaction did that was rolled back is not recorded; trigger and records are gone when the
+block ends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeAlias, cast
 
-from penstock.errors import Failed, Unavailable
+from penstock.errors import Forbidden, PenstockError
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
@@ -62,22 +63,16 @@ class StepRecorder:
 
 @contextmanager
 def record_steps(connection: SourceConnection) -> Iterator[StepRecorder]:
-    """A block in which the steps of commands are recorded, if the user of the connection is a superuser."""
-    works = _is_superuser(connection)
-    if works:
+    """A block in which the steps of commands are recorded, if the user of the connection may make event triggers."""
+    works = True
+    try:
         with source_errors("made the event trigger"):
             connection.cursor().execute(_SETUP)
+    except Forbidden:
+        works = False
     try:
         yield StepRecorder(connection, works=works)
     finally:
         if works:
-            with suppress(Failed, Unavailable), source_errors("removed the event trigger"):
+            with suppress(PenstockError), source_errors("removed the event trigger"):
                 connection.cursor().execute(_TEARDOWN)
-
-
-def _is_superuser(connection: SourceConnection) -> bool:
-    cursor = connection.cursor()
-    with source_errors("asked for the rights of the user"):
-        cursor.execute("SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user")
-        row = cursor.fetchone()
-    return bool(row and row[0])

@@ -96,7 +96,7 @@ def apply(
 ) -> None:
     """Carry a phase of all migrations into the stores, from where it stopped."""
     with _opened(session, dsn, store) as opened:
-        SourceJournal(opened.connection).take_lock()
+        _take_lock(opened, wait)
         if by_hand:
             states = opened.work().record_by_hand(opened.stores, phase)
         else:
@@ -112,6 +112,19 @@ def apply(
             console().print("nothing was left to do", markup=False)
     if waiting:
         raise typer.Exit(FAILED)
+
+
+def _take_lock(opened: _Opened, wait: int) -> None:
+    """Be the one who applies migrations; another process is waited for. Raises Conflict when the time is over."""
+    journal, end = SourceJournal(opened.connection), time.monotonic() + wait
+    while True:
+        try:
+            journal.take_lock()
+            return
+        except Conflict:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(POLL_SECONDS)
 
 
 def _applied(opened: _Opened, phase: Phase, wait: int, *, without_consumers: bool) -> list[PhaseState]:
