@@ -18,16 +18,19 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from time import monotonic as time_now
 from uuid import UUID
 
 import fastavro
 from fastavro.types import Schema
 
-from penstock.errors import Unavailable
+from penstock.errors import InvalidRequest, Unavailable
 
 MAGIC = b"\x00"
 PREFIX = struct.Struct(">bI")
 SECONDS = 10.0
+UNKNOWN_SECONDS = 60.0
+NOT_FOUND = 404
 _EPOCH_DAY = date(1970, 1, 1)
 
 
@@ -41,40 +44,62 @@ class RegisteredSchemas:
     def __init__(self, address: str):
         """`address` may have a login: https://user:password@host."""
         parts = urllib.parse.urlsplit(address)
+        if parts.scheme not in ("http", "https"):
+            raise InvalidRequest("KAFKA_SCHEMA_REGISTRY_URL is no http:// or https:// address")
         self._address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self._login = _login_header(parts)
         self._known: dict[int, Schema] = {}
+        self._refused: dict[int, tuple[float, str]] = {}
+        """When a schema was asked for that is not there, and what was said."""
 
     def read_avro(self, content: bytes) -> bytes:
         """The JSON text of an Avro value. Raises UnreadableMessage, Unavailable."""
         number, body = split_prefix(content)
-        if number not in self._known:
-            self._known[number] = self._fetch(number)
-        reader = io.BytesIO(body)
+        schema, reader = self._schema(number), io.BytesIO(body)
         try:
-            value = fastavro.schemaless_reader(reader, self._known[number], None)
+            value = fastavro.schemaless_reader(reader, schema, None)
         except Exception as error:  # whatever bytes that are not of the schema make of it
             raise UnreadableMessage(f"not Avro of schema {number}: {error!r}"[:300]) from None
         if reader.tell() != len(body):
             raise UnreadableMessage(f"{len(body) - reader.tell()} bytes follow the Avro value of schema {number}")
         return json.dumps(_as_json(value), ensure_ascii=False, allow_nan=False).encode()
 
-    def _fetch(self, number: int) -> Schema:
-        request = urllib.request.Request(f"{self._address}/schemas/ids/{number}", headers=self._login)
+    def _schema(self, number: int) -> Schema:
+        """The schema of a number. One that there is not is asked for again after UNKNOWN_SECONDS."""
+        if number in self._known:
+            return self._known[number]
+        asked, refusal = self._refused.get(number, (float("-inf"), ""))
+        if time_now() - asked < UNKNOWN_SECONDS:
+            raise UnreadableMessage(refusal)
+        try:
+            self._known[number] = _parse(number, self._fetch(number))
+        except UnreadableMessage as error:
+            self._refused[number] = (time_now(), str(error))
+            raise
+        return self._known[number]
+
+    def _fetch(self, number: int) -> object:
+        """What the registry has under a number. Raises UnreadableMessage if it has nothing, Unavailable."""
+        request = urllib.request.Request(f"{self._address}/schemas/ids/{number}")
+        if self._login:
+            request.add_unredirected_header("Authorization", self._login)
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-                found = json.load(answer)
-            return fastavro.parse_schema(json.loads(found["schema"]))
+                return json.load(answer)
         except urllib.error.HTTPError as error:
-            if error.code == 404:
+            if error.code == NOT_FOUND:
                 raise UnreadableMessage(f"the schema registry has no schema {number}") from None
-            raise Unavailable(
-                f"the schema registry answers {error.code} when it is asked for schema {number}"
-            ) from None
+            raise Unavailable(f"the schema registry answers {error.code} for schema {number}") from None
         except (OSError, ValueError) as error:
             raise Unavailable(f"the schema registry gives no schema {number}: {error}") from None
-        except (KeyError, TypeError, fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
-            raise UnreadableMessage(f"schema {number} of the registry is not Avro: {error!r}"[:300]) from None
+
+
+def _parse(number: int, found: object) -> Schema:
+    try:
+        assert isinstance(found, dict), "the registry answers with an object"
+        return fastavro.parse_schema(json.loads(found["schema"]))
+    except Exception as error:  # whatever a schema of another kind makes of it
+        raise UnreadableMessage(f"schema {number} of the registry is not Avro: {error!r}"[:300]) from None
 
 
 def split_prefix(content: bytes) -> tuple[int, bytes]:
@@ -84,11 +109,11 @@ def split_prefix(content: bytes) -> tuple[int, bytes]:
     return PREFIX.unpack_from(content)[1], content[PREFIX.size :]
 
 
-def _login_header(parts: urllib.parse.SplitResult) -> dict[str, str]:
+def _login_header(parts: urllib.parse.SplitResult) -> str:
     if parts.username is None:
-        return {}
+        return ""
     login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
-    return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+    return f"Basic {base64.b64encode(login.encode()).decode()}"
 
 
 def _as_json(value: object) -> object:

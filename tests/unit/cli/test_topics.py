@@ -1,0 +1,47 @@
+"""`penstock topic` and `penstock sink` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
+
+Json = Callable[..., tuple[int, Any]]
+SINK = (
+    "NODE n\nSQL >\n    SELECT a FROM flights\nTYPE sink\nEXPORT_CONNECTION_NAME k\nEXPORT_KAFKA_TOPIC t\n"
+    "EXPORT_SCHEDULE 0 3 * * *\n"
+)
+
+
+def test_topics_are_listed(pipeline: MemoryPipeline, penstock: Run, penstock_json: Json) -> None:
+    [found] = penstock_json("topic", "ls")[1]["topics"]
+    assert (found["datasource"], found["state"], found["lag"], found["missing"]) == ("visits", "reading", {"0": 4}, {})
+    assert "reading" in penstock("topic", "ls")[1]
+
+
+def test_lost_messages_are_given_up_by_name(pipeline: MemoryPipeline, penstock: Run, penstock_json: Json) -> None:
+    assert penstock_json("topic", "skip", "visits")[1] == {"given_up": {"0": [3, 7]}}
+    assert "3" in penstock("topic", "skip", "visits")[1]
+    assert penstock("topic", "skip", "visit")[0] != 0
+    assert "skip lost messages" in [each.action for each in pipeline.audit.recent(10)]
+
+
+def test_sinks_are_listed_and_run(
+    project: Path, pipeline: MemoryPipeline, penstock: Run, penstock_json: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "out.pipe").write_text(SINK)
+    (project / "k.connection").write_text("TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS b:1\n")
+    assert penstock("deploy")[0] == 0
+    [found] = penstock_json("sink", "ls")[1]["sinks"]
+    assert (found["name"], found["target"], found["schedule"], found["job"]) == ("out", "topic t", "0 3 * * *", None)
+    assert "topic t" in penstock("sink", "ls")[1]
+    run = pipeline.run
+    monkeypatch.setattr(pipeline.sinks, "run", lambda name, given: run("take", given))
+    ran = penstock_json("sink", "run", "out", "--param", "country=DE")
+    assert (ran[0], ran[1]["parameters"]) == (0, {"country": "DE"})
+    assert penstock("sink", "run", "out", "--param", "deployment=staging")[0] != 0
