@@ -81,6 +81,8 @@ class KafkaSource:
     reset: OffsetReset = "latest"
     value_format: MessageFormat = "json_without_schema"
     key_format: MessageFormat = "json_without_schema"
+    reached_by: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What the .connection file says: a change of it is one of the data source."""
     location: Location = field(default=Location(""), compare=False)
 
 

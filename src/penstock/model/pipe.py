@@ -91,6 +91,8 @@ class Exported:
     """When it runs: cron, in UTC; None: only on demand."""
     target: TopicTarget | FileTarget | None = None
     """None: it is of a kind that does not run here."""
+    reached_by: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What the .connection file says: a change of it is one of the sink."""
 
     @property
     def place(self) -> str:

@@ -19,7 +19,7 @@ from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.model.settings import Settings
 from penstock.parse.connectors.connection import parse_connection
-from penstock.parse.connectors.named_connections import check_connections
+from penstock.parse.connectors.named_connections import check_connections, with_connections
 from penstock.parse.cross_checks import check_project
 from penstock.parse.datasource import parse_datasource
 from penstock.parse.directive_values import invalid_name
@@ -92,6 +92,7 @@ def _load_texts(files: Mapping[str, str], problems: list[Problem], known: Loaded
             resources.extend(_parse_file(path, files[path], settings.dialect, problems))
     connections = _parse_connections(files, problems)
     problems.extend(check_connections(resources, connections))
+    resources = [with_connections(each, connections) for each in resources]
     names = {splitext(basename(path))[0] for path in files if path.endswith(".datasource")}
     problems.extend(check_project(resources, names))
     first: dict[str, Resource] = {}

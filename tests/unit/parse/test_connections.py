@@ -6,6 +6,8 @@ import pytest
 
 from penstock.model.external_tables import NamedConnection
 from penstock.parse.project_loader import load_files
+from penstock.plan.diff.changes import MetadataChanged
+from penstock.plan.diff.project_diff import diff_projects
 
 TOPIC = "SCHEMA >\n    a Int8\nKAFKA_CONNECTION_NAME {}\nKAFKA_TOPIC t\nKAFKA_GROUP_ID g\n"
 KAFKA = 'TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS b:9092\nKAFKA_SECRET {{ tb_secret("S") }}\n'
@@ -42,3 +44,22 @@ def test_a_connection_that_is_not_there_is_a_warning_with_the_nearest_name() -> 
     assert "`k`" in hint
     assert [code for code, _, _ in problems("TYPE s3\n")] == ["unknown-connection"]
     assert [code for code, _, _ in problems("TYPE hubspot\nANY thing\n")] == ["unsupported-file", "unknown-connection"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "text"),
+    [
+        ("x.datasource", TOPIC.format("k")),
+        ("x.pipe", "NODE n\nSQL >\n    SELECT 1 AS a\nTYPE sink\nEXPORT_CONNECTION_NAME k\nEXPORT_KAFKA_TOPIC t\n"),
+    ],
+)
+def test_a_change_of_a_connection_is_one_of_what_names_it(resource: str, text: str) -> None:
+    before, after, same = (
+        load_files({"k.connection": each, resource: text}).project
+        for each in (KAFKA, KAFKA.replace("b:9092", "c:9092"), f"DESCRIPTION ours\n{KAFKA}")
+    )
+    [change] = diff_projects(before, after)
+    assert isinstance(change, MetadataChanged)
+    assert (change.resource, change.what) == ("x", ("topic" if resource == "x.datasource" else "sink",))
+    assert diff_projects(before, same) == ()
+    assert "tb_secret" not in repr(after)

@@ -65,7 +65,8 @@ def parse_kafka(entries: Iterable[Entry], problems: list[Problem]) -> KafkaSourc
         problems.append(Problem("missing-directive", message, first.location, hint, "warning"))
         return None
     connection, topic, group = (texts[each] for each in _NEEDED)
-    return KafkaSource(connection, topic, group, reset, values, keys, found["KAFKA_CONNECTION_NAME"].value.location)
+    location = found["KAFKA_CONNECTION_NAME"].value.location
+    return KafkaSource(connection, topic, group, reset, values, keys, location=location)
 
 
 def is_set(entries: Iterable[Entry], keyword: Literal["KAFKA_STORE_RAW_VALUE", "KAFKA_STORE_HEADERS"]) -> bool:

@@ -7,7 +7,7 @@ connections may be kept outside of the project; but then no row comes or goes, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from penstock.errors import Location, Problem, did_you_mean
@@ -30,6 +30,28 @@ def check_connections(
                 kinds = ("kafka",) if isinstance(kind.target, TopicTarget) else ("s3", "file")
                 named = _Named(kind.connection, kinds, kind.location)
                 yield from _check(named, f"the sink `{each.name}` does not run", connections)
+
+
+def with_connections(
+    resource: Union[DataSource, Pipe], connections: Mapping[str, NamedConnection]
+) -> Union[DataSource, Pipe]:
+    """The resource with what the connection says that it names, so that a change of it is a change of the resource."""
+    if isinstance(resource, DataSource):
+        kafka = resource.kafka
+        if kafka is None:
+            return resource
+        return replace(resource, kafka=replace(kafka, reached_by=_options(kafka.connection, connections)))
+    node = resource.exported
+    if node is None or not isinstance(node.kind, Exported):
+        return resource
+    kind = replace(node.kind, reached_by=_options(node.kind.connection, connections))
+    nodes = tuple(replace(each, kind=kind) if each is node else each for each in resource.nodes)
+    return replace(resource, nodes=nodes)
+
+
+def _options(name: str, connections: Mapping[str, NamedConnection]) -> tuple[tuple[str, str], ...]:
+    found = connections.get(name)
+    return (("TYPE", found.kind), *sorted(found.options)) if found is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
-from penstock.model.pipe import Copied, Dialect, Materialized, Node, NodeKind, Pipe, Standard
+from penstock.model.pipe import Copied, Dialect, Exported, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import with_quarantines
 from penstock.sql.compile import compile_copy, compile_pipe, compile_view
@@ -113,13 +113,15 @@ def _special_kinds(pipe: Pipe) -> tuple[object, ...]:
 
 
 def _comparable_kind(node: Node) -> NodeKind:
-    """The kind of a node without what does not change the rows of its query: schedule and mode of a copy, and what a
-    view does about rows for which it fails."""
+    """The kind of a node without what does not change the rows of its query: schedule and mode of a copy, where a sink
+    writes, and what a view does about rows for which it fails."""
     match node.kind:
         case Copied():
             return replace(node.kind, schedule=None, mode="append")
         case Materialized():
             return replace(node.kind, on_error="stop")
+        case Exported():
+            return Exported("", node.kind.location)
         case _:
             return node.kind
 
