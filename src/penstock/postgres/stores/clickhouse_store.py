@@ -56,6 +56,7 @@ class ClickHouseStore:
         """The statements of a phase. Raises CannotTranslate, Failed, Unavailable."""
         name = migration.table_after if phase is Phase.post else migration.table
         draft = ClickHouseDraft(self.read_schema(), self.table_of(name), self._choices(migration.id), migration.id)
+        draft.is_stopped = phase is Phase.at_lsn
         return clickhouse_steps(migration.of_phase(phase), draft)
 
     def table_of(self, name: QualifiedName) -> str:
@@ -98,14 +99,14 @@ class ClickHouseStore:
             columns.setdefault(table, []).append(ClickHouseColumn(name, of, kind, default, comment, is_key == "1"))
         tables, views = [], []
         for row in self._connection.rows(
-            "SELECT name, engine, as_select, create_table_query"
+            "SELECT name, engine, as_select, create_table_query, comment"
             f" FROM system.tables WHERE database = {database} ORDER BY name"
         ):
-            name, engine, query, created = map(str, row)
+            name, engine, query, created, comment = map(str, row)
             if engine == "MaterializedView":
                 views.append(ClickHouseView(name, ViewQuery(query), _target(created)))
             else:
-                tables.append(ClickHouseTable(name, engine, tuple(columns.get(name, ()))))
+                tables.append(ClickHouseTable(name, engine, tuple(columns.get(name, ())), created, comment))
         return ClickHouseSchema(self._settings.database, tuple(tables), tuple(views))
 
     def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:

@@ -15,6 +15,7 @@ from penstock.postgres.catalog.store_types import clickhouse_enum, clickhouse_ty
 from penstock.postgres.migration.operation import AddColumn, OldRowsValue
 from penstock.postgres.translation.clickhouse.column_values import enum_values, value_expression
 from penstock.postgres.translation.clickhouse.draft import ClickHouseDraft
+from penstock.postgres.translation.clickhouse.key_rebuild import KeyChange, rebuild_table
 from penstock.postgres.translation.clickhouse.schema import (
     ClickHouseColumn,
     ClickHouseTable,
@@ -164,7 +165,8 @@ def _modify(draft: ClickHouseDraft, table: str, name: str, type_name: str) -> No
     if column.type == type_name:
         return
     if column.is_key:
-        raise CannotTranslate(f"the column `{name}` is in the key of {table}, and keys keep their types", _KEY_HINT)
+        rebuild_table(draft, table, KeyChange(types={name: type_name}))
+        return
     undo = f"ALTER TABLE {draft.name(table)} MODIFY COLUMN {quoted_name(name)} {column.type}"
     draft.alter(
         table, f"MODIFY COLUMN {quoted_name(name)} {type_name}", StoreStep("", f"{table} gets the type", undo=undo)

@@ -40,6 +40,9 @@ ChoicesOf: TypeAlias = Callable[[str], ViewChoices]
 class ClickHouseDraft:
     """Steps of one migration on one table."""
 
+    is_stopped = False
+    """Whether the consumer stands at the change, so that no row arrives meanwhile."""
+
     def __init__(self, schema: ClickHouseSchema, table: str, choices: ViewChoices, mark: str):
         self.schema = schema
         self.table = table

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from penstock.postgres.translation.clickhouse.column_statements import change_type, refuse_nested, required_column
 from penstock.postgres.translation.clickhouse.draft import ClickHouseDraft
+from penstock.postgres.translation.clickhouse.key_rebuild import KeyChange, rebuild_table
 from penstock.postgres.translation.clickhouse.schema import ClickHouseColumn, quoted_name, text_literal
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
-from penstock.postgres.translation.refusal import CannotTranslate, refuse_view
+from penstock.postgres.translation.refusal import refuse_view
 from penstock.postgres.translation.store_step import StoreStep
 
 
@@ -23,7 +24,6 @@ def rename_column(draft: ClickHouseDraft, name: str, to: str) -> None:
     if draft.source.column(name) is None and draft.source.column(to) is not None:
         return
     column = required_column(draft.source, name)
-    _refuse_key(draft.table, column, "renamed")
     refuse_nested(name, to)
     readers = [each for each in draft.views(draft.table) if each.query.use(name) != "none"]
     either = f"tupleElement(tuple(COLUMNS('^({_pattern(name)}|{_pattern(to)})$')), 1)"
@@ -34,6 +34,16 @@ def rename_column(draft: ClickHouseDraft, name: str, to: str) -> None:
             raise refuse_view(view.name, f"may read the column `{name}`, which is renamed to `{to}`")
         if not said:
             draft.modify_query(view, view.query.with_expression(name, either), "reads both names")
+    if column.is_key:
+        rebuild_table(draft, draft.table, KeyChange(names={name: to}))
+    else:
+        _rename(draft, name, to)
+    for view in draft.views(draft.table):
+        if view.name in former:
+            draft.modify_query(view, former[view.name].with_expression(name, quoted_name(to)), "reads the new name")
+
+
+def _rename(draft: ClickHouseDraft, name: str, to: str) -> None:
     rename = f"RENAME COLUMN IF EXISTS {quoted_name(name)} TO {quoted_name(to)}"
     is_renamed = draft.count_columns(draft.table, f"name = {text_literal(to)}")
     undo = f"ALTER TABLE {draft.name(draft.table)} RENAME COLUMN IF EXISTS {quoted_name(to)} TO {quoted_name(name)}"
@@ -41,9 +51,6 @@ def rename_column(draft: ClickHouseDraft, name: str, to: str) -> None:
     draft.change_columns(
         draft.table, lambda columns: tuple(replace(each, name=to) if each.name == name else each for each in columns)
     )
-    for view in draft.views(draft.table):
-        if view.name in former:
-            draft.modify_query(view, former[view.name].with_expression(name, quoted_name(to)), "reads the new name")
 
 
 def _pattern(name: str) -> str:
@@ -54,12 +61,19 @@ def _pattern(name: str) -> str:
 def swap_columns(draft: ClickHouseDraft, name: str, other: str) -> None:
     """Types that hold both in the targets; a mark; both renames at once; then the alias becomes the column."""
     one, two = required_column(draft.source, name), required_column(draft.source, other)
-    for each in (one, two):
-        _refuse_key(draft.table, each, "swapped")
     refuse_nested(name, other)
     if one.type != two.type:
         _widen_targets(draft, one, two.type)
         _widen_targets(draft, two, one.type)
+    if one.is_key or two.is_key:
+        types = {name: two.type, other: one.type} if one.type != two.type else {}
+        rebuild_table(draft, draft.table, KeyChange(types, rows_of={name: other, other: name}))
+    else:
+        _swap(draft, one, two)
+
+
+def _swap(draft: ClickHouseDraft, one: ClickHouseColumn, two: ClickHouseColumn) -> None:
+    name, other = one.name, two.name
     mark = f"penstock: {draft.mark}: was {name}"
     between = f"_swapped_{name}_{draft.mark}"
     marked = f"comment = {text_literal(mark)}"
@@ -92,6 +106,7 @@ def _widen_targets(draft: ClickHouseDraft, column: ClickHouseColumn, type_name: 
             raise refuse_view(followers[0][0].name, f"passes `{column.name}` on, whose type becomes {type_name}")
         for _, target, output in followers:
             inner = ClickHouseDraft(draft.schema, target, draft.choices, draft.mark)
+            inner.is_stopped = draft.is_stopped
             change_type(inner, output, type_name)
             draft.steps += inner.steps
             draft.schema = inner.schema
@@ -115,11 +130,3 @@ def rename_table(draft: ClickHouseDraft, to: str) -> None:
 def _count(draft: ClickHouseDraft, table: str) -> str:
     where = f"database = {text_literal(draft.schema.database)} AND name = {text_literal(table)}"
     return f"SELECT count() FROM system.tables WHERE {where}"
-
-
-def _refuse_key(table: str, column: ClickHouseColumn, what: str) -> None:
-    if column.is_key:
-        hint = (
-            "make a table with the new key, fill it by INSERT … SELECT while the consumer is stopped, EXCHANGE TABLES"
-        )
-        raise CannotTranslate(f"the column `{column.name}` is in the key of {table} and cannot be {what}", hint)

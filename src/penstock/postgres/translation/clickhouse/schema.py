@@ -28,6 +28,9 @@ class ClickHouseTable:
     name: str
     engine: str
     columns: tuple[ClickHouseColumn, ...]
+    created: str = ""
+    """The statement that makes it, as ClickHouse writes it."""
+    comment: str = ""
 
     def column(self, name: str) -> ClickHouseColumn | None:
         return next((each for each in self.columns if each.name == name), None)
