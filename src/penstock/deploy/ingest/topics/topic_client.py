@@ -20,7 +20,7 @@ try:
 except ImportError:  # the extra `kafka` is not installed
     kafka = None
 
-ASK_SECONDS = 10.0
+ASK_SECONDS = 5.0
 READ_SECONDS = 0.1
 MOST_MESSAGES = 10_000
 """Messages of a call; with them, READ_SECONDS bounds how long the first of them waits."""

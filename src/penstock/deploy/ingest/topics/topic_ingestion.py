@@ -55,17 +55,18 @@ class TopicIngestion(PeriodicTask):
         if seen == self._seen and not any(each.has_ended for each in self._readings.values()):
             return
         wanted, refused = self._find_wanted()
-        with self._guard:
-            self._refused = refused
-            for stream, reading in tuple(self._readings.items()):
-                if wanted.get(stream) != reading.wanted or reading.has_ended:
-                    reading.end()
-                    reading.join()
+        for stream, reading in tuple(self._readings.items()):
+            if wanted.get(stream) != reading.wanted or reading.has_ended:
+                reading.end()
+                reading.join()  # a call of the brokers may take seconds: nobody waits for it who asks for a status
+                with self._guard:
                     del self._readings[stream]
-            for stream, topic in wanted.items():
-                if stream not in self._readings and not self._stop.is_set():
+        for stream, topic in wanted.items():
+            if stream not in self._readings and not self._stop.is_set():
+                with self._guard:
                     self._readings[stream] = TopicReading(topic, self._parts)
-        self._seen = seen
+        with self._guard:
+            self._refused, self._seen = refused, seen
 
     def statuses(self) -> tuple[TopicStatus, ...]:
         """How each topic is read, by data source."""
