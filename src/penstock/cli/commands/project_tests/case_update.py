@@ -17,7 +17,7 @@ import yaml
 from penstock.cli.commands.project_tests.endpoint_cases import OK_STATUS, CaseFile, compose_document, parse_cases
 from penstock.errors import InvalidRequest, Problem
 
-_BLOCK_COMMENT = re.compile(r":\s+[|>][-+0-9]*[ \t]+(#[^\n]*?)[ \t\r]*\n")
+_BLOCK_COMMENT = re.compile(r":[ \t]+[|>][-+0-9]*[ \t]+(#[^\n]*)\n")
 """A comment in the line that begins a block."""
 
 
@@ -87,7 +87,7 @@ def _replacement(text: str, key: yaml.Node, value: yaml.Node, written: str) -> _
     head, _, block = written.partition("\n")
     found = _BLOCK_COMMENT.match(text, start, end)
     if found is not None:
-        return _Change(start, end, f": {head}  {found[1]}{block and chr(10)}{block}")
+        return _Change(start, end, f": {head}  {found[1].rstrip()}{block and chr(10)}{block}")
     rest = _rest_of_line(text, end)
     if block and rest.strip():
         return _Change(start, end + len(rest), f": {head}{rest}\n{block}")
