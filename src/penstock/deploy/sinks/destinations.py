@@ -19,6 +19,7 @@ from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.s3_objects import object_address, signed_request
 from penstock.deploy.external.web_client import UnreadableSource, WebClient
 from penstock.errors import Conflict, Failed, Forbidden, InvalidRequest, StorageFull, Unavailable
+from penstock.flow.inbox.writer import DISK_FULL_ERRNOS
 from penstock.lake.storage.durable_writes import sync_folder
 from penstock.model.external_tables import Bucket, BucketLogin
 from penstock.model.pipe import FileStrategy
@@ -69,7 +70,8 @@ class FolderDestination:
                 fresh.unlink(missing_ok=True)
             sync_folder(path.parent)
         except OSError as error:
-            raise StorageFull(f"{path.name} cannot be written: {error.strerror or error}") from error
+            said = f"{path.name[:MOST_SHOWN]} cannot be written: {error.strerror or error}"
+            raise (StorageFull if error.errno in DISK_FULL_ERRNOS else Failed)(said) from error
 
     def _path(self, name: str) -> Path:
         path = self._folder / name

@@ -8,6 +8,7 @@ after a crash is what would have been published before it.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +20,10 @@ import zstandard
 from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.deploy.queries.answers.arrow_answers import write_parquet
 from penstock.deploy.queries.answers.json_values import json_converter
-from penstock.errors import InvalidRequest, did_you_mean
+from penstock.errors import Failed, InvalidRequest, did_you_mean
 from penstock.lake.read.query_execution import QueryResult
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
-from penstock.model.pipe import FileCompression, FileFormat, FileTarget
+from penstock.model.pipe import Exported, FileCompression, FileFormat, FileTarget
 from penstock.model.types import Type
 from penstock.parse.connectors.file_names import InvalidTemplate, columns_of, file_name, parse_template
 
@@ -60,7 +61,7 @@ class _Part:
 
 
 def spool_files(folder: Path, target: FileTarget, answer: QueryResult) -> tuple[SpooledFile, ...]:
-    """Write the files of a run into an empty folder, and then the list of them. Raises InvalidRequest, OSError."""
+    """Write the files of a run into an empty folder. Raises InvalidRequest, OSError."""
     made = []
     for number, (name, rows) in enumerate(sorted(_rows_by_name(target, answer).items())):
         path = folder / f"{number}.part"
@@ -69,21 +70,34 @@ def spool_files(folder: Path, target: FileTarget, answer: QueryResult) -> tuple[
             for piece in _packed(target, _pieces(target, part)):
                 file.write(piece)
         made.append(SpooledFile(name, path.name, len(rows)))
-    write_list(folder, made)
     return tuple(made)
 
 
-def write_list(folder: Path, files: Iterable[SpooledFile]) -> None:
-    """Write the list of the files of a run."""
+def write_list(folder: Path, kind: Exported, files: Iterable[SpooledFile]) -> None:
+    """Write the list of the files of a run of this sink."""
     with replace_file(folder / LIST) as file:
-        file.write(json.dumps([asdict(each) for each in files]).encode())
+        file.write(json.dumps({"sink": _digest(kind), "files": [asdict(each) for each in files]}).encode())
     sync_folder(folder)
 
 
-def read_list(folder: Path) -> tuple[SpooledFile, ...] | None:
-    """The files of a run; None if there is no list yet."""
-    path = folder / LIST
-    return tuple(SpooledFile(**each) for each in json.loads(path.read_bytes())) if path.exists() else None
+def read_list(folder: Path, kind: Exported) -> tuple[SpooledFile, ...]:
+    """The files of a run of this sink. Raises Failed if there is no list, or it was one of a sink that wrote
+    elsewhere."""
+    path, hint = folder / LIST, "look at the place of the sink before you run it again"
+    if not path.exists():
+        message = "the files of this run are missing in the inbox; some of them may have been published"
+        raise Failed(message, hint=hint)
+    found = json.loads(path.read_bytes())
+    if found["sink"] != _digest(kind):
+        message = "the sink was changed to write elsewhere while it ran; some files may have been published before"
+        raise Failed(message, hint=hint)
+    return tuple(SpooledFile(**each) for each in found["files"])
+
+
+def _digest(kind: Exported) -> str:
+    """What tells places of sinks apart, without what a connection may keep secret."""
+    said = repr((kind.connection, kind.target, kind.reached_by))
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def file_ending(target: FileTarget) -> str:

@@ -193,20 +193,18 @@ class SinkJobs(PeriodicTask):
                     file.write(piece)
             run = self._topic_run(job, kind.target)
             number = next_number(client_settings(self._values(kind)), run)
-            write_list(folder, [SpooledFile(json.dumps(number), ROWS, len(answer.rows))])
+            write_list(folder, kind, [SpooledFile(json.dumps(number), ROWS, len(answer.rows))])
             return
         assert kind.target is not None, "it was checked"
         files = spool_files(folder, kind.target, answer)
         if kind.target.strategy == "new":
             with ExitStack() as opened:
                 destination = self._destination(kind, kind.target, opened)
-                write_list(folder, [_named_anew(each, job, destination) for each in files])
+                files = tuple(_named_anew(each, job, destination) for each in files)
+        write_list(folder, kind, files)
 
     def _publish(self, job: Job, kind: Exported, folder: Path) -> None:
-        files = read_list(folder)
-        if files is None:
-            message = "the files of this run are missing in the inbox; some of them may have been published"
-            raise Failed(message, hint="look at the place of the sink before you run it again")
+        files = read_list(folder, kind)
         if isinstance(kind.target, TopicTarget):
             run = self._topic_run(job, kind.target, int(json.loads(files[0].name)))
             self._go_on(job)

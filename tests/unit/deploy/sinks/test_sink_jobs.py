@@ -226,6 +226,33 @@ def test_a_template_that_does_not_fit_the_rows(
     assert tree(tmp_path / "out") == {} if out.exists() else True
 
 
+def test_a_sink_that_is_changed_in_the_middle_of_a_run_ends_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        job = running.sinks.run("s", {})
+        crash_points.arm("sink.published", 1, lambda: None)
+        try:
+            with pytest.raises(Crashed):
+                running.sinks.run_once()
+        finally:
+            crash_points.disarm()
+    changed = on_disk(out / "else", "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\n")
+    with server(tmp_path, changed, DISK, sinks=allowed(out)) as running:
+        running.sinks.run_once()
+        done = running.jobs.get(job.id)
+    assert (done.state, "changed to write elsewhere" in json.dumps(done.error)) == ("failed", True)
+    assert sorted(tree(out)) == ["DE.csv"]
+
+
+def test_a_name_that_the_disk_does_not_take_fails_the_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        running.reader.rows = [(1, "x" * 300, date(2026, 1, 1))]
+        assert running.run().state == "failed"
+
+
 def test_a_sink_without_a_connection_is_refused_when_it_is_called(tmp_path: Path) -> None:
     kind = on_disk(tmp_path, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE all\n")
     with (
