@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from kafka_broker import PASSWORD, USER, KafkaBroker, kafka_or_skip
-from penstock import crash_points
 from penstock.deploy.connections.client_settings import client_settings
 from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.ingest.topics.message_lines import message_reader
@@ -125,23 +127,34 @@ def test_another_run_goes_on_where_the_last_one_stopped(broker: KafkaBroker, tmp
         assert server.values() == numbers(20)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("point", ["kafka.written", "kafka.logged", "state.before", "state.after"])
-def test_a_server_that_dies_at_a_point_has_every_message_once(broker: KafkaBroker, tmp_path: Path, point: str) -> None:
+PROGRAM = """
+import sys
+from pathlib import Path
+from unit.deploy.ingest.topics.test_topic_reading import Server, reading
+server = Server(Path(sys.argv[1]))
+with reading(server, sys.argv[2], sys.argv[3]) as found:
+    wait = sys.stdin.read()
+server.close()
+"""
+
+
+def run_once(folder: Path, topic: str, address: str, fault: str) -> int:
+    """Run a server in a process of its own, which is killed (SIGKILL) at a point; returns how it ended."""
+    paths = os.pathsep.join(sys.path)
+    environment = {**os.environ, "PENSTOCK_FAULT": fault, "PYTHONPATH": paths}
+    command = [sys.executable, "-c", PROGRAM, str(folder), topic, address]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+        return process.wait(60)
+
+
+def test_a_server_that_is_killed_again_and_again_has_every_message_once(broker: KafkaBroker, tmp_path: Path) -> None:
     topic = broker.make_topic(partitions=2)
-    broker.send(topic, numbers(20), partition=0)
-    dies = threading.Event()
-    with server_in(tmp_path) as server:
-        crash_points.arm(point, 2 if point.startswith("state") else 1, dies.set)
-        try:
-            with reading(server, topic, broker.address):
-                wait_for(dies.is_set, lambda: point)
-        finally:
-            crash_points.disarm()
-    broker.send(topic, numbers(20, 20), partition=1)
+    for round, fault in enumerate(("kafka.written:1", "kafka.logged:1", "state.after:1", "state.before:2")):
+        broker.send(topic, numbers(30, 30 * round), partition=round % 2)
+        assert run_once(tmp_path, topic, broker.address, fault) == -signal.SIGKILL
     with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
-        wait_for(lambda: len(server.values()) >= 40, lambda: found.status)
-        assert sorted(server.values()) == sorted(numbers(40))
+        wait_for(lambda: len(server.values()) >= 120, lambda: found.status)
+        assert sorted(server.values()) == sorted(numbers(120))
 
 
 def test_a_broker_that_is_killed_is_waited_for(broker: KafkaBroker, tmp_path: Path) -> None:
