@@ -9,7 +9,8 @@ import pytest
 
 import penstock
 from penstock.api.project.source_project import load_source_folder
-from penstock.parse.project_loader import load_folder
+from penstock.model.manifest import Copy
+from penstock.parse.project_loader import load_files, load_folder
 from penstock.plan.offline import plan_loaded
 
 EXAMPLES = Path(penstock.__file__).parent / "examples"
@@ -48,6 +49,26 @@ def test_an_example_in_python_is_that_of_datafiles(name: str, turned: bool) -> N
     assert (plan.changes, plan.problems) == ((), ())
     assert {each.strategy for each in plan.resources} == {"none"}
     assert before.project.names == after.project.names
+
+
+def test_a_column_of_a_view_in_mid_stream_leaves_topic_and_landing_as_they_are() -> None:
+    before = load_folder(EXAMPLES / "clickstream")
+    texts = dict(before.files)
+    for path, old, new in (
+        ("datasources/page_views.datasource", "`page` String,", "`page` String,\n    `is_mobile` UInt8,"),
+        ("materializations/page_views_mv.pipe", "AS page, at", "AS page, user_agent LIKE '%Mobile%' AS is_mobile, at"),
+    ):
+        assert old in texts[path]
+        texts[path] = texts[path].replace(old, new)
+    plan = plan_loaded(before, load_files(texts))
+    assert [problem for problem in plan.problems if problem.level == "error"] == []
+    strategies = {each.name: each.strategy for each in plan.resources}
+    assert strategies["page_views"] != "none"
+    assert strategies.get("clicks", "none") == "none"
+    assert strategies["sessions"] in ("none", "reuse")
+    assert plan.manifest is not None
+    [landing] = [each for each in plan.manifest.landings if each.stream == "clicks"]
+    assert not any(isinstance(each, Copy) and each.table == landing.table for each in plan.manifest.flows)
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/fixtures/*.ndjson")), ids=lambda path: path.name)
