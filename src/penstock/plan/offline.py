@@ -19,7 +19,7 @@ from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_ups
 from penstock.plan.diff.project_diff import diff_projects
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
-from penstock.plan.planner import make_plan
+from penstock.plan.planner import make_plan, plan_changes
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
@@ -52,7 +52,7 @@ def plan_projects(
     first = make_plan(None, old, FIRST_OPTIONS)
     if first.errors:
         return Plan(changes, problems=first.problems)
-    plan = make_plan(live_from_manifest(old, first.manifest, sizes), new, options)
+    plan = plan_changes(live_from_manifest(old, first.manifest, sizes), new, options, changes)
     return replace(plan, changes=changes, resources=_fill_in_unplanned(after, plan, reach))
 
 

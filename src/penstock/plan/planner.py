@@ -37,14 +37,18 @@ from penstock.plan.strategies.unchanged_datasources import (
 from penstock.plan.tables.barrier_placement import place_barriers
 from penstock.sql.analysis.expression_facts import expression_facts
 
-__all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan", "plan_everything"]
+__all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan", "plan_changes", "plan_everything"]
 
 
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
     """The plan to replace `live` by `project`. All problems are in the plan; with an error among them it has no steps
     and no manifest."""
+    return plan_changes(live, project, options, diff_projects(live.project if live else Project(), project))
+
+
+def plan_changes(live: Live | None, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
+    """Like `make_plan`, where the changes between the two projects are known."""
     before = live or Live(Project(), Manifest(), {})
-    changes = diff_projects(before.project, project)
     wanted = (options.strategies, options.rebuilt)
     reach = full_impact(project) if live is None else find_impact(before.project, project, changes, *wanted)
     made = _plan_reached(before, project, options, changes, reach)

@@ -135,23 +135,41 @@ def _equal_columns(fields: tuple[str, ...], are_equal: Callable[[tuple[str, ...]
     return _equal_columns(fields[:half], are_equal) + _equal_columns(fields[half:], are_equal) if half else ()
 
 
+def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
+    """Pairs the views into one table by what they do, in all their columns and for all rows to come."""
+    fields = sorted({field for view in (*live, *after) for field in view.fields})
+    content_of = content_function(live, after)
+    paired = _pair_by_parts(live, after, fields, NO_VALUES) if content_of is view_content else None
+    if paired is not None:
+        return paired
+    return pair_views(*([(view, content_of(canonical_view(view))) for view in side] for side in (live, after)))
+
+
 def pair_projected_views(
     live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues = NO_VALUES
 ) -> ViewPairs:
     """The live views and the new ones, paired by what they compute for some physical columns. `known` are values that
     columns of the triggers have in all rows of history."""
     content_of, columns = content_function(live, after), widened_columns(live, after)
-    if content_of is view_content and not columns:
-        parts = [view_parts(view, {}) for view in live], [view_parts(view, known) for view in after]
-        if None not in parts[0] and None not in parts[1]:
-            contents = [[each.of(fields) for each in side if each is not None] for side in parts]
-            return pair_views(list(zip(live, contents[0], strict=True)), list(zip(after, contents[1], strict=True)))
+    is_plain = content_of is view_content and not columns
+    paired = _pair_by_parts(live, after, fields, known) if is_plain else None
+    if paired is not None:
+        return paired
 
     def content(view: View, values: KnownValues) -> object:
         bounded = drop_redundant_bounds(project_view(view, sorted(fields)), columns)
         return content_of(drop_unused_source_columns(canonical_view(bounded, values)))
 
     return pair_views([(view, content(view, {})) for view in live], [(view, content(view, known)) for view in after])
+
+
+def _pair_by_parts(
+    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues
+) -> ViewPairs | None:
+    """The views paired by their parts; None where one has none."""
+    parts = [(view, view_parts(view, values)) for side, values in ((live, NO_VALUES), (after, known)) for view in side]
+    contents = [(view, each.of(fields)) for view, each in parts if each is not None]
+    return pair_views(contents[: len(live)], contents[len(live) :]) if len(contents) == len(parts) else None
 
 
 def project_view(view: View, fields: Sequence[str]) -> View:

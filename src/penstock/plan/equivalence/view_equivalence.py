@@ -16,7 +16,6 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
-from penstock.plan.equivalence.canonical_view import canonical_view
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
@@ -66,16 +65,6 @@ class ViewPairs:
         """Live views that nothing replaces."""
         names = {view.pipe for view in self.new}
         return tuple(view for view in self.ended if view.pipe not in names)
-
-
-def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
-    """Pairs the views into one table by what they do."""
-    content_of = content_function(live, after)
-
-    def canonical(view: View) -> object:
-        return content_of(canonical_view(view))
-
-    return pair_views([(view, canonical(view)) for view in live], [(view, canonical(view)) for view in after])
 
 
 def pair_views(live: Sequence[tuple[View, object]], after: Sequence[tuple[View, object]]) -> ViewPairs:

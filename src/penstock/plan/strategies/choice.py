@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
-from penstock.plan.diff.changes import Change, MetadataChanged, change_text, join_words
-from penstock.plan.diff.query_equality import is_same_pipe
+from penstock.plan.diff.changes import Change, MetadataChanged, ViewChanged, change_text, join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
@@ -242,7 +241,7 @@ def _has_new_table(source: Source, was: Mapping[str, Binding]) -> bool:
 
 
 def _query_changed(context: PlanningContext, view: View) -> bool:
-    return not is_same_pipe(context.live.project, context.project, view.pipe)
+    return any(isinstance(change, ViewChanged) for change in context.changes_of(view.pipe))
 
 
 def _changed_columns(source: Source, was: Mapping[str, Binding]) -> list[str]:

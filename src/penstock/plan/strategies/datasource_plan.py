@@ -21,9 +21,10 @@ from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,
     columns_stored_as_live,
+    pair_equal_views,
     pair_projected_views,
 )
-from penstock.plan.equivalence.view_equivalence import ViewPairs, pair_equal_views
+from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes

@@ -22,6 +22,8 @@ _PROJECTION = frozenset(["expressions", "from_", "where"])
 """The parts of a SELECT that gives one row for each row it reads and keeps."""
 _BLOCK = frozenset(["expressions", "from_", "where", "joins", "laterals", "group", "having"])
 """The parts of a SELECT whose select list can be replaced by a projection of it."""
+_LONGEST_QUERY = 50_000
+"""Characters. Longer ones are mostly pipes that are read twice at each of many levels."""
 _LONGEST_LIST = 100
 """Longer lists stay lists."""
 _READER = _BLOCK | {"order", "limit", "distinct"}
@@ -64,8 +66,8 @@ class CanonicalQuery:
 
 
 def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
-    """The canonical form of a query; None where its form is not known."""
-    tree = parse_opaque(sql)
+    """The canonical form of a query; None where its form is not known, or it is very long."""
+    tree = parse_opaque(sql) if len(sql) <= _LONGEST_QUERY else None
     if not isinstance(tree, exp.Select) or not all(map(_has_name, tree.expressions)) or _has_unknown_form(tree):
         return None
     for placeholder, values in inputs.known.items():
