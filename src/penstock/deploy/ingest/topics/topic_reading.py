@@ -36,6 +36,8 @@ TROUBLE_SECONDS = 2.0
 """The same, while the client has trouble with its connections."""
 LOG_SECONDS = 10.0
 """Seconds between two entries of the log for a partition."""
+CUT = "#cut"
+"""After the origin of a position: the brokers have lost messages from there on that were read."""
 log = logging.getLogger("penstock.deploy")
 
 
@@ -100,8 +102,9 @@ class TopicReading:
             raise Conflict(f"`{wanted.datasource}` has not stopped: it is {self.status.state}")
         with closing(TopicClient(wanted.settings, wanted.topic, wanted.group)) as client:
             shape = client.describe()
+            known = {each.partition: each for each in self._parts.positions.read(wanted.stream, wanted.topic)}
             starts = [
-                TopicPosition(each, shape.origin, client.range_of(each).low)
+                TopicPosition(each, shape.origin, _go_on_at(known.get(each), client.range_of(each)))
                 for each in sorted(given_up)
                 if each in shape.partitions
             ]
@@ -128,6 +131,7 @@ class TopicReading:
             except Fenced:  # another server has taken over
                 return
             except LostRanges as error:
+                self._hold_cut(error)
                 self._halt(error)
                 self._again.clear()
                 self._again.wait(LOOK_SECONDS)
@@ -154,6 +158,17 @@ class TopicReading:
             log.error("the topic `%s` of `%s` is read no further: %s", self.wanted.topic, self.wanted.datasource, error)
             self._note("error", error.message)
         self.status = ReadingStatus("stopped", error.message, error.missing)
+
+    def _hold_cut(self, error: LostRanges) -> None:
+        """Write down where partitions were cut: new messages will have the offsets of those that were read, and would
+        otherwise be taken for them once there are enough."""
+        try:
+            if error.cut:
+                self._parts.positions.move(
+                    self.wanted.stream, self.wanted.topic, [each.partition for each in error.cut], error.cut
+                )
+        except PenstockError as fault:
+            log.warning("it is not written down where `%s` was cut: %s", self.wanted.topic, fault.message)
 
     def _note(self, kind: Literal["warning", "error"], text: str) -> None:
         """Write it into the log of topics, if the store is there."""
@@ -282,28 +297,40 @@ def _parts_of_batches(reader: MessageReader, messages: Sequence[TopicMessage]) -
 class LostRanges(OffsetsLost):
     """With the offsets that are lost."""
 
-    def __init__(self, message: str, missing: Mapping[int, tuple[int, int]]):
+    def __init__(self, message: str, missing: Mapping[int, tuple[int, int]], cut: Sequence[TopicPosition] = ()):
         super().__init__(message, hint="`penstock topic skip NAME` goes on without them")
         self.missing = missing
+        self.cut = cut
+        """Where partitions end that had been read further."""
 
 
 def _check_positions(
     topic: str, shape: TopicShape, known: Sequence[TopicPosition], ranges: Mapping[int, PartitionRange]
 ) -> None:
     """Raises LostRanges unless every partition has what comes next."""
-    others = [each for each in known if not _is_same_origin(each.origin, shape.origin)]
+    others = [each for each in known if not _is_same_origin(each.origin.removesuffix(CUT), shape.origin)]
     if others:
         text = f"`{topic}` is another topic than the one that was read: it was made anew, or its cluster is another one"
         raise LostRanges(text, {each.partition: (each.next, each.next) for each in others})
     missing: dict[int, tuple[int, int]] = {}
+    cut = []
     for each in known:
         found = ranges.get(each.partition)
-        if found is None or each.next > found.high:
+        if found is None or each.origin.endswith(CUT):
             missing[each.partition] = (each.next, each.next)
+        elif each.next > found.high:
+            missing[each.partition] = (each.next, each.next)
+            cut.append(TopicPosition(each.partition, each.origin + CUT, found.high))
         elif each.next < found.low:
             missing[each.partition] = (each.next, found.low)
     if missing:
-        raise LostRanges(f"`{topic}` has no more what comes next: {_describe(missing)}", missing)
+        raise LostRanges(f"`{topic}` has no more what comes next: {_describe(missing)}", missing, cut)
+
+
+def _go_on_at(known: TopicPosition | None, found: PartitionRange) -> int:
+    """Where a partition goes on without what it has lost: where it was cut, or else with its first message."""
+    was_cut = known is not None and known.origin.endswith(CUT)
+    return max(known.next, found.low) if known is not None and was_cut else found.low
 
 
 def _is_same_origin(one: str, other: str) -> bool:
@@ -321,6 +348,6 @@ def _describe(missing: Mapping[int, tuple[int, int]]) -> str:
     return "; ".join(
         f"partition {partition} lost the offsets {first} to {end - 1}"
         if first < end
-        else f"partition {partition} ends before the offset {first}"
+        else f"partition {partition} was cut before the offset {first}, and what it gets now has offsets that were read"
         for partition, (first, end) in sorted(missing.items())
     )

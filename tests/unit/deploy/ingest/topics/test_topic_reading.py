@@ -26,7 +26,7 @@ from penstock.model.external_tables import NamedConnection
 from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
 from penstock.state.logs.topic_reads import TopicRead, TopicReads
-from penstock.state.positions.topic_positions import TopicPositions
+from penstock.state.positions.topic_positions import TopicPosition, TopicPositions
 from waiting import wait_until
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -200,6 +200,26 @@ def test_what_retention_took_is_a_stop_that_says_which_offsets(broker: KafkaBrok
         assert server.values() == [*numbers(10), *numbers(5, 15)]
         with pytest.raises(Conflict):
             found.skip_missing()
+
+
+def test_a_partition_that_was_cut_stays_stopped_until_somebody_decides(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = broker.make_topic()
+    broker.send(topic, numbers(5))
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: len(server.values()) >= 5, lambda: found.status)
+    with server_in(tmp_path) as server:  # as if it had read three more, which the brokers have lost since
+        [at] = server.positions.read("visits", topic)
+        server.positions.move("visits", topic, [0], [TopicPosition(0, at.origin, 8)])
+        with reading(server, topic, broker.address) as found:
+            wait_for(lambda: found.status.state == "stopped", lambda: found.status)
+            assert "was cut" in str(found.status.reason)
+    broker.send(topic, numbers(6, 100))  # with the offsets 5 to 10
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: found.status.state == "stopped", lambda: found.status)
+        assert server.values() == numbers(5)
+        found.skip_missing()
+        wait_for(lambda: len(server.values()) >= 11, lambda: found.status)
+        assert server.values() == [*numbers(5), *numbers(6, 100)]
 
 
 def test_a_topic_that_is_made_anew_is_another_topic(broker: KafkaBroker, tmp_path: Path) -> None:
