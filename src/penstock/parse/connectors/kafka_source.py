@@ -38,7 +38,7 @@ _NEEDED = ("KAFKA_CONNECTION_NAME", "KAFKA_TOPIC", "KAFKA_GROUP_ID")
 _FLAGS = ("KAFKA_STORE_RAW_VALUE", "KAFKA_STORE_HEADERS", "KAFKA_STORE_BINARY_HEADERS")
 _WITHOUT_EFFECT = {
     "KAFKA_TARGET_PARTITIONS": "one reader takes all partitions of a topic",
-    "KAFKA_STORE_BINARY_HEADERS": "a header is a text; one that is not UTF-8 sends its message to the quarantine",
+    "KAFKA_STORE_BINARY_HEADERS": "a header that is not UTF-8 text is stored as `base64:` and its Base64",
     "KAFKA_KEY_AVRO_DESERIALIZATION": "KAFKA_KEY_FORMAT avro reads keys with their schema",
 }
 _Word = TypeVar("_Word", bound=str)
