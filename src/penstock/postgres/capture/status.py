@@ -100,13 +100,11 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
 
 
-def acknowledged_lsn(connection: SourceConnection, name: str, consumer: str, store: str) -> int | None:
-    """The LSN up to which all changes of a table are in a consumer's store; None if it never acknowledged one. This is
+def acknowledged_lsns(connection: SourceConnection, name: str, consumer: str) -> dict[str, int]:
+    """For each table, by its name in the stores, the LSN up to which all its changes are in a consumer's store. This is
     what the phase `post` of a migration waits for. Raises Failed, Unavailable."""
-    statement = f"""SELECT lsn - '0/0'::pg_lsn FROM {OWN_SCHEMA}.acknowledged
-      WHERE capture = %s AND consumer = %s AND store = %s"""
-    found = _rows(connection, statement, name, consumer, store)
-    return int(found[0][0]) if found else None
+    statement = f"SELECT store, lsn - '0/0'::pg_lsn FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s AND consumer = %s"
+    return {store: int(lsn) for store, lsn in _rows(connection, statement, name, consumer)}
 
 
 _WAITS = f"""SELECT oid, problem_lsn::text, extract(epoch FROM now() - problem_since)::float8

@@ -18,12 +18,21 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.commands.postgres.destinations import DestinationOption, clickhouse_store, open_destination
+from penstock.cli.commands.postgres.destinations import (
+    BrokerOption,
+    DestinationOption,
+    StoreOption,
+    clickhouse_store,
+    open_broker,
+    open_destination,
+    open_store,
+)
 from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
 from penstock.cli.errors import WrongUsage, print_note
 from penstock.cli.output import console, format_bytes, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.model.settings import StoreSettings
+from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
 from penstock.postgres.capture.producer import Producer
 from penstock.postgres.capture.schema_tracker import identity_key
 from penstock.postgres.capture.setup import (
@@ -38,6 +47,7 @@ from penstock.postgres.capture.status import CaptureStatus, read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
 from penstock.postgres.delivery.clickhouse_landing import clickhouse_table
+from penstock.postgres.delivery.consumer import Consumer
 from penstock.postgres.delivery.landing_datafile import landing_datafile
 from penstock.postgres.stores.clickhouse_server import ClickHouseServer
 from penstock.redaction import redact
@@ -107,8 +117,27 @@ def run(
     """Deliver what changes, until this process is ended. A second one waits for the first."""
     source, stopping = source_settings(session), _stop_at_signals()
     _log_lines()
-    with closing(open_destination(session, source.settings, to)) as destination:
+    with closing(open_destination(session, source.settings, to, name)) as destination:
         Producer(source.dsn(dsn), name, destination, stopping.is_set).run()
+
+
+@group.command("consume")
+@command
+def consume(
+    session: Session,
+    broker: BrokerOption,
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    to: StoreOption = "penstock",
+) -> None:
+    """Take what `cdc run` put into a broker into a store, until this process is ended."""
+    source, stopping = source_settings(session), _stop_at_signals()
+    _log_lines()
+    with closing(open_broker(broker, name)) as opened, closing(open_store(session, source.settings, to)) as store:
+        consumer = Consumer(opened, store, stopping.is_set)
+        found = dsn or source.settings.postgres.dsn
+        consumer.acknowledgements = SourceAcknowledgements(found, name) if found else None
+        consumer.run()
 
 
 @group.command("status")

@@ -6,7 +6,7 @@ driver.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias, Union
 
 import typer
 
@@ -16,16 +16,36 @@ from penstock.errors import did_you_mean
 from penstock.model.settings import Settings, StoreSettings
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding
 from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.delivery.kafka_broker import KafkaBroker
+from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.stores.clickhouse_server import ClickHouseServer
 
 DestinationOption = Annotated[
-    str, typer.Option("--to", help="penstock, or a store of penstock.toml of type penstock or clickhouse.")
+    str, typer.Option("--to", help="penstock, a store of penstock.toml, or a broker: nats://… or kafka://…")
 ]
+StoreOption = Annotated[str, typer.Option("--to", help="penstock, or a store of penstock.toml.")]
+BrokerOption = Annotated[str, typer.Option("--from", help="The broker: nats://host:port or kafka://host:port.")]
+Broker: TypeAlias = Union[NatsBroker, KafkaBroker]
 
 
-def open_destination(session: Session, settings: Settings, to: str) -> Destination:
-    """The destination of a name. Raises WrongUsage."""
+def open_broker(url: str, capture: str) -> Broker:
+    """The broker of an address. Raises WrongUsage, MissingDriver."""
+    match url.partition("://")[0]:
+        case "nats" | "tls":
+            return NatsBroker(url, capture)
+        case "kafka" | "kafkas":
+            return KafkaBroker(url, capture)
+    raise WrongUsage("that is no address of a broker", hint="such as nats://127.0.0.1:4222 or kafka://127.0.0.1:9092")
+
+
+def open_destination(session: Session, settings: Settings, to: str, capture: str) -> Destination:
+    """The destination of a name or address. Raises WrongUsage, MissingDriver."""
+    return open_broker(to, capture) if "://" in to else open_store(session, settings, to)
+
+
+def open_store(session: Session, settings: Settings, to: str) -> Destination:
+    """The store of a name. Raises WrongUsage."""
     store = settings.stores.get(to)
     match store.type if store is not None else to:
         case "penstock":

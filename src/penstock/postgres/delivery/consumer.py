@@ -1,0 +1,143 @@
+"""The consumer: takes packages from a broker into a store, until it is told to end.
+
+In: a broker and a destination. Out: packages there. Invariants: a message is confirmed only when its rows are stored,
+and rows that are stored are passed over, so that it may be killed at any moment and started again, also beside another;
+a table whose rows the store cannot take waits with its messages in the broker, and the others go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.crash_points import crash_point
+from penstock.errors import PenstockError, Unavailable
+from penstock.postgres.delivery.broker import BrokerMessage, PackageBroker, PackageQueue
+from penstock.postgres.delivery.destination import Destination, pending_part
+from penstock.postgres.packages.package_codec import decode_package
+
+MOST_PAUSE = 5.0
+log = logging.getLogger("penstock.cdc")
+
+
+class Acknowledgements(Protocol):
+    """Where consumers write down how far they are."""
+
+    def published(self, broker: str) -> Mapping[str, int]:
+        """For each table, the LSN up to which the producer has published all its changes."""
+
+    def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
+        """All changes of a table up to an LSN are in the consumer's store."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerPace:
+    """How often a consumer does what it does, in seconds."""
+
+    wait: float = 0.2
+    """For a message, before the next table is asked."""
+    look: float = 5.0
+    """New tables are looked for."""
+    retry: float = 5.0
+    """A table that waits is tried again."""
+    acknowledge: float = 2.0
+
+
+@dataclass(slots=True)
+class _Table:
+    """The queue of a table, with what is under way."""
+
+    queue: PackageQueue
+    held: BrokerMessage | None = None
+    """A message that the store does not take."""
+    again: float = 0.0
+    """When it is tried again."""
+
+
+class Consumer:
+    """Runs a consumer. `stopping` is asked whether to end."""
+
+    def __init__(self, broker: PackageBroker, destination: Destination, stopping: Callable[[], bool]):
+        self._broker, self._destination, self._stopping = broker, destination, stopping
+        self.acknowledgements: Acknowledgements | None = None
+        """None: nobody waits for this consumer."""
+        self.pace = ConsumerPace()
+        self._tables: dict[str, _Table] = {}
+        self._looked = self._acknowledged = float("-inf")
+
+    def run(self) -> None:
+        """Take messages until `stopping`; whatever is away is waited for. Raises PenstockError where that does not
+        help: the driver is missing."""
+        pause = 0.1
+        while not self._stopping():
+            try:
+                self._look()
+                for store, table in self._tables.items():
+                    self._take(store, table)
+                self._acknowledge()
+                pause = 0.1
+            except Unavailable as error:
+                log.warning("%s; trying again", error.message)
+                self._tables, self._looked = {}, float("-inf")
+                time.sleep(pause)
+                pause = min(2 * pause, MOST_PAUSE)
+
+    def _look(self) -> None:
+        """Take up the queues of new tables."""
+        if time.monotonic() - self._looked >= self.pace.look or not self._tables:
+            self._look_now()
+            if not self._tables:
+                time.sleep(self.pace.wait)
+
+    def _look_now(self) -> None:
+        self._looked = time.monotonic()
+        for store, queue in self._broker.queues(self._destination.name).items():
+            self._tables.setdefault(store, _Table(queue))
+
+    def _take(self, store: str, table: _Table) -> None:
+        """Store the next message of a table. Raises Unavailable."""
+        if table.held is not None and time.monotonic() < table.again:
+            return
+        message = table.held or table.queue.receive(self.pace.wait / max(len(self._tables), 1))
+        if message is None:
+            return
+        with self._holding(store, table, message):
+            pending = pending_part(self._destination, decode_package(message.content))
+            if pending is not None:
+                done = self._destination.deliver(pending)
+                crash_point("cdc.consumed")
+                if done.set_aside:
+                    log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
+            table.queue.confirm(message)
+            crash_point("cdc.confirmed")
+            table.held = None
+
+    @contextmanager
+    def _holding(self, store: str, table: _Table, message: BrokerMessage) -> Iterator[None]:
+        """A block after whose error the message is tried again later, and nothing behind it is taken."""
+        try:
+            yield
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            if table.held is None:
+                log.error("%s stops at message %d: %s", store, message.place, error.message)
+            table.held, table.again = message, time.monotonic() + self.pace.retry
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what the producer had published of tables whose queue is empty afterwards, or is not there."""
+        known = self.acknowledgements
+        if known is None or time.monotonic() - self._acknowledged < self.pace.acknowledge:
+            return
+        self._acknowledged = time.monotonic()
+        published = known.published(self._broker.name)
+        if published.keys() - self._tables.keys():
+            self._look_now()
+        for store, lsn in published.items():
+            table = self._tables.get(store)
+            if table is None or (table.held is None and table.queue.is_empty()):
+                known.acknowledge(self._destination.name, store, lsn)

@@ -1,0 +1,40 @@
+"""A consumer in a thread, which crashes where a test says."""
+
+from __future__ import annotations
+
+import threading
+
+from penstock.crash_points import Crashed
+from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
+from penstock.postgres.delivery.broker import PackageBroker
+from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
+from penstock.postgres.delivery.destination import Destination
+from postgres_capture.conftest import Source
+
+
+class RunningConsumer:
+    """A consumer in a thread."""
+
+    def __init__(self, source: Source, broker: PackageBroker, destination: Destination):
+        self._stop = threading.Event()
+        self._consumer = Consumer(broker, destination, self._stop.is_set)
+        self._consumer.pace = ConsumerPace(0.05, 0.1, 0.1, 0.1)
+        self._consumer.acknowledgements = SourceAcknowledgements(source.dsn, source.name)
+        self._broker = broker
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._consumer.run()
+        except Crashed:
+            return
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(30)
+        self._broker.close()
