@@ -45,3 +45,19 @@ def test_sinks_are_listed_and_run(
     ran = penstock_json("sink", "run", "out", "--param", "country=DE")
     assert (ran[0], ran[1]["parameters"]) == (0, {"country": "DE"})
     assert penstock("sink", "run", "out", "--param", "deployment=staging")[0] != 0
+
+
+def test_the_status_says_which_topics_wait_or_have_stopped(
+    project: Path, pipeline: MemoryPipeline, penstock: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = {
+        "datasource": "visits",
+        "topic": "t",
+        "state": "stopped",
+        "reason": "partition 0 lost the offsets 3 to 6",
+    }
+    found = {**pipeline.status(), "topics": [stopped, {**stopped, "topic": "u", "state": "reading"}]}
+    monkeypatch.setattr(pipeline, "status", lambda: found)
+    said = " ".join(penstock("status")[1].split())
+    assert "the topic `t` of `visits` is stopped: partition 0 lost the offsets 3 to 6" in said
+    assert "`u`" not in said

@@ -325,7 +325,7 @@ def topic_sink(broker: KafkaBroker, topic: str) -> tuple[Exported, NamedConnecti
     return kind, connection
 
 
-@pytest.mark.parametrize("point", ["sink.spooled", "sink.produced", "sink.committed"])
+@pytest.mark.parametrize("point", ["sink.produced", "sink.committed"])
 def test_a_topic_gets_the_rows_of_a_run_once_whatever_ends_the_server(tmp_path: Path, point: str) -> None:
     broker = kafka_or_skip()
     topic = broker.make_topic(partitions=2)

@@ -33,6 +33,10 @@ def status(session: Session) -> None:
     for each in found["damaged"]:
         line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
         page.print(f"{line}: {each['damage']}", style="red", markup=False)
+    for topic in found.get("topics", ()):
+        if topic["state"] in ("waiting", "stopped"):
+            line = f"the topic `{topic['topic']}` of `{topic['datasource']}` is {topic['state']}: {topic['reason']}"
+            page.print(line, style="red" if topic["state"] == "stopped" else "yellow", markup=False)
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
     for each in found["maintenance"]["failing"]:

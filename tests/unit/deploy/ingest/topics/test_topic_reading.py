@@ -149,12 +149,12 @@ def run_once(folder: Path, topic: str, address: str, fault: str) -> int:
 
 def test_a_server_that_is_killed_again_and_again_has_every_message_once(broker: KafkaBroker, tmp_path: Path) -> None:
     topic = broker.make_topic(partitions=2)
-    for round, fault in enumerate(("kafka.written:1", "kafka.logged:1", "state.after:1", "state.before:2")):
+    for round, fault in enumerate(("kafka.written:1", "kafka.logged:1", "state.before:1")):
         broker.send(topic, numbers(30, 30 * round), partition=round % 2)
         assert run_once(tmp_path, topic, broker.address, fault) == -signal.SIGKILL
     with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
-        wait_for(lambda: len(server.values()) >= 120, lambda: found.status)
-        assert sorted(server.values()) == sorted(numbers(120))
+        wait_for(lambda: len(server.values()) >= 90, lambda: found.status)
+        assert sorted(server.values()) == sorted(numbers(90))
 
 
 def test_a_broker_that_is_killed_is_waited_for(broker: KafkaBroker, tmp_path: Path) -> None:
