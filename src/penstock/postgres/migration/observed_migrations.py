@@ -82,6 +82,7 @@ def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observ
     had, has = before.by_oid(), after.by_oid()
     migrations: list[Migration] = []
     unclear: list[str] = []
+    rewritten: list[str] = []
     for oid in had:
         if oid not in has:
             continue
@@ -91,9 +92,11 @@ def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observ
             unclear.append(f"the table {has[oid].name}: {error}")
             continue
         migrations += _migrations([_with_phases(each, phases) for each in parts], at)
+        if not parts and had[oid].relfilenode != has[oid].relfilenode:
+            rewritten.append(f"Postgres wrote the rows of {has[oid].name} anew: consumers read them again")
     notes = [f"the table {has[oid].name} is new: `penstock cdc add` takes it up" for oid in has if oid not in had]
     notes += [f"the table {had[oid].name} was dropped: `penstock cdc remove` ends it" for oid in had if oid not in has]
-    return Observation(_with_unique_ids(migrations), tuple(sorted(notes)), tuple(unclear))
+    return Observation(_with_unique_ids(migrations), tuple(sorted([*notes, *rewritten])), tuple(unclear))
 
 
 def _new_forms(forms: Sequence[ReplicatedTable], ends: Mapping[QualifiedName, Migration]) -> Sequence[ReplicatedTable]:

@@ -131,7 +131,8 @@ class IcebergStore:
     def _catalog(self) -> Catalog:
         if self._opened is None:
             with _iceberg_errors():
-                self._opened = load_catalog(self._name, **self._settings.catalog)
+                # A catalog in a database has its name with every table.
+                self._opened = load_catalog(**{"name": self._name, **self._settings.catalog})
         return self._opened
 
     def _table(self, name: str) -> Table:
