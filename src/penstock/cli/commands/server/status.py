@@ -5,7 +5,7 @@ In: the server's status document. Out: what is wrong, one line each, then tables
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
@@ -33,10 +33,7 @@ def status(session: Session) -> None:
     for each in found["damaged"]:
         line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
         page.print(f"{line}: {each['damage']}", style="red", markup=False)
-    for topic in found.get("topics", ()):
-        if topic["state"] in ("waiting", "stopped"):
-            line = f"the topic `{topic['topic']}` of `{topic['datasource']}` is {topic['state']}: {topic['reason']}"
-            page.print(line, style="red" if topic["state"] == "stopped" else "yellow", markup=False)
+    _print_topics(found.get("topics", ()))
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
     for each in found["maintenance"]["failing"]:
@@ -46,6 +43,14 @@ def status(session: Session) -> None:
         _print_deployment(deployment)
     if not found["deployments"]:
         page.print("nothing is deployed: `penstock deploy` deploys a project", markup=False)
+
+
+def _print_topics(topics: Iterable[Json]) -> None:
+    """Those that are not read now."""
+    for each in topics:
+        if each["state"] in ("waiting", "stopped"):
+            line = f"the topic `{each['topic']}` of `{each['datasource']}` is {each['state']}: {each['reason']}"
+            console().print(line, style="red" if each["state"] == "stopped" else "yellow", markup=False)
 
 
 def _print_check(check: Json) -> None:
