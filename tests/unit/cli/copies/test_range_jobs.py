@@ -78,6 +78,7 @@ def test_a_name_that_is_no_copy_is_said(penstock: Run, pipeline: MemoryPipeline)
         (("take", "--each", "day", "--from", "2024-05-01"), "--each needs --from and --to"),
         (("take", "--each", "day", "--from", "2024-05-01", "--to", "2024-05-02", "--no-wait"), "and waits"),
         (("take", "--from", "2024-05-01"), "need --each"),
+        (("take", *RUN[3:], "--to", "2024-05-02", "--param", "end=2024-05-09"), "`end` is what the ranges set"),
         (("take", "--each", "fortnight", "--from", "2024-05-01", "--to", "2024-05-02"), "fortnight"),
     ],
 )

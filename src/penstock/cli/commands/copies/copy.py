@@ -110,6 +110,9 @@ def _run_ranges(session: Session, asked: _AskedRanges, names: tuple[str | None, 
     client = session.client()
     copy = _find_copy(client, asked.copy)
     parameters = find_parameters(copy["parameters"], asked.unit, *names)
+    twice = next((name for name in (parameters.start, parameters.end) if name in asked.given), None)
+    if twice is not None:
+        raise WrongUsage(f"`{twice}` is what the ranges set: --param cannot give it", hint="leave it out")
     calls = [RangeCall(part, {**asked.given, **parameters.values(part, asked.unit)}) for part in asked.parts]
     running = RangeJobs(client, asked.copy, most_open)
     _refuse_overlap(running.existing(), calls, parameters)
