@@ -181,3 +181,15 @@ def test_a_connection_that_is_cut_is_made_anew(source: Source, landing: Landing)
         source.run("INSERT INTO {s}.one VALUES (2)")
         source.wait_until_stored()
     assert [row["id"] for row in landing[0].landed("one")] == [1, 2]
+
+
+def test_rows_that_are_there_wait_for_their_column_too(source: Source, landing: Landing) -> None:
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY, label text); INSERT INTO {s}.one VALUES (1, 'kept')")
+    source.set_up("one")
+    landing[0].columns["one"] = frozenset({"id"})
+    with producing(source.dsn, source.name, destination(landing)):
+        wait_until(lambda: "no column" in str(source.records.tables()[0].problem), 30)
+        landing[0].columns["one"] = frozenset({"id", "label"})
+        source.wait_until_stored()
+        wait_until(lambda: source.records.tables()[0].problem is None, 30)
+    assert [row["label"] for row in landing[0].landed("one")] == ["kept"]

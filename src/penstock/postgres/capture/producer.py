@@ -105,6 +105,8 @@ class _StreamRun:
         """Of the last transaction that was received."""
         self._looked = self._acknowledged = self._read = float("-inf")
         self._sent: dict[int, tuple[int, int]] = {}
+        self._read_again: dict[int, float] = {}
+        """When a table is read again whose rows the store did not take."""
         self._may_read = True
         self._look()
 
@@ -154,16 +156,21 @@ class _StreamRun:
         """Read a part of the tables that are to be read. Returns whether there was one."""
         moved = False
         for each in list(self._tables.values()):
-            if each.waits or each.table.read.done:
+            table = each.table
+            if each.waits or table.read.done or self._read_again.get(table.oid, 0.0) > time.monotonic():
                 continue
             try:
-                if self._reads.step(each.table):
-                    moved = True
+                done = self._reads.step(table)
             except Unavailable:
                 raise
             except PenstockError as error:
-                log.error("reading %s waits: %s", each.table.name, error.message)
-                self._context.records.note_problem(each.table, error.code, error.message)
+                self._read_again[table.oid] = time.monotonic() + self._context.pace.retry
+                log.error("reading %s waits: %s", table.name, error.message)
+                self._context.records.note_problem(table, error.code, error.message)
+            else:
+                moved = moved or done
+                if self._read_again.pop(table.oid, None) is not None or (done and table.problem is not None):
+                    self._context.records.note_problem(table, None, None)
         if moved:
             self._look()
         return moved

@@ -260,7 +260,7 @@ def _run(connection: SourceConnection, statement: str, *values: object) -> None:
         if values:
             connection.cursor().execute(statement, values)
         else:
-            connection.cursor().execute(statement)
+            connection.cursor().execute(statement.replace("%%", "%"))  # as `sql_name` writes it
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[object, ...]]:

@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from penstock.model.json_path import path_of_key
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
@@ -18,17 +19,18 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def landing_datafile(table: ReplicatedTable, key: tuple[str, ...]) -> str:
-    """The text of the datafile. Without a key every row is kept as it was inserted."""
-    columns = [_column(each.name, str(penstock_type(each))) for each in table.columns]
-    columns += [_column(VERSION, "UInt64"), _column(DELETED, "UInt8")]
-    columns += [_column(COMMIT, "UInt64"), _column(ORDINAL, "UInt64")]
-    sorting = ", ".join(_name(each) for each in key)
+    """The text of the datafile. Without a key every row is kept as it was inserted. A name that no column can have gets
+    `_` for what does not fit; its values are found by its path."""
+    names = _column_names([each.name for each in table.columns])
+    columns = [_column(names[each.name], str(penstock_type(each)), each.name) for each in table.columns]
+    columns += [_column(VERSION, "UInt64", VERSION), _column(DELETED, "UInt8", DELETED)]
+    columns += [_column(COMMIT, "UInt64", COMMIT), _column(ORDINAL, "UInt64", ORDINAL)]
     engine = (
         ["ENGINE MergeTree", f"ENGINE_SORTING_KEY {COMMIT}, {ORDINAL}"]
         if not key
         else [
             "ENGINE ReplacingMergeTree",
-            f"ENGINE_SORTING_KEY {sorting}",
+            f"ENGINE_SORTING_KEY {', '.join(names[each] for each in key)}",
             f"ENGINE_VER {VERSION}",
             f"ENGINE_IS_DELETED {DELETED}",
         ]
@@ -38,9 +40,18 @@ def landing_datafile(table: ReplicatedTable, key: tuple[str, ...]) -> str:
     return "\n".join([about, "", "SCHEMA >", schema, "", *engine, ""])
 
 
-def _column(name: str, of: str) -> str:
-    return f"{_name(name, always=True)} {of} `json:{path_of_key(name)}`"
+def _column(name: str, of: str, key: str) -> str:
+    return f"`{name}` {of} `json:{path_of_key(key)}`"
 
 
-def _name(name: str, *, always: bool = False) -> str:
-    return f"`{name}`" if always or not _WORD.fullmatch(name) else name
+def _column_names(given: Sequence[str]) -> dict[str, str]:
+    """For each name the one in the datafile, which no other has."""
+    found: dict[str, str] = {}
+    for name in sorted(given, key=lambda each: not _WORD.fullmatch(each)):
+        plain = (
+            name if _WORD.fullmatch(name) else re.sub("[^A-Za-z0-9_]", "_", f"_{name}" if name[0].isdigit() else name)
+        )
+        while plain in found.values():
+            plain += "_"
+        found[name] = plain
+    return found

@@ -1,0 +1,72 @@
+"""Tables with odd names and keys, and tables that are renamed or dropped while they are captured."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.model.json_path import parse_json_path
+from penstock.parse.project_loader import load_files
+from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.setup import set_up, table_choice
+from penstock.postgres.capture.status import read_status
+from penstock.postgres.catalog.catalog_reader import read_catalog
+from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.delivery.landing_datafile import landing_datafile
+from penstock.postgres.delivery.penstock_landing import PenstockLanding
+from postgres_capture.conftest import Source
+from postgres_capture.landing_server import InboxPipeline
+from postgres_capture.producing import producing
+from waiting import wait_until
+
+Landing = tuple[InboxPipeline, str, str]
+
+
+def test_odd_names_and_keys(source: Source, landing: Landing) -> None:
+    source.run(
+        """CREATE TABLE {s}."Odd ""Table%s" ("Order Id" text, "50%" bool, "select" bytea,
+        v bigint GENERATED ALWAYS AS (1) STORED, w bigint, PRIMARY KEY ("50%", "Order Id"))"""
+    )
+    source.run("""ALTER TABLE {s}."Odd ""Table%s" ALTER "select" SET STORAGE EXTERNAL""")
+    source.run("""INSERT INTO {s}."Odd ""Table%s" VALUES (E'a\\tb%s', true, repeat('z', 3000)::bytea, DEFAULT, 1)""")
+    choice = table_choice(f'{source.schema}.Odd "Table%s=odd', ())
+    set_up(source.connection, source.name, [choice])
+    table = read_catalog(source.connection, [source.schema]).table(QualifiedName(source.schema, 'Odd "Table%s'))
+    assert table is not None
+    text = landing_datafile(table, identity_key(table))
+    loaded = load_files({"datasources/odd.datasource": text})
+    assert loaded.problems == ()
+    paths = [each.json_path for each in loaded.project.datasources[0].columns]
+    landing[0].columns["odd"] = frozenset(str(parse_json_path(each)[0]) for each in paths if each)
+    names = [each.name for each in loaded.project.datasources[0].columns]
+    assert names[:4] == ["Order_Id", "_50_", "select", "w"]
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        source.wait_until_stored()
+        source.run("""INSERT INTO {s}."Odd ""Table%s" VALUES ('', false, NULL, DEFAULT, NULL)""")
+        source.run("""UPDATE {s}."Odd ""Table%s" SET w = 2 WHERE "50%" """)
+        source.wait_until_stored()
+    found = landing[0].final("odd", ("50%", "Order Id"))
+    assert set(found) == {(True, "a\tb%s"), (False, "")}
+    assert found[(True, "a\tb%s")]["w"] == 2
+    assert str(found[(True, "a\tb%s")]["select"]) == "\\x" + "7a" * 3000
+
+
+def test_a_table_that_is_renamed_and_one_that_is_dropped(source: Source, landing: Landing) -> None:
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY); CREATE TABLE {s}.two (id int PRIMARY KEY)")
+    source.set_up("one", "two")
+    landing[0].columns |= {"one": frozenset({"id"}), "two": frozenset({"id"})}
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        source.wait_until_stored()
+        source.run("INSERT INTO {s}.one VALUES (1); ALTER TABLE {s}.one RENAME TO other")
+        source.run("INSERT INTO {s}.other VALUES (2); INSERT INTO {s}.two VALUES (1); DROP TABLE {s}.two")
+        wait_until(lambda: len(landing[0].landed("one")) == 2, 30)
+        wait_until(lambda: len(landing[0].landed("two")) == 1, 30)
+    states = {each.store: each.state for each in read_status(source.connection, source.name).tables}
+    assert states == {"one": "streaming", "two": "gone"}
+    source.remove("two")
+    assert [each.store for each in source.records.tables()] == ["one"]
+
+
+@pytest.mark.parametrize("text", ["", ".", "a.", ".a"])
+def test_what_is_no_table(text: str) -> None:
+    with pytest.raises(Exception, match="is no table"):
+        table_choice(text, ())
