@@ -12,6 +12,7 @@ import pytest
 
 from clickhouse_session import ClickHouseSession
 from memory_journal import MemoryJournal
+from penstock.errors import Conflict
 from penstock.model.settings import StoreSettings
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.catalog.replicated_table import (
@@ -388,6 +389,20 @@ def test_keys_are_changed_while_the_consumer_is_stopped(
         session, "SELECT sorting_key, partition_key FROM system.tables WHERE database = '{d}' AND name = 'keyed'"
     )
     assert keys == [[f"{first}, title", f"{first} % 2"]]
+
+
+def test_a_file_that_was_edited_after_its_phase_began_is_refused(session: ClickHouseSession) -> None:
+    settings, journal = StoreSettings("clickhouse", database=session.database), MemoryJournal()
+    runner = PhaseRunner(
+        ClickHouseStore("w", settings, session, lambda _: ViewChoices()), journal, timedelta(0), lambda: NOW
+    )
+    add = AddColumn("severity", INTEGER, False, "5", OldRowsValue("5"))
+    issues = QualifiedName("public", "issues")
+    runner.run(Migration("m1", issues, HASH, HASH, False, (add,)), Phase.pre)
+    later = Migration("m1", issues, HASH, HASH, False, (add, DropColumn("note")))
+    assert runner.run(later, Phase.pre).is_finished, "a phase that has not begun may be edited"
+    with pytest.raises(Conflict, match="was edited after pre was begun"):
+        runner.run(Migration("m1", issues, HASH, HASH, False, (replace(add, name="other"),)), Phase.pre)
 
 
 def test_names_that_need_quotes(session: ClickHouseSession) -> None:

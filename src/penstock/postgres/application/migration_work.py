@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from penstock.errors import Conflict, NotFound
-from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord
+from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, operations_fingerprint
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import SourceStage, SourceState
@@ -163,7 +163,8 @@ class MigrationWork:
                     continue
                 if has:
                     self._refuse_difference(store, migration)
-                self.journal.save(record := PhaseRecord(key, (), hidden_at=self.now()))
+                made_of = operations_fingerprint(migration, phase)
+                self.journal.save(record := PhaseRecord(key, (), hidden_at=self.now(), made_of=made_of))
                 found.append(self._shown(store.name, record))
         return found
 

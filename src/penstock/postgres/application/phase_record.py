@@ -6,11 +6,15 @@ were planned before the first one was carried out, whatever the store looks like
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.migration_text import operation_json
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.translation.store_step import StoreStep, parse_step
 
@@ -32,6 +36,8 @@ class PhaseRecord:
     """So many of the steps are done."""
     hidden_at: datetime | None = None
     """When the last step before those that delete was done."""
+    made_of: str = ""
+    """The fingerprint of the operations that were planned."""
 
     @property
     def is_confirmed(self) -> bool:
@@ -52,6 +58,7 @@ class PhaseRecord:
             "steps": [each.as_json() for each in self.steps],
             "done": self.done,
             "hidden_at": self.hidden_at.isoformat() if self.hidden_at else None,
+            "made_of": self.made_of,
         }
 
 
@@ -59,7 +66,13 @@ def parse_record(key: PhaseKey, document: Mapping[str, Any]) -> PhaseRecord:
     """The record of a journal."""
     at = document["hidden_at"]
     steps = tuple(parse_step(each) for each in document["steps"])
-    return PhaseRecord(key, steps, document["done"], datetime.fromisoformat(at) if at else None)
+    return PhaseRecord(key, steps, document["done"], datetime.fromisoformat(at) if at else None, document["made_of"])
+
+
+def operations_fingerprint(migration: Migration, phase: Phase) -> str:
+    """What the operations of a phase are known by: a file may change in phases that have not begun."""
+    text = json.dumps([operation_json(each) for each in migration.of_phase(phase)], sort_keys=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 class MigrationJournal(Protocol):

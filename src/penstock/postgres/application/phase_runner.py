@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from penstock.errors import Conflict
-from penstock.postgres.application.phase_record import MigrationJournal, PhaseKey, PhaseRecord
+from penstock.postgres.application.phase_record import (
+    MigrationJournal,
+    PhaseKey,
+    PhaseRecord,
+    operations_fingerprint,
+)
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
@@ -30,12 +35,17 @@ class PhaseRunner:
     now: Callable[[], datetime]
 
     def run(self, migration: Migration, phase: Phase) -> PhaseRecord:
-        """Carry out what is left of the phase. Raises CannotTranslate, Failed, Unavailable."""
+        """Carry out what is left of the phase. Raises CannotTranslate, Failed, Unavailable, and Conflict where the file
+        was edited meanwhile."""
         key = PhaseKey(self.store.name, migration.id, phase)
         record = self.journal.load(key)
+        made_of = operations_fingerprint(migration, phase)
         if record is None:
-            record = PhaseRecord(key, self.store.plan(migration, phase))
+            record = PhaseRecord(key, self.store.plan(migration, phase), made_of=made_of)
             self.journal.save(record)
+        elif record.made_of != made_of:
+            hint = "take the edit back, and observe what is still to change"
+            raise Conflict(f"the file of {migration.id} was edited after {phase.value} was begun", hint=hint)
         for step in record.steps[record.done :]:
             if step.deletes and not self._is_due(record):
                 break
