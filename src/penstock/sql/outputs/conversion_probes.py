@@ -113,6 +113,8 @@ def _probe_storing(found: _ColumnConversions, value: TypedSql, column: Column, s
     conversion = f"{shown} stored as {want}"
     exact = implicit_cast(value, want) is not None and value.spark == value_type(value.bare)
     faults = () if exact or is_null(value) else _conversion_faults(value, want, STRICT_MODE)
+    # A FixedString of zeros is 0 for a conversion that is written out; storing it may fail.
+    found.unsure |= not exact and isinstance(value.bare, t.FixedString) and isinstance(unwrap_type(want), t.Int)
     found.unsure |= faults is None
     found.add_faults(value, faults or (), conversion)
     if value.nullable and not is_nullable(want):
@@ -413,8 +415,8 @@ def _conversion_faults(value: TypedSql, to: Type, mode: ConversionMode) -> _Faul
     if any_format:
         return _parsing_faults(value, checked, mode, month_first=False)
     bad = f"{value.sql} IS NOT NULL AND {suppress_errors(checked.sql)} IS NULL"
-    if isinstance(value.bare, t.Float) and isinstance(want, t.Int) and mode.overflow == "wraps" and want.high > 2**63:
-        bad = f"{bad} AND abs({value.sql}) < double('Infinity')"
+    if isinstance(value.bare, t.FixedString) and isinstance(want, t.Int):
+        bad = f"{bad} AND rtrim(chr(0), {value.sql}) <> ''"  # nothing but zeros is the integer 0
     return (("fails" if mode.failure == "error" else "default", bad),)
 
 
