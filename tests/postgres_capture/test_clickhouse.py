@@ -153,7 +153,10 @@ def test_kills_at_every_point_leave_each_change_once(chdb: Chdb, database: str, 
     """Also in a view that counts."""
     source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, name text)")
     make_table(chdb, source, "t")
-    chdb.run(f"CREATE TABLE {database}.counts (n UInt64) ENGINE SummingMergeTree ORDER BY tuple()")
+    chdb.run(
+        f"CREATE TABLE {database}.counts (n UInt64) ENGINE SummingMergeTree ORDER BY tuple() "
+        "SETTINGS non_replicated_deduplication_window = 1000"
+    )
     chdb.run(
         f"CREATE MATERIALIZED VIEW {database}.c TO {database}.counts AS SELECT count() AS n FROM {database}.t "
         f"WHERE cdc_source NOT LIKE '%/read'"

@@ -131,7 +131,7 @@ class _StreamRun:
     def finish(self) -> None:
         """Deliver what was received, and confirm it."""
         for each in self._tables.values():
-            each.flush()
+            each.flush_whole()
         self._confirm()
         self._acknowledge(float("inf"))
 

@@ -122,6 +122,12 @@ class TableDelivery:
         if self._builder.is_old():
             self.flush()
 
+    def flush_whole(self) -> None:
+        """Deliver what waits at the end of a run, unless it is a part of a package that was sent before: sent under
+        another name it could be there twice. Raises Unavailable."""
+        if not self._builder.is_partial:
+            self.flush()
+
     def flush(self) -> None:
         """Deliver what waits. Raises Unavailable."""
         if not self._builder.is_empty and self._obstacle is None:

@@ -47,15 +47,16 @@ class PackageBuilder:
 
     @property
     def is_full(self) -> bool:
-        if self._is_partial():
+        if self.is_partial:
             return False
         return self.whole is not None or len(self._rows) >= self.limits.rows or self._bytes >= self.limits.bytes
 
     def is_old(self) -> bool:
         """Whether its first row has waited long enough."""
-        return bool(self._rows) and not self._is_partial() and time.monotonic() - self._began >= self.limits.seconds
+        return bool(self._rows) and not self.is_partial and time.monotonic() - self._began >= self.limits.seconds
 
-    def _is_partial(self) -> bool:
+    @property
+    def is_partial(self) -> bool:
         """Whether rows of the package that was sent before are still to come."""
         return self.whole is not None and (not self._rows or self._rows[-1].position < self.whole)
 
