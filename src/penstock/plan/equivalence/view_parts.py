@@ -16,13 +16,12 @@ from sqlglot import exp
 from penstock.model.manifest import BoundColumn, Source, View
 from penstock.plan.equivalence.canonical_view import KnownValues, canonical_form
 from penstock.plan.equivalence.view_equivalence import column_content, source_meaning, source_rows_content
-from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate
+from penstock.sql.analysis.opaque_calls import has_opaque_aggregate, makes_rows
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type
 
 _CLAUSES = ("from_", "joins", "laterals", "where", "group", "having")
 """What decides the rows of a SELECT without DISTINCT, LIMIT and the like."""
-_GENERATORS = frozenset(["explode_outer", "posexplode_outer", "inline_outer", "stack"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,7 @@ def _as_list(value: object) -> list[exp.Expr]:
 def _is_one_block(tree: exp.Select) -> bool:
     given = {name for name, value in tree.args.items() if value}
     queries = list(tree.find_all(exp.Query, exp.Subquery))
-    nodes = (each for item in tree.expressions for each in item.walk())
-    makes_rows = any(isinstance(each, exp.UDTF) or call_name(each) in _GENERATORS for each in nodes)
-    return given <= {"expressions", *_CLAUSES} and queries == [tree] and not makes_rows
+    return given <= {"expressions", *_CLAUSES} and queries == [tree] and not any(map(makes_rows, tree.expressions))
 
 
 def _sources(tree: exp.Select, view: View) -> Mapping[str, Source] | None:

@@ -18,7 +18,7 @@ ANY_COLUMN = "*"
 """The name in a `SourceColumn` that stands for any column of the source."""
 
 
-_GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
+GENERATORS = {"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"}
 _AGGREGATES = {"every", "some", "mean", "std", "histogram_numeric", "count_min_sketch", "try_avg", "try_sum"}
 _CLAUSES = {"where", "group", "having", "qualify", "windows", "order", "limit", "offset"}
 QUERY_PARTS = {"expressions", "from_", "joins", "laterals", "with_"}
@@ -201,7 +201,7 @@ def end_of_item(item: exp.Expr) -> int | None:
 
 def _makes_rows(item: exp.Expr) -> bool:
     """Whether the column multiplies rows (explode and the like)."""
-    return any(isinstance(each, exp.UDTF) or _function_name(each) in _GENERATORS for each in own_nodes(item))
+    return any(isinstance(each, exp.UDTF) or _function_name(each) in GENERATORS for each in own_nodes(item))
 
 
 def has_aggregate(item: exp.Expr) -> bool:

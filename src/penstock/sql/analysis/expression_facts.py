@@ -19,7 +19,7 @@ _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Dat
 _CHEAP = (*_CONSTANT, exp.Column, exp.Identifier, exp.Case, exp.If, exp.LTE, exp.GT, exp.And, exp.Is)
 """What `plan.tables.column_placement` writes around columns and constants: casts, CASE WHEN _seq <= n …, and
 CASE WHEN column IS NULL …"""
-_VOLATILE = frozenset(
+VOLATILE_FUNCTIONS = frozenset(
     ["current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"]
 )
 """Spark functions that compiled SQL may hold and that give another value each time they are called."""
@@ -63,7 +63,7 @@ class ExpressionFacts:
     def is_repeatable(self) -> bool:
         """Whether it gives the same value for the same row each time: no clock, no random number."""
         words = (token.text.lower() for token in tokenize_spark(self.sql) if token.token_type not in QUOTED)
-        return _VOLATILE.isdisjoint(words)
+        return VOLATILE_FUNCTIONS.isdisjoint(words)
 
     @cached_property
     def may_raise(self) -> bool:

@@ -15,7 +15,8 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from penstock.sql.analysis.column_graph import has_aggregate
+from penstock.sql.analysis.column_graph import GENERATORS, has_aggregate
+from penstock.sql.analysis.expression_facts import VOLATILE_FUNCTIONS
 from penstock.sql.spark_text import (
     DIALECT,
     PARSE_ERRORS,
@@ -33,10 +34,8 @@ _PARSED = frozenset(["cast", "try_cast", "if", "coalesce", "in", "exists", "expl
 _SUFFIX = re.compile(r"(?<=[\d.])(?:BD|[LDFSY])$", re.IGNORECASE)
 """The letters after a number that tell its type; sqlglot writes a cast in their place."""
 _ARGUMENTS = ("()", "(x)", "(x, y)", "(x, y, z)")
-_GENERATORS = frozenset(["explode_outer", "posexplode_outer", "inline_outer", "stack", "json_tuple"])
-_VOLATILE = frozenset(
-    ["current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"]
-)
+_MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer", "stack"])
+"""Those that are marked calls; the others have nodes of their own."""
 
 
 def parse_opaque(sql: str) -> exp.Expr | None:
@@ -93,9 +92,14 @@ def computes_row_by_row(node: exp.Expr) -> bool:
         if isinstance(each, (exp.Query, exp.Window, exp.AggFunc, exp.UDTF, exp.Star)):
             return False
         name = call_name(each)
-        if name in _VOLATILE or name in _GENERATORS or (name and _is_aggregate_name(name)):
+        if name in VOLATILE_FUNCTIONS or name in _MARKED_GENERATORS or (name and _is_aggregate_name(name)):
             return False
     return True
+
+
+def makes_rows(node: exp.Expr) -> bool:
+    """Whether an expression makes several rows of one."""
+    return any(isinstance(each, exp.UDTF) or call_name(each) in _MARKED_GENERATORS for each in node.walk())
 
 
 def has_opaque_aggregate(node: exp.Expr) -> bool:
