@@ -65,7 +65,14 @@ def cancel(session: Session, which: JobArgument) -> None:
     _output_job(session, session.client().post(f"/v0/jobs/{which}/cancel"))
 
 
-def latest_jobs(client: ServerClient) -> dict[str, Json]:
+def pipes_with_jobs(client: ServerClient, kind: str, deployment: str) -> list[Json]:
+    """The copies or the sinks of a version, each with its latest job."""
+    found = client.get("/v0/pipes", {"kind": kind, "deployment": deployment})["pipes"]
+    latest = _latest_jobs(client)
+    return [{**each, "job": latest.get(each["name"])} for each in found]
+
+
+def _latest_jobs(client: ServerClient) -> dict[str, Json]:
     """The latest job of each pipe among the newest ones; none for a token that may not see jobs."""
     try:
         jobs = client.get("/v0/jobs")["jobs"]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.commands.job import job_text, latest_jobs, print_job, wait_for_job
+from penstock.cli.commands.job import job_text, pipes_with_jobs, print_job, wait_for_job
 from penstock.cli.output import print_json, print_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
 
@@ -24,10 +24,7 @@ def ls(
     deployment: Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")] = "live",
 ) -> None:
     """List the sinks with where they write, their schedules and latest jobs."""
-    client = session.client()
-    found = client.get("/v0/pipes", {"kind": "sink", "deployment": deployment})["pipes"]
-    latest = latest_jobs(client)
-    sinks = [{**each, "job": latest.get(each["name"])} for each in found]
+    sinks = pipes_with_jobs(session.client(), "sink", deployment)
     if session.as_json:
         print_json({"sinks": sinks})
         return

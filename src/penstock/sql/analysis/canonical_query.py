@@ -45,7 +45,6 @@ class CanonicalQuery:
     """A query in its canonical form. `tree` must not be changed."""
 
     tree: exp.Select
-    inputs: QueryInputs
 
     @property
     def sql(self) -> str:
@@ -56,14 +55,6 @@ class CanonicalQuery:
         """The expressions of the columns of the result, by name, over what the outermost SELECT reads."""
         return {each.alias_or_name: each.unalias() for each in self.tree.expressions}
 
-    def without(self, names: frozenset[str]) -> CanonicalQuery | None:
-        """The query without some columns, which are functions of the others; None where no column is left."""
-        tree = self.tree.copy()
-        tree.set("expressions", [each for each in tree.expressions if each.alias_or_name not in names])
-        if not tree.expressions:
-            return None
-        return CanonicalQuery(_sort_parts(_merge_and_fold(tree), self.inputs), self.inputs)
-
 
 def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
     """The canonical form of a query; None where its form is not known, or it is very long."""
@@ -72,7 +63,7 @@ def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
         return None
     for placeholder, values in inputs.known.items():
         _put_known_values(tree, placeholder, values)
-    return CanonicalQuery(_sort_parts(_merge_and_fold(tree), inputs), inputs)
+    return CanonicalQuery(_sort_parts(_merge_and_fold(tree), inputs))
 
 
 def _has_unknown_form(tree: exp.Select) -> bool:

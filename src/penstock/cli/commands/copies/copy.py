@@ -23,7 +23,7 @@ from penstock.cli.commands.copies.time_ranges import (
     divide_time,
     find_parameters,
 )
-from penstock.cli.commands.job import job_text, latest_jobs, print_job, wait_for_job
+from penstock.cli.commands.job import job_text, pipes_with_jobs, print_job, wait_for_job
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
@@ -40,10 +40,7 @@ def ls(
     deployment: Annotated[str, typer.Option("--deployment", help="live, staging, previous, an id or a name.")] = "live",
 ) -> None:
     """List the copies with their schedules and latest jobs."""
-    client = session.client()
-    found = client.get("/v0/pipes", {"kind": "copy", "deployment": deployment})["pipes"]
-    latest = latest_jobs(client)
-    copies = [{**each, "job": latest.get(each["name"])} for each in found]
+    copies = pipes_with_jobs(session.client(), "copy", deployment)
     if session.as_json:
         print_json({"copies": copies})
         return
