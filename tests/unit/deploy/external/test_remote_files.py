@@ -280,8 +280,10 @@ def s3() -> Iterator[Bucket]:
         content = b"id,name\n%d,m\n" % at if at % 100 == 99 else b"no"
         name = f"many/{at:04}{'' if at in (99, 999, 1099) else 'x'}.csv"
         s3_backends["123456789012"]["aws"].put_object("data", name, content)
-    httpx.post(f"{endpoint}/moto-api/reset-auth", content=b"0")  # from now on
+    before = httpx.post(f"{endpoint}/moto-api/reset-auth", content=b"0").json()  # signatures are checked from now on
     yield Bucket(endpoint, "data", "us-east-1", False, BucketLogin(key["AccessKeyId"], key["SecretAccessKey"]))
+    # The count is of this process: every S3 server of a later test would check signatures as well.
+    httpx.post(f"{endpoint}/moto-api/reset-auth", content=str(before["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"]))
     server.stop()
 
 
