@@ -16,6 +16,7 @@ from penstock.model.manifest import Manifest
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
+from penstock.plan.diff.change_places import change_places
 from penstock.plan.diff.project_diff import diff_projects
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
@@ -53,7 +54,8 @@ def plan_projects(
     if first.errors:
         return Plan(changes, problems=first.problems)
     plan = plan_changes(live_from_manifest(old, first.manifest, sizes), new, options, changes)
-    return replace(plan, changes=changes, resources=_fill_in_unplanned(after, plan, reach))
+    places = change_places(changes, before, after)
+    return replace(plan, changes=changes, places=places, resources=_fill_in_unplanned(after, plan, reach))
 
 
 def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:

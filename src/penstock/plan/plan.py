@@ -96,6 +96,19 @@ class RejectedStrategy:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleResult:
+    """A rule by which a data source could get its strategy, and what it said."""
+
+    strategy: Strategy
+    """What it stands for."""
+    rule: str
+    """When it applies, as a sentence."""
+    says: str
+    """What was found: empty if it applies and nothing more is to be said."""
+    applies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ResourcePlan:
     """What happens to one resource, and why."""
 
@@ -110,6 +123,11 @@ class ResourcePlan:
     """Columns that are still computed at read time, until they are materialized."""
     rollback: Rollback | None = None
     """What a rollback would keep; None for a resource without rows, and where nothing changes."""
+    lost: Size | None = NOTHING
+    """The rows that the next version does not have, once the previous one is retired; None if not known."""
+    rules: tuple[RuleResult, ...] = ()
+    """The rules that were tried for a data source that live has, in their order: the first that applies decides, unless
+    the user asked for another strategy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +161,8 @@ class Plan:
     """Where the forward queries of the project are written, by data source."""
     hides: tuple[HiddenRows, ...] = ()
     """Existing rows that a TTL of the next version hides, to be counted where the data is."""
+    places: Mapping[Change, Location] = field(default_factory=dict)
+    """Where each change is written."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -165,6 +185,12 @@ class Plan:
     @property
     def bytes_moved(self) -> int | None:
         return self.moves.bytes if self.moves is not None else None
+
+    @property
+    def rows_lost(self) -> int | None:
+        """The rows that the next version does not have; None if the size of a table that loses rows is not known."""
+        lost = [resource.lost for resource in self.resources]
+        return None if None in lost else sum(each.rows for each in lost if each is not None)
 
     def resource(self, name: str) -> ResourcePlan | None:
         return next((resource for resource in self.resources if resource.name == name), None)

@@ -16,6 +16,7 @@ from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.compiled_project import compile_project, unsupported_columns
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_impact
+from penstock.plan.diff.change_places import change_places
 from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.project_diff import diff_projects
@@ -54,7 +55,7 @@ def plan_changes(live: Live | None, project: Project, options: PlanOptions, chan
     made = _plan_reached(before, project, options, changes, reach)
     if made is None:
         return plan_everything(live, project, options)
-    return _unless_unchanged(made, live, changes, options)
+    return _with_places(_unless_unchanged(made, live, changes, options), live, project)
 
 
 def plan_everything(live: Live | None, project: Project, options: PlanOptions) -> Plan:
@@ -64,13 +65,17 @@ def plan_everything(live: Live | None, project: Project, options: PlanOptions) -
     changes = diff_projects(before.project, project)
     made = _plan_reached(before, project, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
-    return _unless_unchanged(made, live, changes, options)
+    return _with_places(_unless_unchanged(made, live, changes, options), live, project)
 
 
 def _unless_unchanged(made: Plan, live: Live | None, changes: tuple[Change, ...], options: PlanOptions) -> Plan:
     if live is not None and not changes and not options.rebuilt and not made.errors:
         return replace(made, steps=(), manifest=live.manifest)
     return made
+
+
+def _with_places(made: Plan, live: Live | None, project: Project) -> Plan:
+    return replace(made, places=change_places(made.changes, live.project if live else Project(), project))
 
 
 def _plan_reached(

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from golden_cases import case_folders, plan_case
-from penstock.plan.explain import explain, plan_to_json
+from golden_cases import case_folders, plan_case, read_case
+from penstock.cli.plans.plan_text import PlanView, plan_lines
+from penstock.plan.plan import Plan
+from penstock.plan.plan_json import plan_to_json, step_text
 
 CASES = case_folders()
 KINDS = ("change", "kind", "level", "step", "strategy")
@@ -23,7 +25,7 @@ KINDS = ("change", "kind", "level", "step", "strategy")
 def test_plan(case: Path, update_golden: bool) -> None:
     plan = plan_case(case)
     found = {
-        "plan.txt": explain(plan),
+        "plan.txt": "\n".join([*plan_lines(plan_to_json(plan), PlanView()), "", *_step_lines(plan)]) + "\n",
         "problems.txt": "".join(f"{problem}\n" for problem in plan.problems),
     }
     expected = case / "expected"
@@ -34,6 +36,22 @@ def test_plan(case: Path, update_golden: bool) -> None:
             expected.mkdir(exist_ok=True)
             (expected / name).write_text(text, encoding="utf-8")
         assert text == (expected / name).read_text(encoding="utf-8")
+
+
+def _step_lines(plan: Plan) -> Iterator[str]:
+    """The steps, which people are shown if they ask for all."""
+    yield "Steps"
+    yield from (f"  {number}. {step_text(step)}" for number, step in enumerate(plan.steps, 1))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_first_rule_that_applies_decides(case: Path) -> None:
+    """What `--why` tells is how the plan was made: unless the case asks for a strategy, or is refused."""
+    asked = "strategy" in read_case(case).after.get("penstock.toml", "")
+    for each in plan_case(case).resources:
+        applying = [rule.strategy for rule in each.rules if rule.applies]
+        if applying and not asked:
+            assert (each.name, applying[0]) == (each.name, each.strategy)
 
 
 def test_the_json_files_show_all_that_the_json_of_any_case_has() -> None:

@@ -224,6 +224,6 @@ def test_unchanged_resources_share_a_line(
 
     monkeypatch.setattr(pipeline, "deploy", changed)
     out = penstock("deploy", "--check")[1]
-    assert "unchanged: view_0, view_1, view_2, view_3, view_4 and 2 more" in out
+    assert "unchanged: view_0, view_1, view_2, view_3, view_4 and 2 more (--all shows them)" in out
     assert "view_6" not in out
     assert "forward" in out

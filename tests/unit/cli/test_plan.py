@@ -37,3 +37,16 @@ def test_a_wrong_project_is_1_with_its_problems(penstock: Run, tmp_path: Path) -
     refused = folder(tmp_path / "refused", "SCHEMA >\n    a UUID `json:$.a`\n")
     code, out, _ = penstock("plan", before, refused, "--output", "json")
     assert (code, json.loads(out)["problems"][0]["level"]) == (1, "error")
+
+
+def test_why_and_places_need_no_server(penstock: Run, tmp_path: Path) -> None:
+    before, after = folder(tmp_path / "before", BEFORE), folder(tmp_path / "after", AFTER)
+    code, out, _ = penstock("plan", before, after, "--why", "flights", "--all")
+    assert code == 0
+    assert (
+        "Why flights is in_place\n  1. in_place, where every column keeps the values that are stored: it applies" in out
+    )
+    assert "`b` Nullable(String) added (flights.datasource:3)" in out
+    assert "add to flights__d1: b" in out
+    code, _, err = penstock("plan", before, after, "--why", "flight")
+    assert (code, "did you mean `flights`?" in err) == (2, True)

@@ -23,9 +23,9 @@ from penstock.cli.interrupts import interrupted_by_signals
 from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, print_json
 from penstock.cli.parity import ExpectOption, ParamsOption, ParityGate, RequireParityOption, parity_gate
-from penstock.cli.plan_output import print_plan
+from penstock.cli.plans.plan_output import AllOption, WhyOption, plan_view, print_plan
 from penstock.cli.session import Session, command
-from penstock.errors import Conflict, InvalidProject
+from penstock.errors import Conflict, InvalidProject, Location
 from penstock.plan.project_check import check_loaded
 from penstock.plan.project_warnings import source_warnings
 
@@ -49,11 +49,15 @@ def deploy(
     require_parity: RequireParityOption = False,
     params: ParamsOption = None,
     expect: ExpectOption = None,
+    everything: AllOption = False,
+    why: WhyOption = None,
 ) -> None:
     """Plan a project against what is live, and carry the plan out."""
     gate = parity_gate(params, expect, required=require_parity)
     if gate is not None and not (promote and wait):
         raise WrongUsage("--require-parity is for a deploy that waits and promotes", hint=PROMOTE_LATER)
+    if why and not check:
+        raise WrongUsage("--why is for a plan", hint="add --check, which only plans")
     read = load_sound_project(session)
     parameters = query_parameters(
         check=check,
@@ -67,7 +71,7 @@ def deploy(
     client = session.client()
     made = send_project(client, read, parameters)
     if not session.as_json:
-        print_plan(made["plan"])
+        print_plan(made["plan"], plan_view(why, everything=everything))
         _print_continuation(made)
     if made["id"] and wait:
         made = wait_for_deployment(session, client, made, Promotion(gate) if promote else None)
@@ -104,7 +108,16 @@ def ask_for_deployment(client: ServerClient, read: SourceProject, parameters: Ma
         raise
     plan = made["plan"]
     problems = [*_relocate(plan["problems"], read), *(each.as_json() for each in source_warnings(read))]
-    return {**made, "plan": {**plan, "problems": _without_repetition(problems)}}
+    changes = [_relocate_change(each, read) for each in plan["changes"]]
+    return {**made, "plan": {**plan, "changes": changes, "problems": _without_repetition(problems)}}
+
+
+def _relocate_change(change: Json, read: SourceProject) -> Json:
+    """The change at the place that people wrote it."""
+    if not change.get("file"):
+        return change
+    place = read.places.locate(Location(change["file"], change["line"]))
+    return {**change, "file": place.file, "line": place.line}
 
 
 def _without_repetition(problems: Sequence[Json]) -> list[Json]:

@@ -14,7 +14,7 @@ from penstock.cli.candidates import choose_candidate
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_count, print_json, print_table
 from penstock.cli.parity import ExpectOption, ParamsOption, RequireParityOption, parity_gate
-from penstock.cli.plan_output import print_plan
+from penstock.cli.plans.plan_output import AllOption, WhyOption, plan_view, print_plan
 from penstock.cli.session import Session, command
 
 group = typer.Typer()
@@ -41,14 +41,16 @@ def ls(session: Session) -> None:
 
 @group.command("show")
 @command
-def show(session: Session, which: DeploymentArgument = "live") -> None:
+def show(
+    session: Session, which: DeploymentArgument = "live", everything: AllOption = False, why: WhyOption = None
+) -> None:
     """Show a deployment with its plan."""
     found = session.client().get(f"/v1/deployments/{which}")
     if session.as_json:
         print_json(found)
         return
     _print_deployment(session, found)
-    print_plan(found["plan"])
+    print_plan(found["plan"], plan_view(why, everything=everything))
     if found["error"]:
         console().print(f"error: {found['error'].get('error')}", style="red", markup=False)
 

@@ -20,7 +20,7 @@ from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import Promotion, load_sound_project, send_project, wait_for_deployment
 from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, print_json, print_table
-from penstock.cli.plan_output import print_plan
+from penstock.cli.plans.plan_output import print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Forbidden, NotFound, Problem, did_you_mean
 from penstock.model.datasource import versioned_name

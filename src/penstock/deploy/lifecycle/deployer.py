@@ -25,6 +25,7 @@ from penstock.deploy.lifecycle.repeated_deployment import RepeatedCall, find_rep
 from penstock.deploy.lifecycle.rescued_rows import find_rescued_rows
 from penstock.deploy.lifecycle.states import NOT_OVER, OVER, PAUSABLE, UNFINISHED
 from penstock.deploy.lifecycle.table_cleanup import drop_unused_tables, drop_unused_tags
+from penstock.deploy.lifecycle.time_estimate import estimate_time
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem, Unavailable
@@ -35,8 +36,8 @@ from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import CANDIDATES, Deployment
 from penstock.parse.project_loader import load_files
 from penstock.plan.diff.changes import join_words
-from penstock.plan.explain import plan_to_json
 from penstock.plan.plan import Candidate
+from penstock.plan.plan_json import plan_to_json
 from penstock.plan.planner import Live, Plan, PlanOptions, Size, make_plan
 from penstock.plan.project_check import check_loaded
 from penstock.plan.steps import Activate, CatchUp
@@ -97,7 +98,8 @@ class Deployer:
             shown = {**plan_to_json(plan), **options.asked}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             problems += tuple(find_rescued_rows(self._core.warehouse, self._core.board.live(), plan))
-            shown |= {"problems": [problem.as_json() for problem in problems]}
+            time_needed = estimate_time(plan.rows_moved, self._core.store.operations.recent)
+            shown |= {"problems": [problem.as_json() for problem in problems], "estimate": time_needed.as_json()}
             if options.check or not (plan.changes or options.rebuilt):
                 return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, shown)
             made = self._save(files, options, plan, shown)

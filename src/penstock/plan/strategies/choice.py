@@ -117,7 +117,7 @@ def _options_after_null(inputs: StrategyInputs) -> _Options:
 def _options_for_ingested(inputs: StrategyInputs) -> _Options:
     """The strategies of a data source that only has ingested rows."""
     if not inputs.placement.blocked and not inputs.placement.bridged:
-        return [_choice_to_stay(inputs)], [
+        return [choose_to_stay(inputs)], [
             StrategyAlternative("forward", inputs.size, "not needed: a change of the table's metadata is enough")
         ]
     computed = [(each.column, each.reason) for each in inputs.placement.bridged]
@@ -147,7 +147,7 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     if inputs.rebuilt:
         return [replace(recompute, reason="to be rebuilt from the rows that its sources have now")], []
     if inputs.feeding.unchanged and fits:
-        return [_choice_to_stay(inputs), recompute], []
+        return [choose_to_stay(inputs), recompute], []
     in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)
     if inputs.same_history is not None and fits and not inputs.same_history.new:
         return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone"), recompute], [in_place]
@@ -156,16 +156,16 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
             "recompute", f"{inputs.cause}; the rows of the other views stay", "clone", inputs.added_cost
         )
         return [added, recompute], [in_place]
-    obstacle = _forward_obstacle(inputs)
+    obstacle = find_forward_obstacle(inputs)
     if obstacle is not None:
         return [recompute], [in_place, StrategyAlternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":
-        return [recompute], [in_place, _correct_alternative(_forward_choices(inputs)[0])]
+        return [recompute], [in_place, _correct_alternative(list_forward_choices(inputs)[0])]
     kept = StrategyAlternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
-    return _forward_choices(inputs), [in_place, kept]
+    return list_forward_choices(inputs), [in_place, kept]
 
 
-def _forward_choices(inputs: StrategyInputs) -> list[StrategyChoice]:
+def list_forward_choices(inputs: StrategyInputs) -> list[StrategyChoice]:
     """The ways to keep the existing rows of a view target by its forward query."""
     copy = StrategyChoice("forward", f"{inputs.cause}; history by FORWARD_QUERY", "new", inputs.size)
     if inputs.placement.blocked or (any(map(_reads_before, inputs.placement.columns)) and not inputs.ordered_by_seq):
@@ -179,7 +179,7 @@ def _reads_before(column: BoundColumn) -> bool:
     return column.before is not None and column.before.cut is None
 
 
-def _choice_to_stay(inputs: StrategyInputs) -> StrategyChoice:
+def choose_to_stay(inputs: StrategyInputs) -> StrategyChoice:
     """The choice to keep the live table; at most its metadata changes."""
     changes = [change for change in inputs.changes if not isinstance(change, MetadataChanged)]
     if changes:
@@ -200,7 +200,7 @@ def _reuse_reason_of(inputs: StrategyInputs) -> str:
     return f"its views read nothing that changes in {sources}"
 
 
-def _forward_obstacle(inputs: StrategyInputs) -> str | None:
+def find_forward_obstacle(inputs: StrategyInputs) -> str | None:
     """Why a forward query cannot provide the history of a view target; None if it can."""
     name = inputs.transition.new.name
     if inputs.transition.forward is None:

@@ -41,6 +41,7 @@ from penstock.plan.strategies.forward_query_checks import blocking_checks, build
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.rebuild_problems import rebuild_problems
+from penstock.plan.strategies.rule_results import is_as_live, tell_rules
 from penstock.plan.strategies.strategy_results import (
     build_views_into,
     clone_live_table,
@@ -81,10 +82,12 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         *change_problems(running.source, source, inputs.placement.match, running.size),
         *_shorter_sources(context, inputs, choice),
     )
-    outcome = _build_outcome(context, inputs, choice)
+    kept = _columns_with_live_rows(context, inputs) if _is_refilled(inputs, choice) else None
+    outcome = _build_outcome(context, inputs, choice, kept)
     checks = build_row_checks(inputs.transition, inputs.placement, choice)
     return replace(
         outcome,
+        resource=replace(outcome.resource, rules=() if is_as_live(choice) else tell_rules(inputs, kept)),
         problems=(*outcome.problems, *problems),
         steps=(*outcome.steps, *blocking_checks(checks)),
         checks=checks,
@@ -160,7 +163,14 @@ def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) ->
     )
 
 
-def _build_outcome(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> PlannedDataSource:
+def _is_refilled(inputs: StrategyInputs, choice: StrategyChoice) -> bool:
+    """Whether views fill a new table."""
+    return choice.table == "new" and choice.strategy != "forward" and inputs.has_views
+
+
+def _build_outcome(
+    context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice, kept: frozenset[str] | None
+) -> PlannedDataSource:
     transition, placement, feeding = inputs.transition, inputs.placement, inputs.feeding
     match choice.table:
         case "live":
@@ -172,13 +182,7 @@ def _build_outcome(context: PlanningContext, inputs: StrategyInputs, choice: Str
         case "new":
             # A forward that was refused for want of a query is built all the same: what reads it is
             # planned on.
-            return refill_by_views(
-                context,
-                transition,
-                placement,
-                _columns_with_live_rows(context, inputs) if inputs.has_views else frozenset(),
-                choice,
-            )
+            return refill_by_views(context, transition, placement, kept or frozenset(), choice)
         case _:
             assert_never(choice.table)
 

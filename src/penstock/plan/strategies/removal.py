@@ -28,7 +28,10 @@ REASON = "removed: dropped when the previous version is retired"
 def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
     """The resources of the live version that the next version does not have."""
     for source in _removed_datasources(context):
-        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=Rollback(True, REMOVED_REASON))
+        running = find_running(context.live, source.name)
+        lost = running.size if running is not None else None
+        kept = Rollback(True, REMOVED_REASON)
+        yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=kept, lost=lost)
     for pipe in context.live.project.pipes:
         if context.project.pipe(pipe.name) is None:
             yield ResourcePlan(pipe.name, pipe_kind(pipe), "drop", "removed")

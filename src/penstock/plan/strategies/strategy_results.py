@@ -293,8 +293,9 @@ def refill_by_views(
     accepts = (Accepts(lands.version),)
     loses_rows = bool(context.sources_without_rows(source.name))
     binding = Binding(source.name, table.id, place.columns, accepts)
+    resource = resource_plan(source, choice)
     return PlannedDataSource(
-        resource_plan(source, choice),
+        replace(resource, lost=running.size) if loses_rows else resource,
         (table, running.quarantine),
         binding,
         quarantine_binding(source.name, lands.stream, accepts),

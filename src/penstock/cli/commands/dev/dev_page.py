@@ -17,7 +17,7 @@ from penstock.cli.commands.dev.terminal import BottomLine
 from penstock.cli.errors import report
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console
-from penstock.cli.plan_output import print_plan
+from penstock.cli.plans.plan_output import print_plan
 from penstock.errors import PenstockError
 from penstock.redaction import CONTROL
 

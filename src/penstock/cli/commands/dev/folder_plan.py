@@ -18,8 +18,8 @@ from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.errors import Failed, InvalidProject, NoServer, NotFound, PenstockError
 from penstock.parse.project_loader import LoadedProject
-from penstock.plan.explain import plan_to_json
 from penstock.plan.offline import NEXT_OPTIONS, plan_loaded
+from penstock.plan.plan_json import plan_to_json
 from penstock.plan.project_check import check_loaded
 from penstock.plan.project_warnings import source_warnings
 

@@ -15,11 +15,11 @@ import typer
 from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.errors import FAILED
 from penstock.cli.output import print_json
-from penstock.cli.plan_output import print_plan
+from penstock.cli.plans.plan_output import AllOption, WhyOption, plan_view, print_plan
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject
-from penstock.plan.explain import plan_to_json
 from penstock.plan.offline import NEXT_OPTIONS, plan_loaded
+from penstock.plan.plan_json import plan_to_json
 from penstock.plan.project_warnings import source_warnings
 
 
@@ -31,6 +31,8 @@ def plan(
     allow_destructive_operations: Annotated[
         bool, typer.Option("--allow-destructive-operations", help="Accept what loses rows or resources.")
     ] = False,
+    everything: AllOption = False,
+    why: WhyOption = None,
 ) -> None:
     """Show the plan from one project folder to another; needs no server."""
     options = replace(NEXT_OPTIONS, allow_destructive=allow_destructive_operations)
@@ -39,6 +41,7 @@ def plan(
     _check_project(before, old)
     _check_project(after, new)
     made = plan_loaded(old.loaded, new.loaded, options)
+    made = replace(made, places={change: new.places.locate(place) for change, place in made.places.items()})
     problems = [*new.places.problems(made.problems), *source_warnings(new)]
     made = replace(made, problems=tuple(dict.fromkeys(problems)))
     document = plan_to_json(made)
@@ -47,7 +50,7 @@ def plan(
     elif made.errors:
         raise InvalidProject(f"{after} cannot follow {before}", made.problems)
     else:
-        print_plan(document)
+        print_plan(document, plan_view(why, everything=everything))
     if made.errors:
         raise typer.Exit(FAILED)
 

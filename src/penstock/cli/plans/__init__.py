@@ -1,0 +1,1 @@
+"""A plan as people read it: its text, and how it is printed."""
