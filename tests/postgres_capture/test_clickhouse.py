@@ -9,12 +9,22 @@ import pytest
 
 from penstock.crash_points import CAPTURE_POINTS, STORE_POINTS, arm, disarm
 from penstock.errors import Failed
+from penstock.model.settings import StoreSettings
+from penstock.postgres.application.announced_stops import AnnouncedStops
+from penstock.postgres.application.source_state import SourceStage, SourceState
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
 from penstock.postgres.delivery.clickhouse_values import refused_value
+from penstock.postgres.delivery.stopping_destination import StoppingDestination
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import Phase, SwapColumns
 from penstock.postgres.packages.package_builder import PackageLimits
+from penstock.postgres.stores.clickhouse_store import ClickHouseStore
+from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from postgres_capture.conftest import Source
 from postgres_capture.producing import RunningProducer, producing
 from waiting import wait_until
@@ -202,6 +212,57 @@ def test_an_insert_that_failed_is_sent_again_under_its_name(chdb: Chdb, database
         wait_until(lambda: chdb.rows(f"SELECT count() FROM {database}.short") == [[1]], 30)
         source.wait_until_stored("clickhouse")
     assert chdb.rows(f"SELECT count() FROM {database}.t") == [[1]]
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_swap_waits_for_the_store(chdb: Chdb, database: str, source: Source, announced: bool) -> None:
+    """Both columns take each other's values, so nothing but the stop keeps them apart. Where it came too late, the
+    table is read again."""
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, a text, b text); INSERT INTO {s}.t VALUES (1, 'a1', 'b1')")
+    make_table(chdb, source, "t")
+    source.set_up("t")
+    name = QualifiedName(source.schema, "t")
+    migration = Migration(source.schema, name, "", "", False, (SwapColumns("a", "b"),))
+    settings = StoreSettings("clickhouse", database=database)
+    store = ClickHouseStore("warehouse", settings, chdb, lambda _: ViewChoices())
+    records = StopRecords(source.connection)
+    records.make()
+
+    def announcements(stage: SourceStage) -> AnnouncedStops:
+        table = read_catalog(source.connection, [source.schema]).table(name)
+        assert table is not None
+        state = SourceState({migration.id: stage}, {migration.id: table}, ())
+        return AnnouncedStops([migration], state, records)
+
+    stops = SourceStops(source.dsn, source.name, ["warehouse"])
+    landing = StoppingDestination(ClickHouseLanding(chdb, database), stops)
+    with producing(source.dsn, source.name, landing):
+        source.wait_until_stored("clickhouse")
+        if announced:
+            assert announcements(SourceStage.before).missing(store) == {migration.id}
+            announcements(SourceStage.before).announce([store], lambda *_: False)
+            assert announcements(SourceStage.before).missing(store) == frozenset()
+        source.run("INSERT INTO {s}.t VALUES (2, 'a2', 'b2')")
+        rename = "ALTER TABLE {s}.t RENAME COLUMN"
+        source.run(f"BEGIN; {rename} a TO c; {rename} b TO a; {rename} c TO b; COMMIT")
+        source.run("INSERT INTO {s}.t (id, a, b) VALUES (3, 'a3', 'b3'); UPDATE {s}.t SET a = 'a1*' WHERE id = 1")
+        now = announcements(SourceStage.after)
+        if announced:
+            wait_until(lambda: now.standing(migration) == {f"{source.name}/clickhouse"}, 30)
+            assert chdb.rows(f"SELECT id, a, b FROM {database}.t FINAL ORDER BY id") == [
+                [1, "a1", "b1"],
+                [2, "a2", "b2"],
+            ]
+        else:
+            source.wait_until_stored("clickhouse")
+            now.announce([store], lambda *_: False)
+        for step in store.plan(migration, Phase.at_lsn):
+            store.carry_out(step)
+        now.lift("warehouse", migration.id)
+        source.wait_until_stored("clickhouse")
+    expected = [list(row) for row in sorted(source.rows("SELECT id, a, b FROM {s}.t"))]
+    assert expected == [[1, "a1*", "a1"], [2, "b2", "a2"], [3, "a3", "b3"]]
+    assert chdb.rows(f"SELECT id, a, b FROM {database}.t FINAL ORDER BY id") == expected
 
 
 def test_a_truncation_keeps_the_position(chdb: Chdb, database: str, source: Source) -> None:

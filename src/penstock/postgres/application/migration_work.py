@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from penstock.errors import Conflict, NotFound
+from penstock.postgres.application.announced_stops import AnnouncedStops
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, operations_fingerprint
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import SourceStage, SourceState
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
@@ -30,7 +32,7 @@ class PhaseState:
     migration: str
     phase: Phase
     state: str
-    """confirmed, hidden, begun, waiting or pending."""
+    """confirmed, hidden, begun, waiting, pending or not announced."""
     done: int = 0
     steps: int = 0
     waits_for: str | None = None
@@ -56,6 +58,7 @@ class MigrationWork:
     migrations: Sequence[Migration]
     state: SourceState
     journal: SourceJournal
+    stops: StopRecords
     delay: timedelta
     now: Callable[[], datetime]
     without_consumers: bool = False
@@ -63,7 +66,8 @@ class MigrationWork:
 
     def apply(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
         """Apply a phase of every migration, as far as it is released. Raises CannotTranslate, Failed, Unavailable."""
-        found = []
+        found, stores = [], [*stores]
+        self.announce(stores)
         for store in stores:
             for migration in self.migrations:
                 if phase not in store.phases(migration) or self._is_over(store, migration, phase):
@@ -72,8 +76,27 @@ class MigrationWork:
                 if waits is not None:
                     found.append(PhaseState(store.name, migration.id, phase, "waiting", waits_for=waits))
                     break
-                found.append(self._shown(store.name, self.runner(store).run(migration, phase)))
+                found.append(self._run(store, migration, phase))
         return found
+
+    def announce(self, stores: Iterable[MigrationStore]) -> None:
+        """Say to consumers at which changes they are to stop. Raises Failed, Unavailable."""
+        self._announcements().announce(stores, self._is_carried_out)
+
+    def _run(self, store: MigrationStore, migration: Migration, phase: Phase) -> PhaseState:
+        if phase is Phase.at_lsn:
+            self._announcements().check(store.name, migration)
+        record = self.runner(store).run(migration, phase)
+        if phase is Phase.at_lsn:
+            self._announcements().lift(store.name, migration.id)
+        return self._shown(store.name, record)
+
+    def _announcements(self) -> AnnouncedStops:
+        return AnnouncedStops(self.migrations, self.state, self.stops)
+
+    def _is_carried_out(self, store: str, migration: str) -> bool:
+        record = self.journal.load(PhaseKey(store, migration, Phase.at_lsn))
+        return record is not None and record.is_confirmed and record.hidden_at is not None
 
     def _is_over(self, store: MigrationStore, migration: Migration, phase: Phase) -> bool:
         record = self.journal.load(PhaseKey(store.name, migration.id, phase))
@@ -98,23 +121,27 @@ class MigrationWork:
         consumers = self.journal.consumers(self.state.tables[migration.id].oid, lsn)
         if not consumers:
             return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
+        standing = self._announcements().standing(migration) if phase is Phase.at_lsn else frozenset()
         for each in consumers:
-            is_there = each.has_passed or (phase is Phase.at_lsn and each.is_stopped)
-            if not is_there:
+            if not each.has_passed and each.consumer not in standing:
                 what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
                 return f"the consumer {each.consumer}, which is at {each.lsn}, {what}"
         return None
 
     def missing(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
-        """The `pre` phases that stores have not confirmed, of migrations that Postgres does not have."""
+        """The `pre` phases that stores have not confirmed, of migrations that Postgres does not have; and changes at
+        which their consumers do not know yet that they are to stop."""
         found = []
         for store in stores:
+            silent = self._announcements().missing(store)
             for migration in self.migrations:
-                if self.state.stages[migration.id] is SourceStage.after or Phase.pre not in store.phases(migration):
+                if self.state.stages[migration.id] is SourceStage.after:
                     continue
                 state = self.phase_state(store, migration, Phase.pre)
-                if state.state not in ("confirmed", "hidden"):
+                if Phase.pre in store.phases(migration) and state.state not in ("confirmed", "hidden"):
                     found.append(state)
+                elif migration.id in silent:
+                    found.append(PhaseState(store.name, migration.id, Phase.at_lsn, "not announced"))
         return found
 
     def pending(self, store: MigrationStore) -> list[RehearsedPhase]:
@@ -147,12 +174,17 @@ class MigrationWork:
         if self.state.stages[id] is SourceStage.after:
             hint = "roll it back there first; rows that need it would lose values"
             raise Conflict(f"Postgres has the migration {id}", hint=hint)
-        return [record for store in stores for record in self.runner(store).take_back(migration)]
+        taken = []
+        for store in stores:
+            taken += self.runner(store).take_back(migration)
+            self.stops.forget(store.name, id)
+        return taken
 
     def record_by_hand(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
         """Record a phase as done that was carried out by hand, or that a store was made with. Raises Conflict if a
         store lacks what Postgres has."""
-        found = []
+        found, stores = [], [*stores]
+        self.announce(stores)
         for store in stores:
             for migration in self.migrations:
                 key = PhaseKey(store.name, migration.id, phase)
@@ -166,6 +198,8 @@ class MigrationWork:
                 made_of = operations_fingerprint(migration, phase)
                 self.journal.save(record := PhaseRecord(key, (), hidden_at=self.now(), made_of=made_of))
                 found.append(self._shown(store.name, record))
+                if phase is Phase.at_lsn:
+                    self.stops.lift(store.name, migration.id)
         return found
 
     def _refuse_difference(self, store: MigrationStore, migration: Migration) -> None:

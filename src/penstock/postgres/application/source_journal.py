@@ -40,8 +40,6 @@ class ConsumerPosition:
     lsn: str
     has_passed: bool
     """Whether it has acknowledged the LSN that was asked for."""
-    is_stopped: bool
-    """Whether the table is stopped at a change of its schema."""
 
 
 class SourceJournal:
@@ -100,16 +98,14 @@ class SourceJournal:
         if not self._rows(_CONSUMERS)[0][0]:
             return []
         found = self._rows(
-            f"""SELECT t.capture || coalesce('/' || a.consumer, ''), a.lsn::text, coalesce(a.lsn >= %s::pg_lsn, false),
-            t.problem IS NOT NULL FROM {OWN_SCHEMA}.captured_tables t
+            f"""SELECT t.capture || coalesce('/' || a.consumer, ''), a.lsn::text, coalesce(a.lsn >= %s::pg_lsn, false)
+            FROM {OWN_SCHEMA}.captured_tables t
             LEFT JOIN {OWN_SCHEMA}.acknowledged a ON a.capture = t.capture AND a.store = t.store
             WHERE t.oid = %s ORDER BY 1""",
             lsn,
             table,
         )
-        return [
-            ConsumerPosition(str(name), str(at), bool(passed), bool(stopped)) for name, at, passed, stopped in found
-        ]
+        return [ConsumerPosition(str(name), str(at), bool(passed)) for name, at, passed in found]
 
     def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of the journal's own tables; none before these are made."""

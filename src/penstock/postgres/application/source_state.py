@@ -6,7 +6,7 @@ told by fingerprints only; a table with a schema that no migration begins or end
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -41,7 +41,7 @@ def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
     stages: dict[str, SourceStage] = {}
     tables: dict[str, ReplicatedTable] = {}
     undeclared: list[QualifiedName] = []
-    for chain in _chains(history):
+    for chain in table_chains(history.migrations):
         table, reached = _reached(catalog, chain)
         if reached is None:
             undeclared.append(chain[-1].table_after)
@@ -55,10 +55,10 @@ def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
     return SourceState(stages, tables, tuple(undeclared))
 
 
-def _chains(history: MigrationHistory) -> list[list[Migration]]:
+def table_chains(migrations: Iterable[Migration]) -> list[list[Migration]]:
     """The migrations of each table, in order."""
     chains: dict[QualifiedName, list[Migration]] = {}
-    for each in history.migrations:
+    for each in migrations:
         chain = chains.pop(each.table, [])
         chains[each.table_after] = [*chain, each]
     return [*chains.values()]

@@ -159,8 +159,11 @@ class _StreamRun:
             table = each.table
             if each.waits or table.read.done or self._read_again.get(table.oid, 0.0) > time.monotonic():
                 continue
+            each.flush_whole()
+            if each.confirmable() is not None:
+                continue  # what is read goes behind what was received
             try:
-                done = self._reads.step(table)
+                done = self._reads.step(table, self._all_received())
             except Unavailable:
                 raise
             except PenstockError as error:

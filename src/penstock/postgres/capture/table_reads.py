@@ -5,8 +5,9 @@ there when a table's reading began is delivered, unless a later change of it is;
 version. Why: the version V of rows that are read is a place in the log, and they are read once every transaction that
 was under way at V is over. A change before V is then seen by the reader. A change behind V has a greater version and
 wins, whether the reader saw it or not, and whichever arrives first. While a part is delivered the table is held against
-TRUNCATE (ACCESS SHARE), so that one which comes later is behind the part in the stream, too. A part has its own
-position in the stores, so that it is stored once; its last key is written down before it is sent.
+TRUNCATE (ACCESS SHARE), so that one which comes later is behind the part in the stream, too. Rows of a new form are
+delivered behind all changes that were made while the table had another one. A part has its own position in the stores,
+so that it is stored once; its last key is written down before it is sent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from penstock.postgres.capture.records import CapturedTable, CaptureRecord, Capt
 from penstock.postgres.capture.schema_tracker import SchemaTracker, identity_key, table_schema
 from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, sql_name, table_sql
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
+from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.packages.lsn import parse_lsn
 from penstock.postgres.packages.package import PackageRow, RowPackage
 
 PART_ROWS = 5_000
@@ -39,13 +42,15 @@ class TableReads:
         self._records = records
         self._destination = destination
         self._part_rows: dict[int, int] = {}
+        self._forms: dict[int, tuple[str, int]] = {}
+        """The form of each table, and a place in the log at which it had it."""
 
     def close(self) -> None:
         self._connection.close()
 
-    def step(self, table: CapturedTable) -> bool:
-        """Read and deliver one part, or begin, or end. Returns whether something was done. Raises what delivering
-        raises; then the same part is read again."""
+    def step(self, table: CapturedTable, received: int) -> bool:
+        """Read and deliver one part, or begin, or end. `received` is the LSN up to which all changes are received.
+        Returns whether something was done. Raises what delivering raises; then the same part is read again."""
         read = table.read
         if read.done:
             return False
@@ -53,7 +58,7 @@ class TableReads:
             self._records.begin_read(table)
             log.info("reading %s begins", table.name)
             return True
-        if not self._records.is_over(read.wait):
+        if not self._records.is_over(read.wait) or received < self._forms.get(table.oid, ("", 0))[1]:
             return False
         if read.upto is not None and self._is_stored(table):
             self._records.finish_part(table, 0)
@@ -70,6 +75,8 @@ class TableReads:
         connection.autocommit = False
         try:
             found = self._hold(table)
+            if found is not None and self._has_new_form(found):
+                return True
             rows = self._read_rows(table, found) if found is not None else []
             if found is not None and rows:
                 self._deliver(table, found, rows)
@@ -94,6 +101,15 @@ class TableReads:
         if found is not None and not identity_key(found):
             raise Failed(f"{table.name} has no key any more, by which it is read", hint="give it a primary key")
         return found
+
+    def _has_new_form(self, found: ReplicatedTable) -> bool:
+        """Whether a table has another form than before; then it is noted where in the log it has this one."""
+        form = table_form(found)
+        if self._forms.get(found.oid, ("", 0))[0] == form:
+            return False
+        rows = copy_rows(self._connection, "SELECT pg_catalog.pg_current_wal_insert_lsn()", ())
+        self._forms[found.oid] = (form, parse_lsn(str(rows[0][0])))
+        return True
 
     def _read_rows(self, table: CapturedTable, found: ReplicatedTable) -> list[tuple[str | None, ...]]:
         key, read = identity_key(found), table.read

@@ -72,7 +72,10 @@ class PackageQueue(Protocol):
         """All up to this message is stored: it is not received again."""
 
     def is_empty(self) -> bool:
-        """Whether all messages that the broker has now are confirmed."""
+        """Whether all messages that the broker has now are confirmed; False if that is not known."""
+
+    def end(self) -> int:
+        """The place behind all messages that the broker has now."""
 
 
 class PackageBroker(Protocol):

@@ -56,6 +56,10 @@ class _Table:
     """A message that the store does not take."""
     again: float = 0.0
     """When it is tried again."""
+    confirmed: int = 0
+    """The place behind the last message that was confirmed."""
+    goal: tuple[int, int] | None = None
+    """The LSN that is acknowledged once all messages before a place are confirmed."""
 
 
 class Consumer:
@@ -114,7 +118,7 @@ class Consumer:
                     log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
             table.queue.confirm(message)
             crash_point("cdc.confirmed")
-            table.held = None
+            table.held, table.confirmed = None, message.place + 1
 
     @contextmanager
     def _holding(self, store: str, table: _Table, message: BrokerMessage) -> Iterator[None]:
@@ -129,7 +133,8 @@ class Consumer:
             table.held, table.again = message, time.monotonic() + self.pace.retry
 
     def _acknowledge(self) -> None:
-        """Acknowledge what the producer had published of tables whose queue is empty afterwards, or is not there."""
+        """Acknowledge what the producer had published of each table: once its queue is empty, or is not there, or has
+        been taken up to where its end was then, since under a steady load it is never empty."""
         known = self.acknowledgements
         if known is None or time.monotonic() - self._acknowledged < self.pace.acknowledge:
             return
@@ -139,5 +144,17 @@ class Consumer:
             self._look_now()
         for store, lsn in published.items():
             table = self._tables.get(store)
-            if table is None or (table.held is None and table.queue.is_empty()):
-                known.acknowledge(self._destination.name, store, lsn)
+            reached = lsn if table is None else _reached_lsn(table, lsn)
+            if reached is not None:
+                known.acknowledge(self._destination.name, store, reached)
+
+
+def _reached_lsn(table: _Table, published: int) -> int | None:
+    """The LSN up to which all is stored; the goal is set anew once it is reached."""
+    if table.held is None and table.queue.is_empty():
+        table.goal = None
+        return published
+    reached = table.goal[0] if table.goal is not None and table.confirmed >= table.goal[1] else None
+    if table.goal is None or reached is not None:
+        table.goal = (published, table.queue.end())
+    return reached

@@ -210,7 +210,9 @@ class KafkaQueue:
     def __init__(self, settings: Mapping[str, str], topic: str, group: str):
         self._reader = kafka.Consumer({**settings, **_READING, "group.id": group})
         self._topic = topic
-        self._is_open = self._is_at_end = False
+        self._is_open = False
+        self._ended_at = -1
+        """The offset at which there was nothing more to receive."""
 
     def receive(self, seconds: float) -> BrokerMessage | None:
         with _kafka_errors("read messages"):
@@ -223,11 +225,10 @@ class KafkaQueue:
         if message is None:
             return None
         if message.error() is None:
-            self._is_at_end = False
             return BrokerMessage(message.value(), message.offset())
         if message.error().code() != kafka.KafkaError._PARTITION_EOF:
             raise Unavailable(f"Kafka does not answer: {message.error().str()}")
-        self._is_at_end = True
+        self._ended_at = message.offset()
         return None
 
     def confirm(self, message: BrokerMessage) -> None:
@@ -236,7 +237,12 @@ class KafkaQueue:
             self._reader.commit(offsets=[at], asynchronous=False)
 
     def is_empty(self) -> bool:
-        return self._is_at_end
+        return self._ended_at >= self.end()
+
+    def end(self) -> int:
+        with _kafka_errors("asked for the end of a topic"):
+            _, end = self._reader.get_watermark_offsets(kafka.TopicPartition(self._topic, 0), timeout=SECONDS)
+        return int(end)
 
     def close(self) -> None:
         self._reader.close()

@@ -239,6 +239,15 @@ class NatsQueue:
             return False
         return int(info.num_pending or 0) == 0 and int(info.num_ack_pending or 0) == 0
 
+    def end(self) -> int:
+        try:
+            last = self._connection.call(lambda context: context.get_last_msg(self._stream, self._subject))
+        except errors.NotFoundError:
+            return 0
+        except NatsTimeout as error:
+            raise Unavailable(f"NATS does not answer: {error}") from None
+        return int(last.seq or 0) + 1
+
     def _open(self) -> None:
         """Subscribe, if that was not done on this connection."""
         if self._pulling is None or self._generation != self._connection.generation:

@@ -27,6 +27,7 @@ from penstock.postgres.application.migration_work import MigrationWork, PhaseSta
 from penstock.postgres.application.schema_check import SchemaCheck
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import source_state
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
@@ -53,8 +54,8 @@ class _Opened:
         """The work, with the source as it is now."""
         state = source_state(self.catalog(), self.history)
         delay = timedelta(hours=self.source.settings.postgres.delete_after_hours)
-        journal = SourceJournal(self.connection)
-        return MigrationWork(self.history.migrations, state, journal, delay, _now, without_consumers)
+        journal, stops = SourceJournal(self.connection), StopRecords(self.connection)
+        return MigrationWork(self.history.migrations, state, journal, stops, delay, _now, without_consumers)
 
     def catalog(self) -> Catalog:
         return read_catalog(self.connection, self.source.settings.postgres.schemas)
@@ -120,6 +121,7 @@ def _take_lock(opened: _Opened, wait: int) -> None:
     while True:
         try:
             journal.take_lock()
+            StopRecords(opened.connection).make()
             return
         except Conflict:
             if time.monotonic() >= end:

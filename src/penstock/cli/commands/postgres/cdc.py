@@ -10,7 +10,7 @@ import logging
 import signal
 import threading
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -25,6 +25,7 @@ from penstock.cli.commands.postgres.destinations import (
     clickhouse_store,
     open_broker,
     open_destination,
+    open_stopping_store,
     open_store,
 )
 from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
@@ -117,8 +118,9 @@ def run(
     """Deliver what changes, until this process is ended. A second one waits for the first."""
     source, stopping = source_settings(session), _stop_at_signals()
     _log_lines()
-    with closing(open_destination(session, source.settings, to, name)) as destination:
-        Producer(source.dsn(dsn), name, destination, stopping.is_set).run()
+    found = source.dsn(dsn)
+    with closing(open_destination(session, source.settings, to, name, found)) as destination:
+        Producer(found, name, destination, stopping.is_set).run()
 
 
 @group.command("consume")
@@ -133,9 +135,15 @@ def consume(
     """Take what `cdc run` put into a broker into a store, until this process is ended."""
     source, stopping = source_settings(session), _stop_at_signals()
     _log_lines()
-    with closing(open_broker(broker, name)) as opened, closing(open_store(session, source.settings, to)) as store:
+    found = dsn or source.settings.postgres.dsn
+    with closing(open_broker(broker, name)) as opened, ExitStack() as stack:
+        if found:
+            store = open_stopping_store(session, source.settings, to, name, found)
+        else:
+            store = open_store(session, source.settings, to)
+            print_note("without --dsn nobody knows how far this is, and it does not stop at renames and swaps")
+        stack.callback(store.close)
         consumer = Consumer(opened, store, stopping.is_set)
-        found = dsn or source.settings.postgres.dsn
         consumer.acknowledgements = SourceAcknowledgements(found, name) if found else None
         consumer.run()
 

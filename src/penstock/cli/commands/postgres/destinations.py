@@ -14,11 +14,13 @@ from penstock.cli.errors import WrongUsage
 from penstock.cli.session import Session
 from penstock.errors import did_you_mean
 from penstock.model.settings import Settings, StoreSettings
+from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.kafka_broker import KafkaBroker
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
+from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.stores.clickhouse_server import ClickHouseServer
 
 DestinationOption = Annotated[
@@ -39,9 +41,15 @@ def open_broker(url: str, capture: str) -> Broker:
     raise WrongUsage("that is no address of a broker", hint="such as nats://127.0.0.1:4222 or kafka://127.0.0.1:9092")
 
 
-def open_destination(session: Session, settings: Settings, to: str, capture: str) -> Destination:
+def open_destination(session: Session, settings: Settings, to: str, capture: str, dsn: str) -> Destination:
     """The destination of a name or address. Raises WrongUsage, MissingDriver."""
-    return open_broker(to, capture) if "://" in to else open_store(session, settings, to)
+    return open_broker(to, capture) if "://" in to else open_stopping_store(session, settings, to, capture, dsn)
+
+
+def open_stopping_store(session: Session, settings: Settings, to: str, capture: str, dsn: str) -> Destination:
+    """The store of a name, which stops at changes that the source announces. Raises WrongUsage."""
+    names = [each for each, of in settings.stores.items() if each == to or (to == of.type == "penstock")]
+    return StoppingDestination(open_store(session, settings, to), SourceStops(dsn, capture, names))
 
 
 def open_store(session: Session, settings: Settings, to: str) -> Destination:

@@ -1,0 +1,96 @@
+"""Announces to consumers at which changes they are to stop, and lifts the stops.
+
+In: the migrations, the source's state and the records of stops. Out: records. Invariants: the gate is closed until
+every stop before it is announced; where rows may have passed a stop unseen, the table is read again once it is lifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.errors import Conflict
+from penstock.postgres.application.change_forms import change_forms
+from penstock.postgres.application.change_stop import ChangeStop
+from penstock.postgres.application.source_state import SourceStage, SourceState, table_chains
+from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.migration.migration import Migration
+from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.migration_store import MigrationStore
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedStops:
+    """The stops of a source's migrations."""
+
+    migrations: Sequence[Migration]
+    state: SourceState
+    records: StopRecords
+
+    def announce(self, stores: Iterable[MigrationStore], is_confirmed: Callable[[str, str], bool]) -> None:
+        """Write down the stops of these stores, and lift those whose change is `is_confirmed` by store and migration,
+        which a kill may have left."""
+        for store in stores:
+            known = {each.migration: each for each in self.records.of_stores([store.name])}
+            for wanted in self._wanted(store):
+                stop = known.get(wanted.migration)
+                if stop is not None and stop.is_done:
+                    continue
+                if is_confirmed(store.name, wanted.migration):
+                    self.lift(store.name, wanted.migration)
+                elif (made := self._merged(wanted, stop)) != stop:
+                    self.records.announce(made)
+
+    def missing(self, store: MigrationStore) -> frozenset[str]:
+        """The migrations that Postgres does not have, whose stops before a store are not announced as they are."""
+        known = {each.migration: each for each in self.records.of_stores([store.name])}
+        pending = [each for each in self._wanted(store) if self.state.stages[each.migration] is SourceStage.before]
+        return frozenset(
+            each.migration
+            for each in pending
+            if (stop := known.get(each.migration)) is None or (not stop.is_done and self._merged(each, stop) != stop)
+        )
+
+    def check(self, store: str, migration: Migration) -> None:
+        """Raises Conflict where a change must not be carried out: rows behind it may be in the store, and are never
+        read again."""
+        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration.id), None)
+        if stop is None or stop.is_sure or not self.records.has_inserts_only(self._table(migration.id)):
+            return
+        raise Conflict(
+            f"rows of {migration.table_after} from behind {migration.id} may be in {store} already, and a capture of "
+            "inserted rows only does not read them again",
+            hint="put these rows right there, then record the phase: `apply --phase at_lsn --by-hand`",
+        )
+
+    def lift(self, store: str, migration: str) -> None:
+        """The store has carried a change out: let rows go on."""
+        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration), None)
+        if stop is not None and not stop.is_done:
+            if not stop.is_sure:
+                self.records.read_again(self._table(migration))
+            self.records.lift(store, migration)
+
+    def standing(self, migration: Migration) -> frozenset[str]:
+        """The consumers that stand at a change, or at a later one of its table."""
+        chain = next(each for each in table_chains(self.migrations) if migration in each)
+        return self.records.standing([each.id for each in chain[chain.index(migration) :]])
+
+    def _table(self, migration: str) -> int:
+        return self.state.tables[migration].oid
+
+    def _wanted(self, store: MigrationStore) -> list[ChangeStop]:
+        forms = change_forms(self.migrations, self.state)
+        return [
+            ChangeStop(store.name, each.id, forms[each.id].before, forms[each.id].after, forms[each.id].is_sure)
+            for each in self.migrations
+            if each.id in forms and Phase.at_lsn in store.phases(each)
+        ]
+
+    def _merged(self, wanted: ChangeStop, known: ChangeStop | None) -> ChangeStop:
+        """A stop as it is to be written down: once Postgres has the change, what was announced stays."""
+        if known is None:
+            return wanted
+        if self.state.stages[wanted.migration] is SourceStage.before:
+            return replace(wanted, is_done=known.is_done, reached=known.reached)
+        return replace(known, after=known.after | (wanted.after - known.before))

@@ -1,0 +1,48 @@
+"""Where consumers stop: the change of a table that a store carries out in the phase `at_lsn`.
+
+In: forms of rows. Out: whether rows go on, wait, or come too late. Invariant: rows of a form behind the change wait
+until the store has carried it out, and rows of a form before it are never stored after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Passage = Literal["goes", "waits", "late"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeStop:
+    """The stop of one migration before one store."""
+
+    store: str
+    migration: str
+    before: frozenset[str]
+    """The forms of rows that the store takes until the change only."""
+    after: frozenset[str]
+    """The forms of rows that it takes from then on."""
+    is_sure: bool
+    """Whether no row behind the change can have passed: it was announced in time, and its forms tell."""
+    is_done: bool = False
+    """Whether the store has carried the change out."""
+    reached: frozenset[str] = frozenset()
+    """The consumers that stand at it, as CAPTURE/CONSUMER."""
+
+    def passage(self, form: str) -> Passage:
+        """What becomes of rows of a form."""
+        if not self.is_done:
+            return "waits" if form in self.after else "goes"
+        return "late" if form in self.before and form not in self.after - self.before else "goes"
+
+
+def stop_of(stops: Iterable[ChangeStop], form: str) -> ChangeStop | None:
+    """What keeps rows of a form from a store: the first change that is to be carried out before them; or the last one
+    that was, if they come too late for it. The stops are in the order of their migrations."""
+    concerned = [each for each in stops if form in each.after or form in each.before]
+    waiting = next((each for each in concerned if each.passage(form) == "waits"), None)
+    if waiting is not None:
+        return waiting
+    done = [each for each in concerned if each.is_done]
+    return done[-1] if done and done[-1].passage(form) == "late" else None

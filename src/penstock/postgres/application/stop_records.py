@@ -1,0 +1,115 @@
+"""The stops of consumers at changes of tables, in the source's Postgres: whoever carries rows sees them before each new
+form of rows.
+
+In: a connection to the source. Out: frozen stops. Invariant: a stop is written down before Postgres changes, and lifted
+after its store has; whoever stands at it says so itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any, cast
+
+from penstock.postgres.application.change_stop import ChangeStop
+from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+
+_TABLE = f"{OWN_SCHEMA}.migration_stops"
+_DEFINITION = f"""
+CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
+CREATE TABLE IF NOT EXISTS {_TABLE} (
+  store text, migration text, before json NOT NULL, after json NOT NULL, is_sure boolean NOT NULL,
+  is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', PRIMARY KEY (store, migration));
+"""
+_CAPTURED = f"{OWN_SCHEMA}.captured_tables"
+
+
+class StopRecords:
+    """The stops of one source. Its methods raise Failed and Unavailable."""
+
+    def __init__(self, connection: SourceConnection):
+        self._connection = connection
+
+    def make(self) -> None:
+        """Make the table, where it is not there."""
+        if not self._is_there(_TABLE):
+            self._run(_DEFINITION)
+
+    def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
+        """The stops of these stores, in the order of their migrations."""
+        if not self._is_there(_TABLE):
+            return []
+        found = self._rows(
+            f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached FROM {_TABLE}
+            WHERE store = ANY(%s) ORDER BY migration, store""",
+            [*names],
+        )
+        return [_stop(row) for row in found]
+
+    def announce(self, stop: ChangeStop) -> None:
+        """Write a stop down, or the forms that it has now."""
+        self._run(
+            f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure) VALUES (%s, %s, %s, %s, %s)
+            ON CONFLICT (store, migration) DO UPDATE SET
+              before = excluded.before, after = excluded.after, is_sure = excluded.is_sure""",
+            *(stop.store, stop.migration, _forms(stop.before), _forms(stop.after), stop.is_sure),
+        )
+
+    def lift(self, store: str, migration: str) -> None:
+        """The store has carried the change out: rows go on."""
+        self._run(f"UPDATE {_TABLE} SET is_done = true WHERE store = %s AND migration = %s", store, migration)
+
+    def forget(self, store: str, migration: str) -> None:
+        """The migration was taken back in a store."""
+        if self._is_there(_TABLE):
+            self._run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
+
+    def reach(self, stop: ChangeStop, consumer: str) -> None:
+        """A consumer (CAPTURE/CONSUMER) stands at a stop."""
+        self._run(
+            f"""UPDATE {_TABLE} SET reached = pg_catalog.array_append(reached, %s)
+            WHERE store = %s AND migration = %s AND NOT %s = ANY(reached)""",
+            *(consumer, stop.store, stop.migration, consumer),
+        )
+
+    def standing(self, migrations: Collection[str]) -> frozenset[str]:
+        """The consumers that stand at one of these migrations, before any store."""
+        if not self._is_there(_TABLE):
+            return frozenset()
+        found = self._rows(f"SELECT unnest(reached) FROM {_TABLE} WHERE migration = ANY(%s)", [*migrations])
+        return frozenset(str(row[0]) for row in found)
+
+    def read_again(self, table: int) -> None:
+        """Let the captures of a table (by OID) read its rows again."""
+        if self._is_there(_CAPTURED):
+            assigned = "read_version = NULL, read_done = false"
+            self._run(f"UPDATE {_CAPTURED} SET {assigned} WHERE oid = %s AND NOT insert_only", table)
+
+    def has_inserts_only(self, table: int) -> bool:
+        """Whether a capture takes only the inserted rows of a table (by OID), which cannot be read again."""
+        where = "WHERE oid = %s AND insert_only"
+        return self._is_there(_CAPTURED) and bool(self._rows(f"SELECT 1 FROM {_CAPTURED} {where}", table))
+
+    def _is_there(self, table: str) -> bool:
+        return bool(self._rows("SELECT pg_catalog.to_regclass(%s) IS NOT NULL", table)[0][0])
+
+    def _run(self, statement: str, *values: object) -> None:
+        with source_errors("worked on the stops in the schema `penstock`"):
+            self._connection.cursor().execute(statement, values)
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with source_errors("read the stops in the schema `penstock`"):
+            cursor = self._connection.cursor()
+            cursor.execute(statement, values)
+            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+
+def _forms(forms: Collection[str]) -> str:
+    return json.dumps(sorted(forms))
+
+
+def _stop(row: tuple[Any, ...]) -> ChangeStop:
+    store, migration, before, after, is_sure, is_done, reached = row
+    forms = frozenset(json.loads(before)), frozenset(json.loads(after))
+    return ChangeStop(store, migration, *forms, is_sure, is_done, frozenset(reached))

@@ -1,0 +1,29 @@
+"""The stops of one consumer, as the source has them.
+
+In: a connection to the source, the names of a store in the settings, and a capture. Out: what keeps rows from the
+store. Invariant: the source is asked each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from penstock.postgres.application.change_stop import ChangeStop, stop_of
+from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.source_session import SourceSession
+
+
+class SourceStops:
+    """The stops before a store. Its methods raise Failed and Unavailable."""
+
+    def __init__(self, dsn: str, capture: str, stores: Collection[str]):
+        self._session, self._capture, self._stores = SourceSession(dsn), capture, stores
+
+    def stop_of(self, form: str) -> ChangeStop | None:
+        """What keeps rows of a form from the store."""
+        return stop_of(self._session.run(lambda source: StopRecords(source).of_stores(self._stores)), form)
+
+    def reach(self, stop: ChangeStop, consumer: str) -> None:
+        """A consumer stands at a stop."""
+        name = f"{self._capture}/{consumer}"
+        self._session.run(lambda source: StopRecords(source).reach(stop, name))

@@ -1,0 +1,83 @@
+"""A destination that stops at changes which its store carries out where they stand in Postgres' log.
+
+In: packages. Out: those that may go, at the store. Invariant: whether rows may go is asked before each package, so that
+none of a form behind the change is stored before the store has the change, and none of before after it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.errors import Conflict, Failed
+from penstock.model.cursor import Position
+from penstock.postgres.application.change_stop import ChangeStop
+from penstock.postgres.catalog.schema_form import schema_form
+from penstock.postgres.delivery.destination import Delivered, Destination
+from penstock.postgres.packages.package import Package, PackageSchema, RowPackage
+
+
+class WaitsForChange(Conflict):
+    """Rows are from behind a change that the store does not have yet."""
+
+    code = "waits-for-change"
+
+    def __init__(self, table: str, stop: ChangeStop):
+        super().__init__(
+            f"rows of {table} are from behind {stop.migration}, which {stop.store} does not have yet",
+            hint="`penstock migrations apply --phase at_lsn` carries it out; then they go on by themselves",
+        )
+
+
+class LateRows(Failed):
+    """Rows are from before a change that the store has already."""
+
+    code = "late-rows"
+
+    def __init__(self, table: str, stop: ChangeStop):
+        super().__init__(
+            f"rows of {table} are from before {stop.migration}, which {stop.store} has already: their columns have "
+            "other meanings there",
+            hint="empty the table in the store, then `penstock cdc remove` and `cdc add` read it anew",
+        )
+
+
+class ChangeStops(Protocol):
+    """The stops before one store."""
+
+    def stop_of(self, form: str) -> ChangeStop | None:
+        """What keeps rows of a form from the store. Raises Failed, Unavailable."""
+
+    def reach(self, stop: ChangeStop, consumer: str) -> None:
+        """A consumer stands at a stop. Raises Failed, Unavailable."""
+
+
+class StoppingDestination:
+    """A store with its stops."""
+
+    def __init__(self, store: Destination, stops: ChangeStops):
+        self._store, self._stops = store, stops
+        self.name = store.name
+
+    def position(self, source: str, store: str) -> Position | None:
+        return self._store.position(source, store)
+
+    def unsure(self, source: str, store: str) -> Position | None:
+        return self._store.unsure(source, store)
+
+    def deliver(self, package: Package) -> Delivered:
+        """Raises WaitsForChange, LateRows, and what the store raises."""
+        if isinstance(package, RowPackage):
+            self._check(package.schema)
+        return self._store.deliver(package)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _check(self, schema: PackageSchema) -> None:
+        stop = self._stops.stop_of(schema_form(schema.table, ((each.name, each.type) for each in schema.columns)))
+        if stop is None:
+            return
+        if stop.is_done:
+            raise LateRows(str(schema.table), stop)
+        self._stops.reach(stop, self.name)
+        raise WaitsForChange(str(schema.table), stop)

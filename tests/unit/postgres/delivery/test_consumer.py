@@ -1,0 +1,98 @@
+"""What a consumer acknowledges while messages keep coming."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.model.cursor import Position
+from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.delivery.broker import BrokerMessage
+from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
+from penstock.postgres.delivery.destination import Delivered
+from penstock.postgres.packages.package import Package, PackageColumn, PackageRow, PackageSchema, RowPackage
+from penstock.postgres.packages.package_codec import encode_package
+
+SCHEMA = PackageSchema(QualifiedName("public", "t"), (PackageColumn("id", "integer", is_key=True),))
+
+
+class BusyQueue:
+    """A queue into which two messages come for each that is taken, one at an LSN."""
+
+    def __init__(self) -> None:
+        self.written = self.taken = 0
+
+    def receive(self, seconds: float) -> BrokerMessage | None:
+        self.written += 2
+        self.taken += 1
+        lsn = self.taken
+        row = PackageRow((lsn, 0), lsn, "insert", ("1",))
+        package = RowPackage("s", "t", SCHEMA, (lsn, 0), (row,), (lsn - 1, 0) if lsn > 1 else None)
+        return BrokerMessage(encode_package(package), lsn)
+
+    def confirm(self, message: BrokerMessage) -> None:
+        """The queue has no memory of it."""
+
+    def is_empty(self) -> bool:
+        return False
+
+    def end(self) -> int:
+        return self.written + 1
+
+
+class BusyBroker:
+    name = "broker"
+
+    def __init__(self) -> None:
+        self.queue = BusyQueue()
+
+    def queues(self, reader: str) -> Mapping[str, BusyQueue]:
+        return {"t": self.queue}
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class MemoryStore:
+    name = "store"
+
+    def __init__(self) -> None:
+        self.at: Position | None = None
+
+    def position(self, source: str, store: str) -> Position | None:
+        return self.at
+
+    def unsure(self, source: str, store: str) -> Position | None:
+        return None
+
+    def deliver(self, package: Package) -> Delivered:
+        self.at = package.upto
+        return Delivered(package.upto)
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class Notes:
+    """What is published is what is written; what is acknowledged must be stored."""
+
+    def __init__(self, queue: BusyQueue, store: MemoryStore):
+        self._queue, self._store = queue, store
+        self.acknowledged: list[int] = []
+
+    def published(self, broker: str) -> Mapping[str, int]:
+        return {"t": self._queue.written}
+
+    def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
+        assert self._store.at is not None
+        assert self._store.at >= (lsn, 0)
+        self.acknowledged.append(lsn)
+
+
+def test_a_queue_that_is_never_empty_is_acknowledged_up_to_where_it_was() -> None:
+    broker, store = BusyBroker(), MemoryStore()
+    notes = Notes(broker.queue, store)
+    consumer = Consumer(broker, store, lambda: len(notes.acknowledged) == 4)
+    consumer.acknowledgements, consumer.pace = notes, ConsumerPace(0, 0, 0, 0)
+    consumer.run()
+    assert notes.acknowledged == sorted(notes.acknowledged)
+    assert notes.acknowledged[0] > 0
