@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jwt
 import pytest
 from starlette.testclient import TestClient
 
 from deploy.conftest import Running
 from penstock.errors import InvalidProject
+from penstock.serve.app import create_app
+from penstock.serve.http.json_web_tokens import SignedTokens
+from penstock.serve.http.pipeline_host import PipelineHost
 
 HITS = """SCHEMA >
     `at` DateTime `json:$.at`,
@@ -117,6 +126,75 @@ def test_sql_may_be_a_template(client: TestClient) -> None:
     assert client.get("/v0/sql", params={"q": query}).json()["problems"][0]["code"] == "missing-parameter"
     secret = client.get("/v0/sql", params={"q": "% SELECT {{ tb_secret('a') }} AS s"})
     assert secret.json()["problems"][0]["code"] == "template-secret"
+
+
+Signed = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="module")
+def signed(client: TestClient, running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
+    """Makes a client whose token has these scopes."""
+    file: Path = tmp_path_factory.mktemp("keys") / "admin_token"
+    secret = running.pipeline.tokens.create("signer", ("admin",))
+    file.write_text(secret)
+    host = PipelineHost()
+    host.opened(running.pipeline)
+    host.signed_tokens = SignedTokens(file)
+    server = TestClient(create_app(host))
+
+    def make(*scopes: dict[str, object]) -> TestClient:
+        token = jwt.encode({"exp": time.time() + 600, "scopes": scopes}, secret, "HS256")
+        made = TestClient(server.app, headers={"Authorization": f"Bearer {token}"})
+        made.portal = server.portal  # all calls in one event loop, as on a server
+        return made
+
+    with server:
+        yield make
+
+
+def test_a_signed_token_reads_its_rows_only(signed: Signed) -> None:
+    hits = {"type": "DATASOURCES:READ", "resource": "tt_hits", "filter": "path = '/' -- its own"}
+    one = signed(hits, {"type": "PIPES:READ", "resource": "tt_top"})
+    for query in (
+        "SELECT n FROM tt_hits ORDER BY n",
+        "SELECT h.n FROM tt_hits AS h WHERE h.path = '/' OR 1 = 1 ORDER BY n",
+        "SELECT n FROM (SELECT '/' AS path, n FROM tt_hits) ORDER BY n",
+        "WITH c AS (SELECT * FROM tt_hits) SELECT n FROM c WHERE n IN (SELECT n FROM tt_hits) ORDER BY n",
+        "SELECT n FROM tt_hits WHERE n <= (SELECT max(n) FROM tt_hits) ORDER BY n",
+        "SELECT a.n AS n FROM tt_hits AS a JOIN tt_hits AS b ON a.n = b.n ORDER BY n",
+        "SELECT n FROM (SELECT n FROM tt_hits UNION DISTINCT SELECT n FROM tt_hits) ORDER BY n",
+    ):
+        answer = one.get("/v0/sql", params={"q": query})
+        assert [row["n"] for row in answer.json()["data"]] == [1, 4], (query, answer.text)
+    assert rows(one) == [("u", "/", 5)]
+    assert one.get("/v0/sql", params={"q": "EXPLAIN SELECT n FROM tt_hits"}).status_code == 403
+    assert one.get("/v0/sql", params={"q": "SELECT n FROM tt_big"}).status_code == 403
+    for condition, said in (
+        ("pat = '/'", "unknown column `pat`"),
+        ("n IN (SELECT n FROM tt_big)", "a SELECT is not allowed"),
+        ("1, 1, 0)) = 1 OR (if(1", "expected"),
+    ):
+        answer = signed({**hits, "filter": condition}).get("/v0/sql", params={"q": "SELECT n FROM tt_hits"})
+        assert (answer.status_code, said in answer.json()["error"]) == (403, True), answer.text
+    wrong = signed({**hits, "resource": "tt_parsed"}).get("/v0/sql", params={"q": "SELECT n FROM tt_parsed"})
+    assert (wrong.status_code, "which is a pipe" in wrong.json()["error"]) == (403, True), wrong.text
+
+
+def test_callers_with_different_fixed_parameters_get_their_own_answers(signed: Signed) -> None:
+    def call(user: int) -> tuple[int, list[object]]:
+        fixed = {"user": user, "limit": 1, "mode": "all", "page": user % 4}
+        one = signed({"type": "PIPES:READ", "resource": "tt_top", "fixed_params": fixed})
+        answer = one.post("/v0/pipes/tt_top.json?user=0&page=0", json={"user": "other", "limit": "10"})
+        assert answer.status_code == 200, answer.text
+        return user, [tuple(row.values()) for row in answer.json()["data"]]
+
+    paths = ["/", "/a", "it's", "/"]
+    with ThreadPoolExecutor(10) as threads:
+        for user, found in threads.map(call, range(10)):
+            assert found == [(str(user), paths[user % 4], user % 4 + 1)]
+    unread = signed({"type": "PIPES:READ", "resource": "tt_top", "fixed_params": {"org": 1}})
+    answer = unread.get("/v0/pipes/tt_top.json?user=u&org=1")
+    assert (answer.status_code, "fixes the parameter `org`" in answer.json()["error"]) == (403, True), answer.text
 
 
 def test_a_templated_view_uses_its_defaults(client: TestClient, running: Running) -> None:

@@ -47,6 +47,8 @@ class RenderTrace:
     """What stood for parameters of which the template does not say the type, with the places."""
     made_up: set[Location] = field(default_factory=set)
     """In a check: the places of the values that no call gave and no default says."""
+    read: set[str] = field(default_factory=set)
+    """The names that were read as parameters: not those of variables, nor of branches that were not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,10 @@ class RenderFrame:
 
     given: RenderInput
     variables: dict[str, Value] = field(default_factory=dict)
+    lists: Mapping[str, Value] = field(default_factory=dict)
+    """The parameters that are lists everywhere; they are variables from the beginning."""
+    read: set[str] = field(default_factory=set)
+    """The names that were read as parameters."""
     work: int = 0
     """The operations charged so far."""
     arms: set[int] = field(default_factory=set)
@@ -145,7 +151,10 @@ class RenderFrame:
     def lookup(self, name: str) -> Value:
         """The value of a variable, else of a parameter, else None (in a check: a placeholder)."""
         if name in self.variables:
+            if name in self.lists and self.variables[name] is self.lists[name]:
+                self.read.add(name)
             return self.variables[name]
+        self.read.add(name)
         found = self.given.parameters.get(name)
         if found is not None and self.given.mode == "check":
             self.made_up.add(self.offset)

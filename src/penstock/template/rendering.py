@@ -82,7 +82,8 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
     template = read(text.text)
     if template.faults:
         raise template.faults[0]
-    frame = RenderFrame(given, dict(array_values(template, given)))
+    lists = dict(array_values(template, given))
+    frame = RenderFrame(given, dict(lists), lists)
     output = _Renderer(frame)
     try:
         output.run(template.steps)
@@ -93,6 +94,7 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
     if given.trace is not None:
         given.trace.arms.setdefault(text.text, set()).update(frame.arms)
         given.trace.invented |= frame.invented
+        given.trace.read |= frame.read
         given.trace.made_up |= {location_in(text, offset) for offset in frame.made_up}
         for key, offsets in frame.stand_ins.items():
             given.trace.stand_ins.setdefault(key, set()).update(location_in(text, offset) for offset in offsets)

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,12 +22,12 @@ from penstock.deploy.ingest.row_traces import CopiedRows, DerivedRows, RowTraces
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.lifecycle.repeated_deployment import RepeatedCall, find_repeated
 from penstock.deploy.parity.comparison_scope import ComparisonScope
+from penstock.deploy.queries.caller_rights import CallerRights
 from penstock.deploy.queries.open_namespaces import OpenNamespaces
 from penstock.deploy.runtime.background_reading import Reading
 from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.errors import (
     Conflict,
-    Forbidden,
     InvalidProject,
     InvalidQuery,
     InvalidRequest,
@@ -136,6 +136,8 @@ class MemoryPipeline:
         self.calls = CallLog(tokens._database, 1_000)
         self.grants: dict[str, tuple[str, ...]] = {}
         self.ready = True
+        self.read = {"org", "paid"}
+        """The parameters that the endpoint reads."""
         self.rows: dict[str, list[bytes]] = {"flights": []}
         self.keys: dict[str, Receipt] = {}
         self.terms: list[PostTerms] = []
@@ -276,14 +278,13 @@ class MemoryPipeline:
         self,
         text: str,
         deployment: str,
-        may: Callable[[str], bool],
+        rights: CallerRights,
         given: Mapping[str, object],
         row_limit: int | None = None,
     ) -> Result:
         self.asked.append((text, deployment))
         for name in re.findall(r"FROM (\w+)", text):
-            if not may(name):
-                raise Forbidden(f"the token may not read `{name}`")
+            rights.check_name(name)
         try:
             cursor = sqlite3.connect(":memory:").execute(text)
         except (sqlite3.Error, ValueError, sqlite3.Warning) as error:
@@ -295,11 +296,13 @@ class MemoryPipeline:
         types = [TYPES.get(type(value), String()) for value in (rows[0] if rows else [""] * len(names))]
         return Result(tuple(zip(names, types, strict=True)), rows, is_cut=is_cut)
 
-    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], deployment: str, rights: CallerRights) -> Result:
         if name != "top":
             raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
+        rights.check_fixed(name, self.read)
         columns = (("deployment", String()), ("parameters", String()))
-        return Result(columns, [(deployment, json.dumps(parameter_texts(parameters)))])
+        given = {**parameters, **rights.fixed}
+        return Result(columns, [(deployment, json.dumps(parameter_texts(given)))])
 
     def run(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
         """Done when it is asked for once more, unless its parameters say otherwise."""

@@ -45,7 +45,7 @@ class CompilingPipeline(MemoryPipeline):
         compile_sql(PROJECT, Text(text, Location("query")), "clickhouse")
         return Result((), [])
 
-    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> Result:
+    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str, *rights: object) -> Result:  # type: ignore[override]
         pipe = PROJECT.pipe("top")
         assert pipe is not None
         compile_pipe(PROJECT, pipe, RenderInput("call", parameters, {}))

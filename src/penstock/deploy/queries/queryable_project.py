@@ -25,26 +25,35 @@ EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 """The name of an endpoint, and the parameter values of a call."""
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledCall:
+    """What a call of an endpoint compiled to."""
+
+    query: Query
+    read: frozenset[str]
+    """The parameters that its templates read for this call."""
+
+
 class CompiledCalls:
     """The compiled queries of an endpoint's calls; the oldest go when there are too many."""
 
     def __init__(self) -> None:
-        self._queries: dict[EndpointCall, Query] = {}
+        self._queries: dict[EndpointCall, CompiledCall] = {}
         self._characters = 0
         self._guard = threading.Lock()
 
-    def get(self, call: EndpointCall) -> Query | None:
+    def get(self, call: EndpointCall) -> CompiledCall | None:
         return self._queries.get(call)
 
-    def add(self, call: EndpointCall, query: Query) -> None:
+    def add(self, call: EndpointCall, compiled: CompiledCall) -> None:
         with self._guard:
             if call in self._queries:
                 return
-            self._queries[call] = query
-            self._characters += _size(call, query)
+            self._queries[call] = compiled
+            self._characters += _size(call, compiled.query)
             while len(self._queries) > MOST_CALLS or self._characters > MOST_CHARACTERS:
                 oldest = next(iter(self._queries))
-                self._characters -= _size(oldest, self._queries.pop(oldest))
+                self._characters -= _size(oldest, self._queries.pop(oldest).query)
 
 
 def _size(call: EndpointCall, query: Query) -> int:

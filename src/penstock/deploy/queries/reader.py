@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from penstock.deploy.external.external_tables import ExternalTables
+from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.handlers.endpoint_handlers import EndpointHandlers
-from penstock.deploy.queries.queryable_project import QueryableProject
+from penstock.deploy.queries.queryable_project import CompiledCall, QueryableProject
 from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
 from penstock.deploy.queries.template_secrets import read_template_secrets
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.project_cache import MOST_PROJECTS
 from penstock.deploy.runtime.recently_used import RecentlyUsed
 from penstock.deploy.runtime.suspect_queries import QueryCall
-from penstock.errors import Forbidden, Location, NotFound, did_you_mean
+from penstock.errors import Location, NotFound, did_you_mean
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
 from penstock.lake.read.file_table import file_table
 from penstock.lake.read.memory_table import memory_table
@@ -54,10 +55,9 @@ from penstock.sql.compiler.caller import Caller
 from penstock.sql.query import CompiledCopy, Query, SourceRead
 from penstock.sql.spark_text import replace_placeholders
 from penstock.sql.syntax.catalog_statements import CatalogStatement, DescribeTable, ShowTables, parse_catalog_statement
-from penstock.template.render_frame import JOB_TIMESTAMP, Parameter, RenderInput, format_moment
+from penstock.template.render_frame import JOB_TIMESTAMP, Parameter, RenderInput, RenderTrace, format_moment
 
 NO_PARAMETERS: Mapping[str, Parameter] = {}
-NO_TABLES: Mapping[str, str] = {}
 SINK_SECONDS, MOST_SINK_ROWS, MOST_SINK_BYTES = 3600.0, 10_000_000, 2**29
 """The limits of a run of a sink: its rows are in memory, packed, before any of them is written."""
 MOST_SUSPECTS_WAITING = 3
@@ -73,11 +73,6 @@ class SpooledRows:
     rows: int
     mode: CopyMode = "append"
     """Whether they replace the rows of the stream."""
-
-
-def allow_all(name: str) -> bool:
-    """The permission of a caller that may read every name."""
-    return True
 
 
 class QueryReader:
@@ -98,76 +93,82 @@ class QueryReader:
         self,
         text: str,
         ref: str,
-        may: Callable[[str], bool] = allow_all,
+        rights: CallerRights = NO_LIMITS,
         parameters: Mapping[str, Parameter] = NO_PARAMETERS,
         row_limit: int | None = None,
     ) -> QueryResult:
         """Run a SELECT, SHOW TABLES, DESCRIBE or EXPLAIN over the data sources, quarantines and pipes of a deployment.
-        `may` says which names may be read; a pipe needs only its own permission, not those of what it reads. The answer
-        is cut after `row_limit` rows. Raises Forbidden, and what compiling and running raise."""
+        `rights` say which names and rows may be read. The answer is cut after `row_limit` rows. Raises Forbidden, and
+        what compiling and running raise."""
         asked, most = Text(text, Location("query")), replace(self._start_limits(), shown=row_limit)
         statement = parse_catalog_statement(asked)
         with self._core.board.reading(ref) as deployment:
             if statement is not None:
-                return self._describe_catalog(deployment, statement, may, most)
+                return self._describe_catalog(deployment, statement, rights, most)
             given = RenderInput("call", parameters, self._secrets)
-            query = self._compile_sql(deployment, asked, given, Caller(partial(_check_name, may), most.check_time))
+            query = self._compile_sql(deployment, asked, given, Caller(rights.check_name, most.check_time))
             call = QueryCall(deployment.id, text, parameters)
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
-                return self._run_query(query, deployment.manifest, most)
+                return self._run_query(deployment, query, most, rights)
 
     def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
         compiled = self._compiled_project(deployment)
         return compile_sql(compiled.project, text, compiled.dialect, given, caller)
 
     def _describe_catalog(
-        self, deployment: Deployment, statement: CatalogStatement, may: Callable[[str], bool], most: QueryLimits
+        self, deployment: Deployment, statement: CatalogStatement, rights: CallerRights, most: QueryLimits
     ) -> QueryResult:
         """The answer to a statement that runs no query."""
         project, manifest = self._compiled_project(deployment).project, deployment.manifest
-        answers = CatalogAnswers(project, manifest, self._core.warehouse.registry, may, most.began)
+        answers = CatalogAnswers(project, manifest, self._core.warehouse.registry, rights.may, most.began)
         if isinstance(statement, ShowTables):
             return answers.show_tables(statement)
-        caller = Caller(partial(_check_name, may), most.check_time)
+        caller = Caller(rights.check_name, most.check_time)
         given = RenderInput("call", NO_PARAMETERS, dict.fromkeys(self._secrets, HIDDEN))
         query = self._compile_sql(deployment, statement.query, given, caller)
         if isinstance(statement, DescribeTable):
             return answers.describe(statement, query)
         for read in query.reads:
-            _check_name(may, read.datasource)
+            rights.check_name(read.datasource)
+            rights.check_all_rows(read.datasource)
         return answers.explain(query)
 
-    def endpoint(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> QueryResult:
-        """Run an endpoint of a deployment. Parameters that it does not declare are ignored."""
+    def endpoint(
+        self, name: str, parameters: Mapping[str, Parameter], ref: str, rights: CallerRights = NO_LIMITS
+    ) -> QueryResult:
+        """Run an endpoint of a deployment. Parameters that it does not declare are ignored; those that `rights` fix
+        must be read by this call. Raises Forbidden, and what compiling and running raise."""
         most = self._start_limits()
         caller = Caller(check_time=most.check_time)
         with self._core.board.reading(ref) as deployment:
             compiled = self._compiled_project(deployment)
             pipe = _find_endpoint(compiled.project, name)
-            own = compiled.parameters_read(pipe, parameters)
-            query = self._compile_endpoint(compiled, pipe, own, caller)
+            own = compiled.parameters_read(pipe, {**parameters, **rights.fixed})
+            found = self._compile_endpoint(compiled, pipe, own, caller)
+            rights.check_fixed(name, found.read)
             call = QueryCall(deployment.id, name, own)
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
-                answer = self._run_query(query, deployment.manifest, most)
+                answer = self._run_query(deployment, found.query, most, rights)
             node = pipe.endpoint
             if node is None or node.handler is None:
                 return answer
-            return self._handlers.answer(pipe.name, node.handler, answer, partial(self._ask, str(deployment.id)), most)
+            ask = partial(self._ask, str(deployment.id), rights)
+            return self._handlers.answer(pipe.name, node.handler, answer, ask, most)
 
     def has_handler(self, deployment: Deployment, name: str) -> bool:
         """Whether an endpoint of a deployment answers by a function in Python."""
         node = _find_endpoint(self._compiled_project(deployment).project, name).endpoint
         return node is not None and node.handler is not None
 
-    def _ask(self, ref: str, text: str) -> QueryResult:
-        """The answer to a query of a handler."""
-        return self.sql(text, ref)
+    def _ask(self, ref: str, rights: CallerRights, text: str) -> QueryResult:
+        """The answer to a query of a handler: of every name, as of a pipe, but of no row that a filter hides."""
+        return self.sql(text, ref, CallerRights(filters=rights.filters))
 
     def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
         """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""
         compiled, caller = self._compiled_project(deployment), Caller(check_time=self._start_limits().check_time)
         pipe = _find_endpoint(compiled.project, name)
-        return self._compile_endpoint(compiled, pipe, compiled.parameters_read(pipe, parameters), caller)
+        return self._compile_endpoint(compiled, pipe, compiled.parameters_read(pipe, parameters), caller).query
 
     def target(self, name: str, parameters: Mapping[str, Parameter]) -> str:
         """The data source that a copy of the live deployment writes to. Raises NotFound if there is no such copy, and
@@ -198,7 +199,8 @@ class QueryReader:
             call = QueryCall(deployment.id, name, parameters)
             with ExitStack() as tables, self._suspects.running(call, partial(raise_if_stopped, stops)):
                 services = self._service_tables(rows.query, deployment.manifest, tables)
-                read, filled = self._fill_in_tables(rows.query, deployment.manifest, services)
+                all_rows = partial(_relation, deployment.manifest)
+                read, filled = self._fill_in_tables(rows.query, deployment.manifest, services, all_rows)
                 lake = self._core.warehouse.lake
                 views = {
                     placeholder: tables.enter_context(file_table(lake, each.columns, each.path))
@@ -224,7 +226,7 @@ class QueryReader:
             pipe, _ = _find_sink(compiled.project, name)
             query = self._compile_sink(compiled, pipe, parameters, most)
             with self._suspects.running(QueryCall(deployment.id, name, parameters), most.check_time):
-                return deployment, self._run_query(query, deployment.manifest, most)
+                return deployment, self._run_query(deployment, query, most, NO_LIMITS)
 
     def _compile_sink(
         self, compiled: QueryableProject, pipe: Pipe, parameters: Mapping[str, Parameter], most: QueryLimits
@@ -250,21 +252,29 @@ class QueryReader:
 
     def _compile_endpoint(
         self, compiled: QueryableProject, pipe: Pipe, own: Mapping[str, Parameter], caller: Caller
-    ) -> Query:
+    ) -> CompiledCall:
         asked = (pipe.name, tuple(own.items()))
         found = compiled.calls.get(asked)
         if found is None:
-            found = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets), caller)
+            trace = RenderTrace()
+            query = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets, trace), caller)
+            found = CompiledCall(query, frozenset(trace.read))
             compiled.calls.add(asked, found)
         return found
 
     def _compiled_project(self, deployment: Deployment) -> QueryableProject:
         return self._compiled.get(deployment.id, lambda: _add_quarantines(deployment, self._projects.load(deployment)))
 
-    def _run_query(self, query: Query, manifest: Manifest, most: QueryLimits) -> QueryResult:
+    def _run_query(self, deployment: Deployment, query: Query, most: QueryLimits, rights: CallerRights) -> QueryResult:
+        manifest, project = deployment.manifest, self._compiled_project(deployment).project
+        rights.check_filters(project)
+
+        def relation(read: SourceRead) -> str:
+            return rights.readable_rows(project.datasource(read.datasource), _relation(manifest, read))
+
         with ExitStack() as tables:
             services = self._service_tables(query, manifest, tables)
-            rows, sql = self._fill_in_tables(query, manifest, services)
+            rows, sql = self._fill_in_tables(query, manifest, services, relation)
             return run_filled(self._core.warehouse.lake, rows, query, sql, most)
 
     def _service_tables(self, query: Query, manifest: Manifest, tables: ExitStack) -> Mapping[str, str]:
@@ -282,11 +292,11 @@ class QueryReader:
         return found
 
     def _fill_in_tables(
-        self, query: Query, manifest: Manifest, services: Mapping[str, str] = NO_TABLES
+        self, query: Query, manifest: Manifest, services: Mapping[str, str], relation: Callable[[SourceRead], str]
     ) -> tuple[int, str]:
         """How many rows a query may read, and its SQL over the tables of the manifest and the service data sources."""
         own = (read for read in query.reads if read.placeholder not in services)
-        relations = {**{read.placeholder: _relation(manifest, read) for read in own}, **services}
+        relations = {**{read.placeholder: relation(read) for read in own}, **services}
         read = {binding.table for read in query.reads if (binding := manifest.binding(read.datasource)) is not None}
         rows = sum(self._core.warehouse.registry.snapshots(table).rows for table in read)
         return rows, replace_placeholders(query.with_totals or query.sql, relations)
@@ -299,12 +309,6 @@ def run_filled(lake: Lake, rows: int, query: Query, sql: str, most: QueryLimits)
         return run_query(session, sql, query.columns, most)
     # The totals are the last row, so all are read.
     return cut_rows(split_totals(run_query(session, sql, query.columns, replace(most, shown=None))), most.shown)
-
-
-def _check_name(may: Callable[[str], bool], name: str) -> None:
-    """Raises Forbidden if the caller may not read the name."""
-    if not may(name):
-        raise Forbidden(f"the token may not read `{name}`", hint=f"the scope `read:{name}` allows it")
 
 
 def _add_quarantines(deployment: Deployment, loaded: LoadedProject) -> QueryableProject:

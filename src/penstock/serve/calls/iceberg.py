@@ -16,6 +16,7 @@ from penstock.model.deployment import Deployment
 from penstock.serve.http.access import may_read
 from penstock.serve.http.iceberg_error import NoChanges
 from penstock.serve.http.json_response import json_response
+from penstock.serve.http.json_web_tokens import require_all_rows
 from penstock.serve.http.pipeline_host import PipelineHost
 
 ENDPOINTS = tuple(
@@ -85,6 +86,7 @@ def load_table(host: PipelineHost, request: Request) -> Response:
 
 def _load_table(host: PipelineHost, request: Request) -> Response:
     namespace, name = _namespace_name(request.path_params["ref"]), request.path_params["name"]
+    require_all_rows(request, name)
     if request.method == "HEAD":
         host.pipeline.open_tables.namespaces.table(namespace, name)
         return Response(status_code=204)

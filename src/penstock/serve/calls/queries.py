@@ -16,7 +16,7 @@ from starlette.responses import Response
 from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
 from penstock.errors import Location, NotFound, PenstockError, TooLarge
 from penstock.model.datasource import Text
-from penstock.serve.http.access import may_read
+from penstock.serve.http.json_web_tokens import rights_for_endpoint, rights_for_sql
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.recorded_call import note_answer, note_parameters
 from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length
@@ -46,8 +46,9 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
     texts = parameter_texts(parameters)
     ref, form = deployment_parameter(texts), EXTENSIONS[extension]
     quotes = flag_parameter(texts, QUOTE_DENORMALS)
-    note_parameters(request, ref, given)
-    answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref))
+    rights = rights_for_endpoint(request, name)
+    note_parameters(request, ref, {**given, **rights.fixed})
+    answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref, rights))
     note_answer(request, answer)
     return _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
 
@@ -63,9 +64,9 @@ def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
     query, name = split_format(Text(text, Location("query")))
     form = answer_format(name or "JSON", quote_denormals=flag_parameter(parameters, QUOTE_DENORMALS))
     most = count_parameter(parameters, ROW_LIMIT)
-    ref, may = deployment_parameter(parameters), may_read(request)
+    ref, rights = deployment_parameter(parameters), rights_for_sql(request)
     note_parameters(request, ref, {"q": text, **given})
-    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, may, given, most))
+    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, rights, given, most))
     note_answer(request, answer)
     return _respond(host, request, answer, form)
 

@@ -19,7 +19,9 @@ from starlette.responses import Response
 
 from penstock.errors import Overloaded, Unavailable
 from penstock.model.servers.identity import ServerIdentity
+from penstock.serve.http.access import FindToken
 from penstock.serve.http.audited_call import RefusalBudget
+from penstock.serve.http.json_web_tokens import SignedTokens
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_metrics import PipelineCollector
 from penstock.serve.http.rendered_response import AnswerBudget
@@ -80,6 +82,7 @@ class PipelineHost:
         self.lacks_spark = False
         self.identity: ServerIdentity | None = None
         self.log_file: Path | None = None
+        self.signed_tokens = SignedTokens()
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
         self._add_gauges()
@@ -107,6 +110,13 @@ class PipelineHost:
         """From now on queries are refused, until a new server begins; rows are still taken."""
         self.lacks_spark = True
         self.phase = "restarting Spark"
+
+    @property
+    def find_token(self) -> FindToken:
+        """A function that finds the token of a secret, or the one that a signed text is. Raises Unavailable while the
+        pipeline opens; the function raises what `SignedTokens.find` raises."""
+        find = self.pipeline.find_token
+        return lambda secret: find(secret) or self.signed_tokens.find(secret, find)
 
     def require_spark(self) -> None:
         """Raises Unavailable while Spark is being restarted."""

@@ -26,10 +26,13 @@ from penstock.lake.spark.java_process import StartingJava
 from penstock.model.servers.identity import ServerIdentity
 from penstock.model.settings import Settings
 from penstock.serve.app import create_app
+from penstock.serve.http.json_web_keys import read_public_keys
+from penstock.serve.http.json_web_tokens import SignedTokens
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.rendered_response import AnswerBudget
 from penstock.serve.http.request_body import BodyBudget
+from penstock.serve.server.admin_token import FILE as ADMIN_TOKEN
 from penstock.serve.server.admin_token import ensure_admin_token
 from penstock.serve.server.connection_limits import limited_connection
 from penstock.serve.server.log_files import LOG_FILE
@@ -87,6 +90,8 @@ class ServerProcess:
             AnswerBudget(ANSWERS_TOGETHER * server.max_result_bytes),
         )
         self._host.log_file = home / LOG_FILE
+        self._keys = read_public_keys()
+        self._host.signed_tokens = SignedTokens(home / ADMIN_TOKEN, self._keys)
         self._web = WebServer(self._host, settings.server.max_connections)
         self._trainer = ClassTrainer(settings, home)
         self._pipeline: Pipeline | None = None
@@ -112,6 +117,8 @@ class ServerProcess:
         )
         opening = threading.Thread(target=self._open, args=(prepare, java, url), name="open", daemon=True)
         opening.start()
+        if self._keys is not None:
+            self._keys.prefetch()
         self._web.run(sockets=[self._listener])
         opening.join(OPENING_SECONDS)
         self._trainer.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.deploy.queries.queryable_project import (
     MOST_CALLS,
     MOST_CHARACTERS,
+    CompiledCall,
     CompiledCalls,
     EndpointCall,
     QueryableProject,
@@ -17,8 +18,8 @@ def call(value: str) -> EndpointCall:
     return "top", (("page", value),)
 
 
-def query(sql: str) -> Query:
-    return Query(sql, (), ())
+def query(sql: str) -> CompiledCall:
+    return CompiledCall(Query(sql, (), ()), frozenset())
 
 
 def test_the_calls_that_were_added_last_are_kept() -> None:

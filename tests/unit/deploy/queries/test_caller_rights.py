@@ -1,0 +1,106 @@
+"""What a caller may read: a limit that cannot be kept to is an error, never left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights
+from penstock.errors import Forbidden
+from penstock.model.datasource import DataSource
+from penstock.model.pipe import Pipe
+from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_pipe
+from penstock.template.render_frame import RenderInput, RenderTrace
+
+FILES = {
+    "hits.datasource": "SCHEMA >\n    `org` Int32,\n    `path` Nullable(String)\n",
+    "other.pipe": "NODE n\nSQL >\n    %\n    SELECT {{Int32(only_here, 1)}} AS one\n",
+}
+
+
+def endpoint(template: str) -> tuple[Pipe, dict[str, str]]:
+    files = {**FILES, "top.pipe": f"NODE n\nSQL >\n    %\n    {template}\nTYPE endpoint\n"}
+    return load_files(files).project.pipe("top"), files  # type: ignore[return-value]
+
+
+def read_by(template: str, **given: str) -> set[str]:
+    """The parameters that a call of an endpoint reads."""
+    pipe, files = endpoint(template)
+    trace = RenderTrace()
+    compile_pipe(load_files(files).project, pipe, RenderInput("call", given, trace=trace))
+    return trace.read
+
+
+@pytest.mark.parametrize(
+    ("template", "is_read"),
+    [
+        ("SELECT count() AS n FROM hits WHERE org = {{Int32(org)}}", True),
+        ("SELECT count() AS n FROM hits WHERE org IN {{Array(org, 'Int32')}}", True),
+        ("SELECT count() AS n FROM hits {% if defined(org) %} WHERE org = {{Int32(org)}} {% end %}", True),
+        ("SELECT count() AS n FROM hits WHERE {{sql_and(org=Int32(org))}}", True),
+        ("{% set org = org %} SELECT count() AS n FROM hits WHERE org = {{Int32(org)}}", True),
+        ("SELECT count() AS n FROM hits", False),
+        ("SELECT count() AS n FROM hits WHERE org = 1 {# Int32(org) #}", False),
+        ("SELECT count() AS n FROM hits {% if defined(all) %} WHERE 1 {% else %} WHERE org = {{org}} {% end %}", False),
+        ("{% set org = 5 %} SELECT count() AS n FROM hits WHERE org = {{Int32(org)}}", False),
+        ("{% set org = [5] %} SELECT count() AS n FROM hits WHERE org IN {{Array(org, 'Int32')}}", False),
+        ("SELECT count() AS n FROM hits WHERE org = {{Int32(Org, 1)}}", False),
+    ],
+)
+def test_only_what_a_call_reads_can_be_fixed(template: str, is_read: bool) -> None:
+    rights, read = CallerRights(fixed={"org": "7"}), read_by(template, org="7", all="1")
+    if is_read:
+        rights.check_fixed("top", read)
+    else:
+        with pytest.raises(Forbidden, match="the parameter `org`, which `top` does not read"):
+            rights.check_fixed("top", read)
+
+
+def test_a_pipe_that_is_only_mentioned_reads_nothing() -> None:
+    assert read_by("SELECT 1 AS n -- as in other", only_here="1") == set()
+    assert read_by("SELECT one AS n FROM other", only_here="1") == {"only_here"}
+
+
+def hits() -> DataSource:
+    found = load_files(FILES).project.datasource("hits")
+    assert found is not None
+    return found
+
+
+def test_a_filter_stands_around_the_table() -> None:
+    rights = CallerRights(filters={"hits": "org = 7 AND path LIKE '/a%' -- of one"})
+    assert rights.readable_rows(None, "(SELECT 1)") == "(SELECT 1)"
+    assert NO_LIMITS.readable_rows(hits(), "(SELECT 1)") == "(SELECT 1)"
+    made = rights.readable_rows(hits(), "(SELECT 1)")
+    assert made.startswith("(SELECT * FROM (SELECT 1) WHERE (")
+    assert made.endswith(") = 1)")
+    assert "`org`" in made
+
+
+@pytest.mark.parametrize(
+    ("condition", "cause"),
+    [
+        ("organisation = 1", "unknown column `organisation`"),
+        ("org IN (SELECT 1)", "a SELECT is not allowed"),
+        ("org = 1) OR (1 = 1", ""),
+        ("1, 1, 1) -- ", ""),
+        ("1, 1, 0", "expected one expression"),
+        ("count() > 0", ""),
+        ("/* ", ""),
+        ("org = ", ""),
+        ("org = {{ x }}", ""),
+    ],
+)
+def test_a_filter_that_cannot_be_kept_to_forbids_the_call(condition: str, cause: str) -> None:
+    with pytest.raises(Forbidden, match=f"filter of `hits` cannot be kept to in this version: .*{cause}") as raised:
+        CallerRights(filters={"hits": condition}).readable_rows(hits(), "(SELECT 1)")
+    assert all(str(each.location).startswith("filter of hits") for each in raised.value.problems)
+
+
+def test_a_filter_of_a_pipe_forbids_the_call() -> None:
+    project = load_files(FILES).project
+    CallerRights(filters={"hits": "1", "not_yet": "1"}).check_filters(project)
+    with pytest.raises(Forbidden, match="`other`, which is a pipe"):
+        CallerRights(filters={"other": "1"}).check_filters(project)
+    with pytest.raises(Forbidden, match="only some rows of `hits`"):
+        CallerRights(filters={"hits": "1"}).check_all_rows("hits")
