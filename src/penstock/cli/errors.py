@@ -10,11 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.text import Text
-
-from penstock.cli.output import errors_console, print_json
+from penstock.cli.plain_output import Style, print_error_line, print_json
 from penstock.errors import Level, Location, NoServer, PenstockError, Problem, Unavailable
-from penstock.redaction import escape_controls
 
 DONE, FAILED, WRONG_USAGE, NO_SERVER = 0, 1, 2, 3
 INTERRUPTED = 130
@@ -72,39 +69,33 @@ def report_json(error: PenstockError) -> None:
 def report(error: PenstockError) -> None:
     """Show an error to people."""
     warned = bool(error.problems) and all(problem.level == "warning" for problem in error.problems)
-    title = ("note:", "yellow bold") if warned else ("error:", "red bold")
-    _print_parts(title, f" {error.message}")
+    title: tuple[str, Style] = ("note:", "yellow bold") if warned else ("error:", "red bold")
+    print_error_line(title, (f" {error.message}", ""))
     for problem in error.problems:
         label = "" if warned or problem.level == "error" else f"{problem.level}: "
         _report_problem(problem, error, label)
     if error.hint and not any(problem.hint == error.hint for problem in error.problems):
-        _print_parts((f"  {error.hint}", "dim"))
+        print_error_line((f"  {error.hint}", "dim"))
 
 
 def print_note(text: str) -> None:
     """Print what the user should know, and which is no error."""
-    _print_parts(("note:", "yellow"), f" {text}")
+    print_error_line(("note:", "yellow"), (f" {text}", ""))
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
     """Print the warnings of a plan that is carried out."""
     for each in map(parse_problem, problems):
-        _print_parts((f"{each.level}:", "yellow"), f" {each}")
-
-
-def _print_parts(*parts: str | tuple[str, str]) -> None:
-    """Print texts, some with a style. No text is read as Rich's markup: what is in square brackets is the user's."""
-    shown = (escape_controls(each) if isinstance(each, str) else (escape_controls(each[0]), each[1]) for each in parts)
-    errors_console().print(Text.assemble(*shown))
+        print_error_line((f"{each.level}:", "yellow"), (f" {each}", ""))
 
 
 def _report_problem(problem: Problem, error: PenstockError, label: str) -> None:
     message = "" if problem.message == error.message and problem.location is None else problem.message
     if message:
         place = f"{problem.location}: " if problem.location else ""
-        _print_parts(f"  {place}", (label, "yellow"), (message, "bold"))
+        print_error_line((f"  {place}", ""), (label, "yellow"), (message, "bold"))
     if problem.hint:
-        _print_parts((f"    {problem.hint}", "dim"))
+        print_error_line((f"    {problem.hint}", "dim"))
 
 
 def parse_problem(document: Mapping[str, Any]) -> Problem:

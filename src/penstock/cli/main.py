@@ -11,7 +11,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, NoReturn
 
 import typer
@@ -31,10 +30,11 @@ from penstock.cli.errors import (
 )
 from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
 from penstock.errors import PenstockError
+from penstock.quick_dataclass import dataclass
 
 # Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
-_RARELY = (100_000, 50, 100)
+_RARELY = (400_000, 50, 100)
 """After how many new objects garbage is looked for, and after how many such rounds among the older ones."""
 
 

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs.
+"""What commands print: tables for people, by Rich, and all that `plain_output` has.
 
 In: values. Out: text on standard output. Invariant: with `--output json` there is exactly one document and nothing
 else; control characters of data, names and errors never reach the terminal, which would obey them.
@@ -18,7 +18,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.redaction import CONTROL, escape_controls
+from penstock.cli.plain_output import format_bytes, format_count, format_number, print_json
+from penstock.redaction import escape_controls
+
+__all__ = [
+    "answers_console",
+    "build_table",
+    "console",
+    "errors_console",
+    "format_bytes",
+    "format_count",
+    "format_number",
+    "print_json",
+    "print_plain_table",
+    "print_table",
+]
 
 COUNTS = ("rows", "bytes", "rows moved")
 WIDTH_OF_PAGES = 120
@@ -43,12 +57,6 @@ def errors_console() -> Console:
     return _EscapingConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
-def print_json(document: object) -> None:
-    """Print a document. JSON escapes the control characters below 32 itself, and lets the others through."""
-    text = json.dumps(document, ensure_ascii=False, indent=2)
-    sys.stdout.write(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
-
-
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; columns of counts are right-aligned."""
     console().print(_build_table(titles, rows, COUNTS))
@@ -62,28 +70,6 @@ def answers_console() -> Console:
 def build_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
     """A table of values; columns of numbers are right-aligned."""
     return _build_table(titles, rows, ())
-
-
-def format_bytes(count: object) -> str:
-    """A number of bytes with its unit; `?` if it is unknown."""
-    if not isinstance(count, (int, float)):
-        return "?"
-    amount = float(count)
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if abs(amount) < 1000 or unit == "TB":
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return ""
-
-
-def format_count(count: object) -> str:
-    """A count with thousands separators; `?` if it is unknown."""
-    return f"{count:,}" if isinstance(count, int) else "?"
-
-
-def format_number(count: int, thing: str, things: str) -> str:
-    """A count with its noun: `1 row`, `1,000 rows`."""
-    return f"{count:,} {thing if count == 1 else things}"
 
 
 def _console_width(page: int) -> int | None:

@@ -10,7 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +21,7 @@ import typer
 from penstock.cli.errors import WrongUsage
 from penstock.cli.project_folder import find_project, require_project, write_admin_token
 from penstock.client.project_server import DEFAULT_URL, project_url, read_admin_token
+from penstock.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from penstock.cli.client import ServerClient

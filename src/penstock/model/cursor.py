@@ -8,8 +8,9 @@ the same snapshot as the rows it accounts for, and nowhere else; positions are c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias, Union
+
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

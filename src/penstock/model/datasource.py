@@ -7,7 +7,7 @@ place in the file; no name is resolved here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from penstock.errors import Location
 from penstock.model.engine import Engine
 from penstock.model.json_path import path_of_key
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 
 SERVICE_PREFIX = "penstock__"
 """SQL reads the server's own records as the data source `penstock__NAME`, which it writes `penstock.NAME`; so no file

@@ -7,11 +7,11 @@ the transitions that `deploy/lifecycle/states.py` lists.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 from penstock.model.manifest import Manifest
+from penstock.quick_dataclass import dataclass
 
 DeploymentState: TypeAlias = Literal[
     "planned", "preparing", "backfilling", "ready", "live", "previous", "retired", "failed", "discarded"

@@ -6,9 +6,10 @@ expressions; a key is empty where the file has `tuple()` or no such directive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from penstock.errors import Location
+from penstock.quick_dataclass import dataclass
 
 ENGINES = (
     "MergeTree",

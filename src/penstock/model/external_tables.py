@@ -7,12 +7,13 @@ Invariant: neither `repr` nor what is shown has a login in it, nor the part of a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, Union
 from urllib.parse import urlsplit
 
 from penstock.errors import Location
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 
 DatabaseSystem: TypeAlias = Literal["postgresql", "mysql"]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ versions that reject the row, NULL where every version accepts it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
@@ -23,6 +22,7 @@ from penstock.model.graph import Graph
 from penstock.model.merge_rule import Merge
 from penstock.model.pipe import OnError
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 
 SEQ = "_seq"
 REJECTS = "_rejects"

@@ -11,8 +11,9 @@ id, in whose order FINAL reads the rows (within a partition: in the order of ins
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias, Union
+
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ at most one node of a pipe is not `Standard`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
 from penstock.model.datasource import Column, Text, Token
+from penstock.quick_dataclass import dataclass
 
 Dialect: TypeAlias = Literal["clickhouse", "spark"]
 OnError: TypeAlias = Literal["stop", "quarantine"]

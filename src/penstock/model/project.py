@@ -7,11 +7,11 @@ equal projects, whatever the order and place of the files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized, Node, Pipe
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ of the format have its names and types; columns that this server adds come after
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from penstock.errors import Location
@@ -28,6 +27,7 @@ from penstock.model.types import (
     String,
     Type,
 )
+from penstock.quick_dataclass import dataclass
 
 SERVICE_NAMESPACES = ("penstock", "tinybird", "organization")
 """What is written before the name of a service data source. The format has the records of all workspaces of an

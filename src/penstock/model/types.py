@@ -6,10 +6,11 @@ exactly when they mean the same type. Source: ClickHouse's documentation, "Data 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, Union
 
 from penstock.model.json_documents.path_rules import write_rules
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

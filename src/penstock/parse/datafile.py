@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlglot.dialects.clickhouse import ClickHouse
@@ -18,6 +18,7 @@ from sqlglot.dialects.clickhouse import ClickHouse
 from penstock.errors import Location, Problem, nearest_name
 from penstock.model.datasource import Text
 from penstock.parse.lexer import location_at
+from penstock.quick_dataclass import dataclass
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _BLOCKS = ("SCHEMA", "RETURNS", "PYTHON", *_SQL_KEYWORDS)

@@ -7,7 +7,7 @@ give the same project from a folder and from an upload.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from posixpath import basename, splitext
 from typing import TypeAlias, Union
@@ -27,6 +27,7 @@ from penstock.parse.pipe import parse_pipe
 from penstock.parse.project_files import SUFFIXES, decode, is_project_file, normal_path, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
 from penstock.parse.sql_syntax.source_text import NAME
+from penstock.quick_dataclass import dataclass
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 

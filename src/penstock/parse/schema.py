@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from penstock.errors import Location, Problem, did_you_mean
@@ -32,6 +32,7 @@ from penstock.parse.lexer import (
     text_slice,
 )
 from penstock.parse.type_syntax.type_arguments import check_nullable
+from penstock.quick_dataclass import dataclass
 
 _REFUSED: Mapping[str, str] = {
     "MATERIALIZED": "compute the column in a materialized view, or give it a DEFAULT",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
 from penstock.errors import Location, Problem, did_you_mean
@@ -31,6 +30,7 @@ from penstock.model.settings import (
     StoreSettings,
 )
 from penstock.parse.unsafe_settings import find_unsafe_settings
+from penstock.quick_dataclass import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

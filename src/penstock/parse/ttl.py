@@ -8,12 +8,12 @@ actions of ClickHouse are problems
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from penstock.errors import Problem
 from penstock.model.datasource import Column, Text
 from penstock.parse.lexer import Lexeme, depth_change, lex, location_at, split_at_commas, text_slice
 from penstock.parse.sql_syntax.engine_keys import check_columns, parse_expression
+from penstock.quick_dataclass import dataclass
 
 _ACTIONS = {
     "TO": "moves rows to another disk or volume",

@@ -7,9 +7,9 @@ that pass, Spark's executors, PyIceberg and the server see the same tables and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.model.settings import Settings
+from penstock.quick_dataclass import dataclass
 
 CATALOG_TYPES = ("jdbc", "rest", "hive", "glue")
 """The types that Iceberg's Java library and PyIceberg know by the same name."""

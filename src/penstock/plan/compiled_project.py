@@ -7,7 +7,7 @@ problem. Invariant: a resource that does not compile hides no problem of another
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Column, DataSource
@@ -18,8 +18,11 @@ from penstock.model.quarantine_sources import is_quarantine, with_quarantines
 from penstock.model.types import is_nullable
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.pipe_check import check_pipe
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_default, compile_view
+from penstock.sql.compiler.caller import Caller
+from penstock.sql.compiler.shared_nodes import SharedNodes
 from penstock.sql.query import CompiledView, SourceRead
 from penstock.sql.stored_types import UnknownState, column_default, spark_type
 
@@ -85,13 +88,13 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
     quarantines: dict[str, frozenset[str]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
-    readable = with_quarantines(project)
+    readable, caller = with_quarantines(project), Caller(nodes=SharedNodes())
     for pipe in project.pipes:
         if only is not None and pipe.name not in only:
             continue
         try:
-            view = _compile_materialized(readable, pipe)
-            checked = check_pipe(readable, pipe) if view is None else None
+            view = _compile_materialized(readable, pipe, caller)
+            checked = check_pipe(readable, pipe, caller) if view is None else None
             found = reads_of_view(view) if view else checked.reads if checked else ()
             reads[pipe.name] = tuple(each for each in found if project.datasource(each.datasource) is not None)
             names = {each.datasource for each in found}
@@ -113,12 +116,12 @@ def reads_of_view(view: CompiledView) -> tuple[SourceRead, ...]:
     return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
 
 
-def _compile_materialized(project: Project, pipe: Pipe) -> CompiledView | None:
+def _compile_materialized(project: Project, pipe: Pipe, caller: Caller) -> CompiledView | None:
     """The view of a pipe, if it has one. Raises InvalidQuery, also for a view over a quarantine."""
     node = pipe.materialized
     if node is None:
         return None
-    view = compile_view(project, pipe, node)
+    view = compile_view(project, pipe, node, caller)
     found = next((each.datasource for each in reads_of_view(view) if is_quarantine(project, each.datasource)), None)
     if found is not None:
         message = f"a materialized view cannot read `{found}`: rows leave it when they are replayed or cleared"

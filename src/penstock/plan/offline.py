@@ -9,7 +9,7 @@ project.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.model.manifest import Manifest
@@ -22,6 +22,7 @@ from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan, plan_changes
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
+from penstock.quick_dataclass import dataclass
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compile import compile_copy, compile_pipe
+from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.from_clause.table_functions import UNSUPPORTED_SOURCE
 from penstock.sql.outputs.copy import COPIED_STATES
 from penstock.sql.query import Query, SourceRead
@@ -59,11 +61,12 @@ class PipeCheck:
     problems: tuple[Problem, ...]
 
 
-def check_pipe(project: Project, pipe: Pipe) -> PipeCheck:
+def check_pipe(project: Project, pipe: Pipe, caller: Caller = ANYBODY) -> PipeCheck:
     """Check one pipe for all calls that it may get. Raises InvalidQuery with all its problems; a copy that does what is
-    not in this version has only warnings, since the rest of the project does without it."""
+    not in this version has only warnings, since the rest of the project does without it. `caller` may have nodes that
+    were compiled before."""
     try:
-        return _check_calls(project, pipe)
+        return _check_calls(project, pipe, caller)
     except InvalidQuery as error:
         waiting = tuple(_what_copies_wait_for(error.problems))
         if not waiting:
@@ -81,19 +84,21 @@ def _what_copies_wait_for(problems: Iterable[Problem]) -> Iterator[Problem]:
         yield replace(each, hint=f"everything else of the project works; {each.hint}", level="warning")
 
 
-def _check_calls(project: Project, pipe: Pipe) -> PipeCheck:
+def _check_calls(project: Project, pipe: Pipe, caller: Caller) -> PipeCheck:
     trace = RenderTrace()
     if not is_templated(pipe):
-        return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace)).reads, ())
-    checked = _TemplateCheck(project, pipe, trace).all()
+        return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace), caller).reads, ())
+    checked = _TemplateCheck(project, pipe, trace, caller).all()
     _check_scheduled_copy(project, pipe)
     return checked
 
 
-def _compile_query(project: Project, pipe: Pipe, given: RenderInput) -> Query:
+def _compile_query(project: Project, pipe: Pipe, given: RenderInput, caller: Caller) -> Query:
     """The query of the pipe's result; of a copy, the query of the rows it writes."""
     node = pipe.copied
-    return compile_pipe(project, pipe, given) if node is None else compile_copy(project, pipe, node, given).query
+    if node is None:
+        return compile_pipe(project, pipe, given, caller)
+    return compile_copy(project, pipe, node, given, caller).query
 
 
 def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
@@ -112,7 +117,7 @@ def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
 class _TemplateCheck:
     """Compiles one pipe for each branch of its templates, and collects the problems."""
 
-    def __init__(self, project: Project, pipe: Pipe, trace: RenderTrace):
+    def __init__(self, project: Project, pipe: Pipe, trace: RenderTrace, caller: Caller):
         self._project = project
         self._pipe = pipe
         self._trace = trace
@@ -121,7 +126,7 @@ class _TemplateCheck:
         self._passed = 0
         self._templates = [read_template(node.sql.text) for node in pipe.nodes if is_template(node.sql.text)]
         self._parameters = parameters_of(project, pipe)
-        self._search = _StandInSearch(project, pipe)
+        self._search = _StandInSearch(project, pipe, caller)
         self._merges_left = _MAX_MERGED
 
     def all(self) -> PipeCheck:
@@ -216,9 +221,10 @@ class _StandInSearch:
     """Compiles a pipe for one call; where the template does not say what a parameter is, with one value after the other
     until the SQL is valid."""
 
-    def __init__(self, project: Project, pipe: Pipe):
+    def __init__(self, project: Project, pipe: Pipe, caller: Caller):
         self._project = project
         self._pipe = pipe
+        self._caller = caller
         self._chosen: dict[StandInKey, str] = {}
         self._left = _MAX_TRIES
         self._candidates: dict[StandInKind, tuple[str, ...]] = {}
@@ -268,7 +274,8 @@ class _StandInSearch:
         trace.invented, trace.stand_ins = bool(given.parameters), {}  # the values of branches are made up as well
         trace.made_up = set()
         try:
-            query = _compile_query(self._project, self._pipe, replace(given, trace=trace, stand_ins=chosen))
+            chosen_values = replace(given, trace=trace, stand_ins=chosen)
+            query = _compile_query(self._project, self._pipe, chosen_values, self._caller)
         except InvalidQuery as error:
             found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
             return _Compiled((), tuple(_weighed(each, trace) for each in found)), trace

@@ -7,7 +7,7 @@ later without reading a project again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from penstock.errors import Location, Problem
@@ -18,6 +18,7 @@ from penstock.plan.diff.changes import Change
 from penstock.plan.diff.resource_kinds import ResourceKind
 from penstock.plan.diff.rollback import Rollback
 from penstock.plan.steps import CheckRows, Step
+from penstock.quick_dataclass import dataclass
 
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
 

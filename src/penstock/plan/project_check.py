@@ -8,7 +8,7 @@ another file's is not reported; what is said to deploy would deploy as it is, wi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from posixpath import basename, splitext
 from typing import Literal, TypeAlias, Union
 
@@ -23,6 +23,7 @@ from penstock.plan.compiled_project import CompiledProject, compile_project, uns
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.diff.sql_words import names_in_sql
 from penstock.plan.first_problems import find_first_problems
+from penstock.quick_dataclass import dataclass
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_select_list
 
@@ -106,7 +107,7 @@ def _unreadable_forward_queries(project: Project) -> Iterator[Problem]:
 def _without_consequences(project: Project, problems: Collection[Problem]) -> Iterator[Problem]:
     """The problems, without what a query is told because a resource that it reads or writes has problems of its own."""
     broken = _resource_names(_files_with_errors(problems))
-    readers = _find_readers(project, broken)
+    readers = _find_readers(project, broken) if broken else {}
     after = {name: _dependents(readers, {name}) - {name} for name in broken}
     for problem in problems:
         name = _resource_name(problem.location.file) if problem.location is not None else ""

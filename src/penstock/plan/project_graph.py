@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias, Union
 
 from sqlglot import exp
@@ -22,6 +22,7 @@ from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
+from penstock.quick_dataclass import dataclass
 from penstock.sql.syntax.named_tables import find_named_tables
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_query

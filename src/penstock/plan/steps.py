@@ -6,11 +6,11 @@ names. Invariant: each step can be run again after a crash, and none of them cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

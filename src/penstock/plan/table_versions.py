@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.project import Project
 from penstock.model.quarantine_sources import SUFFIX
 from penstock.plan.project_graph import ProjectGraph
+from penstock.quick_dataclass import dataclass
 
 _NUMBERS = re.compile(r"_([0-9]+(?:_[0-9]+)*)")
 

@@ -105,9 +105,9 @@ def compile_pipe(project: Project, pipe: Pipe, given: RenderInput = CHECK, calle
     return _make_query(project, environment.uses, output)
 
 
-def compile_view(project: Project, pipe: Pipe, node: Node) -> CompiledView:
+def compile_view(project: Project, pipe: Pipe, node: Node, caller: Caller = ANYBODY) -> CompiledView:
     """The SQL of a materialized node, as rows of its target. Raises InvalidQuery."""
-    made = _new_environment(project, node.sql, pipe.dialect, DEPLOY).for_node(pipe, node)
+    made = _new_environment(project, node.sql, pipe.dialect, DEPLOY, caller).for_node(pipe, node)
     environment = replace(made, triggers=True, feeds_view=True)
     message = f"the node `{node.name}` of `{pipe.name}` cannot be compiled"
     environment, output = _render_and_compile(environment, message)
@@ -295,7 +295,9 @@ def render_template(environment: Environment) -> Environment:
     if own:
         given = replace(given, secrets=None)  # the author of a pipe may read them
     try:
-        return replace(environment, text=render(text, given, parse_template if own else read_template))
+        rendered = render(text, given, parse_template if own else read_template)
+        environment.uses.templates += 1
+        return replace(environment, text=rendered)
     except TemplateAbort as stop:
         if given.mode == "call":
             raise Declined(stop, location_in(text, stop.offset)) from None

@@ -5,9 +5,9 @@ Invariant: a name in the catalog compiles; any other one is refused as unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.table import aggregate_named, aggregate_names
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS

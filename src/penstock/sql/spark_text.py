@@ -31,6 +31,7 @@ _BRACKETS = {
     TokenType.L_BRACKET: TokenType.R_BRACKET,
     TokenType.L_BRACE: TokenType.R_BRACE,
 }
+_CLOSING = frozenset(_BRACKETS.values())
 _NESTED_TYPES = (TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT, TokenType.NULLABLE, TokenType.NESTED, TokenType.LIST)
 
 PARSE_ERRORS = (ParseError, TokenError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
@@ -86,12 +87,12 @@ def first_too_deep(tokens: Sequence[Token]) -> Token | None:
     for token in tokens:
         kind = token.token_type
         if kind in _BRACKETS or (kind == TokenType.LT and before in _NESTED_TYPES):
-            rows[-1] = rows[-1] + 1 if before in _BRACKETS.values() else 0
+            rows[-1] = rows[-1] + 1 if before in _CLOSING else 0
             if rows[-1] > DEEPEST or len(open_) > DEEPEST:
                 return token
             open_.append(kind)
             rows.append(0)
-        elif kind in _BRACKETS.values() or (kind == TokenType.GT and open_[-1] == TokenType.LT):
+        elif kind in _CLOSING or (kind == TokenType.GT and open_[-1] == TokenType.LT):
             _close(open_, rows, kind)
         else:
             rows[-1] = 0

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from penstock.model.graph import walk
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Json
 from penstock.template.functions.typed_parameters import DETAIL_ARGUMENTS, TYPED_FUNCTIONS
 from penstock.template.nodes import Template
@@ -54,10 +55,11 @@ class DeclaredParameter:
 
 def declared_parameters(template: Template) -> tuple[DeclaredParameter, ...]:
     """The parameters of a template, in the order of their first mention."""
-    own = set(_assigned_names(template))
+    walked = [(tree, tuple(ast.walk(tree))) for tree in template.trees]
+    own = {name for tree, nodes in walked for name in _assigned_names(tree, nodes)}
     found: dict[str, DeclaredParameter] = {}
-    for tree in template.trees:
-        for each in _find_declarations(tree):
+    for tree, nodes in walked:
+        for each in _find_declarations(tree, nodes):
             if each.name not in own:
                 before = found.get(each.name)
                 found[each.name] = each if before is None else merge_declarations(before, each)
@@ -80,19 +82,17 @@ def merge_declarations(first: DeclaredParameter, second: DeclaredParameter) -> D
     )
 
 
-def _assigned_names(template: Template) -> Iterator[str]:
-    """The variables that the template sets, except those that it derives from the parameter of the same name."""
-    for tree in template.trees:
-        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-        for node in names:
-            if isinstance(node.ctx, ast.Store) and not (isinstance(tree, ast.Assign) and node.id in read):
-                yield node.id
+def _assigned_names(tree: ast.AST, nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """The variables that a tree sets, except those that it derives from the parameter of the same name."""
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    for node in names:
+        if isinstance(node.ctx, ast.Store) and not (isinstance(tree, ast.Assign) and node.id in read):
+            yield node.id
 
 
-def _find_declarations(tree: ast.AST) -> Iterator[DeclaredParameter]:
+def _find_declarations(tree: ast.AST, nodes: Sequence[ast.AST]) -> Iterator[DeclaredParameter]:
     """The mentions of parameters, those with a type before bare names."""
-    nodes = tuple(ast.walk(tree))
     known = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     known |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and _is_loop(node.value)}
     for node in nodes:

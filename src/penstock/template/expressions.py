@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.errors import did_you_mean
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.functions.call import FunctionCall
 from penstock.template.functions.table import FUNCTIONS

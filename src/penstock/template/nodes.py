@@ -7,11 +7,13 @@ every expression is compiled and every block is closed.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias, Union
 
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.expressions import Expression, Target
+from penstock.template.parameter_types import READERS, element_type
 from penstock.template.statements import Statement
 
 
@@ -100,3 +102,26 @@ class Template:
     """The syntax trees of all its expressions and assignments, in order."""
     arms: tuple[BranchArm, ...]
     """The branches of all its `if` blocks."""
+    arrays: Mapping[str, str]
+    """The element types of parameters that are read as `Array(…)`, by parameter."""
+
+
+def array_parameter_types(text: str, trees: Iterable[ast.AST]) -> dict[str, str]:
+    """The element types of parameters that the expressions of a template read as `Array(…)`, by parameter."""
+    found: dict[str, str] = {}
+    if "Array" not in text:
+        return found
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Array" and node.args:
+                subject = node.args[0]
+                of = _element_type(node)
+                if isinstance(subject, ast.Name) and of in READERS:
+                    found.setdefault(subject.id, of)
+    return found
+
+
+def _element_type(node: ast.Call) -> str:
+    named = next((each.value for each in node.keywords if each.arg == "_type"), None)
+    written = node.args[1] if len(node.args) > 1 else named
+    return element_type(written.value if isinstance(written, ast.Constant) else None)[0]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from penstock.errors import did_you_mean
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.expressions import (
     Expression,
@@ -33,6 +34,7 @@ from penstock.template.nodes import (
     Template,
     TemplateNode,
     Verbatim,
+    array_parameter_types,
 )
 from penstock.template.statements import read_set_statement
 
@@ -135,7 +137,8 @@ class _Parser:
         except Fault as fault:
             self._faults.append(fault)
         steps = tuple(self._blocks[0].steps)
-        return Template(self._text, steps, tuple(self._faults), tuple(self._trees), tuple(self._arms))
+        trees, arrays = tuple(self._trees), array_parameter_types(self._text, self._trees)
+        return Template(self._text, steps, tuple(self._faults), trees, tuple(self._arms), arrays)
 
     def _piece(self, piece: Piece) -> None:
         if piece.kind == "text":

@@ -7,11 +7,12 @@ charged before it is done, by the size of what it reads and makes, so a renderin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.values import NO_VALUE, Placeholder, StandInKey, StandInKind, Value, text_literal
 

@@ -8,19 +8,19 @@ leads to a place in the file.
 
 from __future__ import annotations
 
-import ast
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.nodes import Attempt, Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
 from penstock.template.operators import elements, is_true
-from penstock.template.parameter_types import READERS, WrongValue, element_type
+from penstock.template.parameter_types import READERS, WrongValue
 from penstock.template.parser import is_template, read_template
 from penstock.template.render_frame import LoopPosition, Parameter, RenderFrame, RenderInput
 from penstock.template.statements import Statement
@@ -234,34 +234,13 @@ def _unwritable_fault(step: Interpolation, value: Value, error: UnwritableValue)
 def array_values(template: Template, given: RenderInput) -> Iterator[tuple[str, Value]]:
     """The parameters that some expression reads as `Array(…)`, each with its elements in the type that is named
     first."""
-    for name, of in array_parameter_types(template).items():
+    for name, of in template.arrays.items():
         value = given.parameters.get(name)
         if isinstance(value, str):
             try:
                 yield name, [READERS[of](part) for part in value.split(",")]
             except WrongValue:
                 continue
-
-
-def array_parameter_types(template: Template) -> dict[str, str]:
-    """The element types of parameters that are read as `Array(…)`, by parameter."""
-    found: dict[str, str] = {}
-    if "Array" not in template.text:
-        return found
-    for tree in template.trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Array" and node.args:
-                subject = node.args[0]
-                of = _element_type(node)
-                if isinstance(subject, ast.Name) and of in READERS:
-                    found.setdefault(subject.id, of)
-    return found
-
-
-def _element_type(node: ast.Call) -> str:
-    named = next((each.value for each in node.keywords if each.arg == "_type"), None)
-    written = node.args[1] if len(node.args) > 1 else named
-    return element_type(written.value if isinstance(written, ast.Constant) else None)[0]
 
 
 # What has no end takes the rest of the text, so that no part of it is read twice.

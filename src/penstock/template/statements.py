@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.expressions import ExpressionCompiler, ExpressionSource, Target, read_statement, read_target
 from penstock.template.operators import value_size

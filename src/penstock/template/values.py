@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
+
+from penstock.quick_dataclass import dataclass
 
 Value: TypeAlias = Union[
     bool, int, float, str, "Sql", "Placeholder", "list[Value]", "tuple[Value, ...]", "dict[Value, Value]", None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -23,6 +22,7 @@ from penstock.api.objects.column_types import NAMED_TYPES, NoColumnType, without
 from penstock.api.objects.columns import FieldFault, markers_of
 from penstock.errors import did_you_mean
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
+from penstock.quick_dataclass import dataclass
 
 _PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"\{\{|\{%|\{#")

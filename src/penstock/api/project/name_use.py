@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import symtable
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from penstock.quick_dataclass import dataclass
 
 _CHANGING = frozenset(
     (

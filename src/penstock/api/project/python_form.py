@@ -7,13 +7,14 @@ proposal: the caller reads it again, and keeps the datafile of whatever did not 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Endpoint, Materialized, Node, Pipe, Standard
 from penstock.model.project import Project
 from penstock.model.types import Nullable, Type
+from penstock.quick_dataclass import dataclass
 
 _HEAD = '''"""Written by `penstock pull --as python`."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from pydantic import BaseModel
@@ -32,6 +32,7 @@ from penstock.api.project.versioned_names import name_versions
 from penstock.api.project.view_functions import ViewCalls, ViewSql
 from penstock.errors import Level, Location, Problem
 from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED, NAME
+from penstock.quick_dataclass import dataclass
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 MOST_OBJECTS = 5_000

@@ -10,7 +10,7 @@ import ast
 import inspect
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from penstock.api.objects.declarations import CallLocation, Declared
 from penstock.errors import Location
+from penstock.quick_dataclass import dataclass
 
 _OPEN_TEXT = ("'''", '"""')
 """The end of a line behind which a text begins in the next line."""

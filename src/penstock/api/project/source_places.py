@@ -7,9 +7,10 @@ problems of a project can be led through here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.errors import Location, Problem
+from penstock.quick_dataclass import dataclass
 
 INDENT = "    "
 """What stands before each line of a block that is made."""

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.api.project.project_module import ProjectModule, find_module
@@ -25,6 +25,7 @@ from penstock.errors import Location, Problem
 from penstock.model.project import Project
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.parse.settings import SETTINGS_FILE
+from penstock.quick_dataclass import dataclass
 
 _STACK_LINE = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 _GRACE_SECONDS = 5.0

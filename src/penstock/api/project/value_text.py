@@ -10,7 +10,8 @@ import datetime
 import decimal
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from penstock.quick_dataclass import dataclass
 
 _PLAIN = (type(None), bool, int, str, bytes)
 _MODULES: dict[type, str] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from penstock.api.objects.declarations import Declared
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
+from penstock.quick_dataclass import dataclass
 
 _PARTS = re.compile(
     rf"(?P<before>\b(?:FROM|JOIN)\s+)(?P<quote>[`\"]?)(?P<table>[A-Za-z_]\w*)(?P=quote)(?![\w.(])"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.user_errors import problem_of
 from penstock.errors import Problem
 from penstock.model.pipe import Dialect
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from penstock.quick_dataclass import dataclass
 
 DATE, DATETIME, DATETIME64 = "Date", "DateTime", "DateTime64(9)"
 _LONGEST = 50

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
+
+from penstock.quick_dataclass import dataclass
 
 _SAFE_PATTERN = re.compile(
     r"(?:(?:\\[.^$|()\[\]{}*+?/-]|\[\^?[A-Za-z0-9_.]+(?:-[A-Za-z0-9])?\]|[^\\\[\](){}*+?|])[*+?]?|[|()](?![*+?]))*"

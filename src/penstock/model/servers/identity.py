@@ -7,8 +7,9 @@ values give equal digests in every process, so that a client can compare them wi
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from penstock.quick_dataclass import dataclass
 
 LENGTH = 16
 

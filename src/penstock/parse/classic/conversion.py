@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import basename, dirname, splitext
 
 from penstock.errors import Problem
@@ -20,6 +20,7 @@ from penstock.parse.datafile import Entry, parse_datafile, split_directive, spli
 from penstock.parse.datasource import DATASOURCE_KEYWORDS, OTHER_DATASOURCE_KEYWORDS
 from penstock.parse.engine import ENGINE_KEYWORDS
 from penstock.parse.pipe import OTHER_PIPE_KEYWORDS, PIPE_KEYWORDS
+from penstock.quick_dataclass import dataclass
 
 DATASOURCE, PIPE = ".datasource", ".pipe"
 _DATASOURCE_WORDS = frozenset((*DATASOURCE_KEYWORDS, *OTHER_DATASOURCE_KEYWORDS))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import basename, dirname, join, normpath
 from string import Template
 
 from penstock.errors import Problem, did_you_mean
 from penstock.parse.classic.directives import INCLUDE
 from penstock.parse.datafile import Entry, parse_datafile, split_lines
+from penstock.quick_dataclass import dataclass
 
 INCLUDE_SUFFIX = ".incl"
 

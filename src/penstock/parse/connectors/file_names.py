@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias, Union
 from urllib.parse import quote
+
+from penstock.quick_dataclass import dataclass
 
 MOST_PARTS = 1_000
 """The most files that `{N}` divides rows into."""

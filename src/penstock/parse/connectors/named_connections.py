@@ -7,13 +7,14 @@ connections may be kept outside of the project; but then no row comes or goes, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Union
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.external_tables import NamedConnection
 from penstock.model.pipe import Exported, Pipe, TopicTarget
+from penstock.quick_dataclass import dataclass
 
 
 def check_connections(

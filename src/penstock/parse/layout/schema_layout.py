@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from penstock.parse.lexer import Lexeme, comma_spans, depth_change, lex
+from penstock.quick_dataclass import dataclass
 
 _COMMENT = re.compile(
     r"""'(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|`(?:[^`\\]|\\.|``)*(?:`|\\?\Z)|"(?:[^"\\]|\\.|"")*(?:"|\\?\Z)|"""

@@ -8,7 +8,6 @@ sorting key where there is no primary key.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -21,6 +20,7 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import AggregateFunction, is_nullable
 from penstock.parse.lexer import Lexeme, lex, location_at, split_at_commas, text_slice
+from penstock.quick_dataclass import dataclass
 
 _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
 

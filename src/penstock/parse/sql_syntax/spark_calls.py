@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 import sqlglot
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokens import Token, TokenType
+
+from penstock.quick_dataclass import dataclass
 
 _DIALECT = "spark"
 _OPENED = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}

@@ -7,13 +7,14 @@ Invariant: paths and patterns are in one order, so that two spellings of a type 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from penstock.model import types as t
 from penstock.model.json_documents.path_rules import InvalidPattern, skip_pattern
 from penstock.parse.lexer import Lexeme, Reader
 from penstock.parse.type_syntax.type_arguments import InvalidType, read_number
+from penstock.quick_dataclass import dataclass
 
 ReadType: TypeAlias = Callable[[Reader], t.Type]
 """Reads the next type of a reader."""

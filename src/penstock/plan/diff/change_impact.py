@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.graph import Graph, walk
@@ -20,6 +19,7 @@ from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.forward_columns import keeps_values, read_forward_query
 from penstock.plan.diff.sql_words import SqlText, names_in_sql, read_sql_text
 from penstock.plan.diff.ttl_and_final import NULL_ENGINE
+from penstock.quick_dataclass import dataclass
 from penstock.sql.query import ForwardColumn
 
 _NONDETERMINISTIC = re.compile(

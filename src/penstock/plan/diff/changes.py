@@ -7,13 +7,13 @@ what the user wrote differently, not what follows from it; it reads the same whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
 from penstock.model.types import Type
 from penstock.plan.diff.resource_kinds import ResourceKind
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ the bare old column under the new name. What is declared anew wins over an equal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
 from penstock.plan.diff.forward_columns import ForwardQuery
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

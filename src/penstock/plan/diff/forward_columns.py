@@ -6,14 +6,13 @@ left over from an earlier step and is ignored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.types import Type
 from penstock.plan.diff.query_equality import is_same_text
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compile import compile_forward
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import DIALECT

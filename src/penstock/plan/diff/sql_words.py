@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Pipe
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY

@@ -7,7 +7,7 @@ no row is deleted for one version, so rows hidden by a shorter TTL are visible a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
@@ -16,6 +16,7 @@ from penstock.model.merge_rule import Merge
 from penstock.model.types import Date, DateTime, DateTime64, unwrap_type
 from penstock.parse.ttl import TtlRule, parse_ttl_rules
 from penstock.plan.diff.query_equality import normalize_sql
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compile import compile_expression
 from penstock.sql.engines.merge_rules import merge_rule
 from penstock.sql.expr.fine_times import as_microseconds

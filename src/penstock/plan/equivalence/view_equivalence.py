@@ -10,13 +10,14 @@ passing it on do not, a hash, a text or arithmetic may. Invariant: equal content
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
 from penstock.plan.tables.running_datasource import without_materialized_range
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type

@@ -8,7 +8,6 @@ time in proportion to the number of columns, where comparing projections of the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from sqlglot import exp
 from penstock.model.manifest import BoundColumn, Source, View
 from penstock.plan.equivalence.canonical_view import KnownValues, canonical_form
 from penstock.plan.equivalence.view_equivalence import column_content, source_meaning, source_rows_content
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.opaque_calls import has_opaque_aggregate, makes_rows
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type

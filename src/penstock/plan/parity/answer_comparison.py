@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.plan.parity.comparable_values import TOLERANCES
+from penstock.quick_dataclass import dataclass
 
 Row = tuple[object, ...]
 Columns = Sequence[tuple[str, Type]]

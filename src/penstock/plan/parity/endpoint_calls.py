@@ -7,11 +7,12 @@ Invariant: a wrong line is named with its number, and no line is passed over; no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
 from penstock.errors import InvalidRequest, Location, Problem, did_you_mean
+from penstock.quick_dataclass import dataclass
 from penstock.template.render_frame import ListParameter, Parameter
 
 MOST_CALLS = 1_000

@@ -7,11 +7,12 @@ nobody declared. Invariant: what was not compared is never called the same; it i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from penstock.errors import Problem
+from penstock.quick_dataclass import dataclass
 
 Outcome: TypeAlias = Literal["same", "differs", "not_compared", "failed", "only_left", "only_right"]
 """`only_left` and `only_right`: one version alone has it, by its datafiles; that is no difference.

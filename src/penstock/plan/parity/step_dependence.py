@@ -11,12 +11,13 @@ key are the same in the end; others are not. The clock and random numbers differ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
 from penstock.model.manifest import Manifest, View
 from penstock.model.merge_rule import Aggregating, Summing
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import DIALECT

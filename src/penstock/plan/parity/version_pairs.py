@@ -8,12 +8,13 @@ and never compared.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.project import Project
 from penstock.plan.diff.column_matching import find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
+from penstock.quick_dataclass import dataclass
 
 QUARANTINE_COLUMNS = ("raw",)
 """What is compared of a rejected row: each table has its own time of arrival, and each version its own reasons."""

@@ -8,7 +8,7 @@ forward query says); the cheapest of them is taken, unless the user requests ano
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
@@ -19,6 +19,7 @@ from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

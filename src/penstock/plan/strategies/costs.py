@@ -8,11 +8,12 @@ what the next one reads. So column sizes, which cost a look at data files, are a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, Union
 
 from penstock.model.manifest import Binding, View
 from penstock.plan.plan import NOTHING, RejectedStrategy, ResourcePlan, Size, Strategy
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 
 

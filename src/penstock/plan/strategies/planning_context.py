@@ -7,7 +7,7 @@ Invariant: it holds everything that its data source adds to the manifest and to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
@@ -19,6 +19,7 @@ from penstock.plan.plan import MOVING, HiddenRows, Live, PlanOptions, ResourcePl
 from penstock.plan.steps import CheckRows, Clone, Step
 from penstock.plan.strategies.costs import PlannedCosts
 from penstock.plan.tables.running_datasource import RunningDataSource, find_running
+from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

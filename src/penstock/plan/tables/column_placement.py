@@ -8,7 +8,7 @@ reads is written differently, and no row is moved; a column for which that is im
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
@@ -20,6 +20,7 @@ from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.tables.ingestion_equality import IngestionEquality
 from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn

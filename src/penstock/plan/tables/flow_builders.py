@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import (
@@ -28,6 +27,7 @@ from penstock.model.manifest import (
 from penstock.model.quarantine_sources import QUARANTINE_COLUMNS, SUFFIX
 from penstock.model.types import String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
+from penstock.quick_dataclass import dataclass
 from penstock.sql import query
 from penstock.sql.query import SourceRead
 from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns

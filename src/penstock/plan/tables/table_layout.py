@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from penstock.errors import Location, Problem
@@ -18,6 +17,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
 from penstock.parse.sql_syntax.engine_keys import column_name
+from penstock.quick_dataclass import dataclass
 
 TimeUnit = Literal["years", "months", "days", "hours"]
 

@@ -8,10 +8,10 @@ concatenation, in whatever order Spark brings them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,
@@ -156,12 +156,15 @@ class AggregateTraits:
     exact: bool = True
 
 
+_COMMON = AggregateTraits()
+
+
 def list_aggregate(
     name: str,
     arity: tuple[int, int],
     result: Callable[[Types], Type],
     read: Callable[[AggregateState], str],
-    traits: AggregateTraits = AggregateTraits(),
+    traits: AggregateTraits = _COMMON,
 ) -> Aggregate:
     """A function whose state is all its rows. `read` makes the SQL of the result from a state, which is then an
     array and never NULL."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,

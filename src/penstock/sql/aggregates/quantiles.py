@@ -8,10 +8,11 @@ src/AggregateFunctions/QuantileExact.h and its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,

@@ -9,10 +9,12 @@ is in it or may be named in it, and such a source counts with ANY_COLUMN.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias, Union
 
 from sqlglot import exp
+
+from penstock.quick_dataclass import dataclass
 
 ANY_COLUMN = "*"
 """The name in a `SourceColumn` that stands for any column of the source."""

@@ -8,11 +8,11 @@ Invariant: the folded expression has the same value in every row for which the e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.opaque_calls import call_name
 
 

@@ -7,11 +7,11 @@ In: the SQL of a query and names of its columns. Out: Spark SQL. Invariant: it r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.column_graph import (
     ColumnGraph,
     ColumnRefs,

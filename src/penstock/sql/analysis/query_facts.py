@@ -8,11 +8,11 @@ a column that counts is never left out; where a name cannot be resolved, every s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.column_graph import (
     ANY_COLUMN,
     ColumnGraph,

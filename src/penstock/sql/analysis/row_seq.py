@@ -9,11 +9,11 @@ is only added; where the shape of the SQL is not known for certain the answer is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from sqlglot.tokens import Token, TokenType
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.spark_text import QUOTED, closing_parenthesis, replace_spans, token_source, tokenize_spark
 
 SEQ = "_seq"

@@ -8,12 +8,12 @@ pass of Spark's `aggregate`. The lambda of a map function takes a key and a valu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.calls.lambda_arguments import (
     ArrayLambda,
     array_arguments,

@@ -47,22 +47,22 @@ def expand_stars(block: SelectBlock) -> SelectBlock:
 def resolve_aliases(block: SelectBlock) -> SelectBlock:
     """Pass: aliases, also those inside of expressions, become names for the whole SELECT."""
     scope = block.translator.scope
-    found = dict(scope.aliases)
-    for node in _own_nodes(block.tree):
+    found, nodes = dict(scope.aliases), tuple(_own_nodes(block.tree))
+    for node in nodes:
         if isinstance(node, exp.Alias):
             with block.environment.report.collecting():
                 _check_single_alias(block, node, found)
             found[node.alias] = node.this
     windows = {each.name: each for each in block.tree.args.get("windows") or []}
-    scope = replace(scope, aliases=found, windows=windows, grouped=_is_grouped(block.tree))
+    scope = replace(scope, aliases=found, windows=windows, grouped=_is_grouped(block.tree, nodes))
     return replace(block, translator=block.translator.with_scope(scope))
 
 
-def _is_grouped(tree: exp.Select) -> bool:
-    """Whether a SELECT has a GROUP BY, or an aggregate that is no window function."""
+def _is_grouped(tree: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
+    """Whether a SELECT with these nodes has a GROUP BY, or an aggregate that is no window function."""
     if tree.args.get("group") is not None:
         return True
-    calls = (each for each in _own_nodes(tree) if is_aggregate(each))
+    calls = (each for each in nodes if is_aggregate(each))
     return any(not isinstance(each.parent, (exp.Window, exp.IgnoreNulls, exp.RespectNulls)) for each in calls)
 
 

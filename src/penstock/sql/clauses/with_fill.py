@@ -8,11 +8,12 @@ constants of the key's own type; where ClickHouse would fill in another way, the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.quick_dataclass import dataclass
 from penstock.sql.clauses.positional_arguments import resolve_position
 from penstock.sql.compiler.constants import known_constant, known_integer
 from penstock.sql.compiler.fill_column import FillColumn, FillStep

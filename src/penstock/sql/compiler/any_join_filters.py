@@ -8,10 +8,11 @@ of a key or none, so it gives the same rows on either side of the join.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import SelectScope
 from penstock.sql.syntax.tree import is_aggregate
 

@@ -7,10 +7,11 @@ other (CTEs or aliases that each name the one before twice double with each of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Text
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.syntax.problems import place_of
 

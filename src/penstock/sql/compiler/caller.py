@@ -1,6 +1,6 @@
 """Who asks for a compilation: what they may name, and how long they wait.
 
-In: two functions of whoever calls the compiler. Out: the errors that they raise, which end the compilation at once.
+In: functions of whoever calls the compiler. Out: the errors that they raise, which end the compilation at once.
 Invariant: a name is checked before it is looked up, so nothing that is told about a text depends on what its caller may
 not read.
 """
@@ -8,9 +8,13 @@ not read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from penstock.model.external_tables import ReadColumns
+from penstock.quick_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from penstock.sql.compiler.shared_nodes import SharedNodes
 
 
 def _allow(name: str) -> None:
@@ -32,6 +36,8 @@ class Caller:
     """Raises an error if the caller's time is up. It is called again and again."""
     external: ReadColumns | None = None
     """Tells a copy the columns of tables of other databases; None: they are guessed."""
+    nodes: SharedNodes | None = None
+    """What the caller compiled of the same project before; None where nothing is compiled twice."""
 
 
 ANYBODY = Caller()

@@ -7,7 +7,7 @@ left-most table of a materialized view, which is read as the newly arrived rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from penstock.model.datasource import Text
 from penstock.model.external_tables import ReadColumns
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import UsedSources
 from penstock.sql.expr.typed import TypedSql

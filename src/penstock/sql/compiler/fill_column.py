@@ -8,8 +8,9 @@ and none where a row exists.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from penstock.quick_dataclass import dataclass
 
 FillRole = Literal["kept", "key", "empty"]
 """What an added row has in a column: the value of its neighbour row, the added value, or the default of the type."""

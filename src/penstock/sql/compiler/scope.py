@@ -7,11 +7,12 @@ name is resolved as in ClickHouse: first lambda parameters, then aliases, then c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from penstock.model.external_tables import ExternalTable
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.budget import CompileBudget
 from penstock.sql.expr.typed import TypedSql
 
@@ -104,6 +105,8 @@ class UsedSources:
     externals: dict[str, ExternalTable] = field(default_factory=dict)
     """Tables of other databases by placeholder."""
     budget: CompileBudget = field(default_factory=CompileBudget)
+    templates: int = 0
+    """How many templates were rendered."""
 
     def add_datasource(self, placeholder: str, datasource: str) -> None:
         self.datasources[placeholder] = datasource
@@ -115,6 +118,14 @@ class UsedSources:
 
     def add_column(self, placeholder: str, name: str) -> None:
         self.columns[placeholder].add(name)
+
+    def add_all(self, more: UsedSources) -> None:
+        """What was read by a part that has a record of its own."""
+        self.datasources |= more.datasources
+        self.externals |= more.externals
+        self.templates += more.templates
+        for placeholder, names in more.columns.items():
+            self.columns.setdefault(placeholder, set()).update(names)
 
 
 @dataclass(slots=True)

@@ -8,12 +8,13 @@ through. The functions below the class are the checks that handlers share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from penstock.model.datasource import Text
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, refusal

@@ -6,8 +6,9 @@ NULL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from penstock.quick_dataclass import dataclass
 
 Overflow: TypeAlias = Literal["wraps", "refused"]
 """What a number out of the type's range does."""

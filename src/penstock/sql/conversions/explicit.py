@@ -8,12 +8,13 @@ never becomes another value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from penstock.quick_dataclass import dataclass
 
 LONGEST_REPEATED = 160
 """Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""

@@ -6,11 +6,12 @@ where Spark has no such type: a comparison is a BOOLEAN in Spark and a UInt8 in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.spark_text import bigint_literal, double_literal, string_literal
 

@@ -9,10 +9,11 @@ are unioned and sorted once by keys and value, so that no row of a key meets eve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock

@@ -6,10 +6,9 @@ datafile or a parameter; the value of an argument is in no message, since it may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.syntax.problems import Refused, offset_of, refusal
 from penstock.template.rendering import RenderedSql

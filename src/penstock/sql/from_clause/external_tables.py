@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
@@ -23,6 +23,7 @@ from penstock.model.external_tables import (
     UnreadableTable,
 )
 from penstock.model.types import LowCardinality, String, Type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.expr.typed import TypedSql

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from penstock.model.datasource import Text
 from penstock.model.external_tables import FileFormat, Packing, RemoteFiles
 from penstock.model.types import AggregateFunction, Type
 from penstock.parse.schema import parse_schema
+from penstock.quick_dataclass import dataclass
 from penstock.sql.from_clause.call_arguments import CallArguments
 
 VIRTUAL_COLUMNS = ("_path", "_file")

@@ -7,10 +7,11 @@ relation; the subquery selects only the columns that the outer SELECT names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.expr.typed import TypedSql

@@ -9,7 +9,7 @@ have equal keys exactly if Spark's values of them are equal, so that rows can be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias, Union
 
@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock

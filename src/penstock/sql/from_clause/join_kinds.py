@@ -8,11 +8,12 @@ column whose value would be that of any matching row (SEMI JOIN) is refused, nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype

@@ -6,13 +6,12 @@ is no literal is computed by Spark, once, and fails where ClickHouse fails.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.spark_text import quote_identifier

@@ -8,7 +8,7 @@ DISTINCT or LIMIT 1 BY); it never returns columns in which two rows may agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
 from penstock.model.service_sources import ServiceSource
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.scope import ScopeTable
@@ -206,7 +207,9 @@ def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, No
     if f"{pipe.name}.{node.name}" in environment.inside:
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refusal(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
-    inner = environment.for_node(pipe, node)
+    inner, nodes = environment.for_node(pipe, node), environment.uses.budget.caller.nodes
+    if nodes is not None and environment.external is None:
+        return nodes.compile(inner, pipe.name, node.name)
     return environment.compile_once((pipe.name, node.name), node, lambda: inner.compile_text(inner))
 
 

@@ -8,11 +8,11 @@ kinds have been checked against the row, and raises BadArguments for what else i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.typed import NOTHING, TypedSql, nullable_if_any, typed_sql
 
 Kind = Literal[

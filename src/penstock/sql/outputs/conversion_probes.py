@@ -9,7 +9,7 @@ a default that no probe covers is `unsure`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.compiler.translator import NodeHandler, Translator

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
@@ -18,6 +18,7 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.json_path import parse_json_path
 from penstock.model.pipe import Copied, Node
 from penstock.model.types import Type, is_nullable, unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.typed import TypedSql, typed_sql

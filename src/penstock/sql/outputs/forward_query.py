@@ -7,13 +7,14 @@ list and nothing else; each new column is found by its name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.model.types import unwrap_type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import STRICT_MODE
 from penstock.sql.conversions.implicit import implicit_cast

@@ -7,7 +7,7 @@ over tables and columns that exist; a scalar that Spark computes may be NULL, so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -22,6 +22,7 @@ from penstock.model.datasource import Text
 from penstock.model.pipe import Node, Pipe
 from penstock.model.service_sources import ServiceSource
 from penstock.model.types import Type
+from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.service_tables import find_service_source

@@ -10,10 +10,10 @@ import fnmatch
 import glob
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from penstock.model.datasource import Text
+from penstock.quick_dataclass import dataclass
 from penstock.sql.syntax.problems import place_of
 
 _SHOW = re.compile(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
+from penstock.quick_dataclass import dataclass
 from penstock.sql.stored_types import UnknownState
 
 MOST_PROBLEMS = 100

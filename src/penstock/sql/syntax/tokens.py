@@ -1,7 +1,7 @@
 """ClickHouse SQL as tokens, rewritten where sqlglot's ClickHouse parser would misread or lose something.
 
 In: a text. Out: tokens that parse to a tree in which every function call keeps the name that the user wrote. Each
-rewrite is one function of `REWRITES`. Invariant: each token that comes from the text keeps its offsets, so that a
+rewrite is one of `REWRITES`. Invariant: each token that comes from the text keeps its offsets, so that a
 problem can be shown at its place.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from sqlglot.parsers.clickhouse import ClickHouseParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.spark_text import Tokens, closing_parenthesis
 
 CALL_MARK = "@"
@@ -36,8 +37,10 @@ SAMPLE_PARTS = 4
 
 def rewrite_tokens(tokens: Tokens) -> Tokens:
     """The tokens of a text, ready to parse."""
+    kinds, words = {each.token_type for each in tokens}, {each.text.lower() for each in tokens}
     for rewrite in REWRITES:
-        tokens = rewrite(tokens)
+        if kinds >= rewrite.kinds and (rewrite.words is None or words & rewrite.words):
+            tokens = rewrite.run(tokens)
     return tokens
 
 
@@ -50,14 +53,8 @@ def _kind_at(tokens: Tokens, index: int) -> TokenType | None:
     return tokens[index].token_type if 0 <= index < len(tokens) else None
 
 
-def _has_kind(tokens: Tokens, kind: TokenType) -> bool:
-    return any(token.token_type == kind for token in tokens)
-
-
 def rewrite_limit_by(tokens: Tokens) -> Tokens:
     """`LIMIT n [OFFSET m] BY a` → `DISTRIBUTE BY n, m, a`: beside a second LIMIT it does not parse."""
-    if not _has_kind(tokens, TokenType.LIMIT):
-        return tokens
     out: Tokens = []
     index = 0
     while index < len(tokens):
@@ -115,8 +112,6 @@ def _separator(tokens: Tokens) -> int | None:
 
 def rewrite_bare_except(tokens: Tokens) -> Tokens:
     """`* EXCEPT a` and `* EXCEPT 'a'` → `* EXCEPT (a)`."""
-    if not _has_kind(tokens, TokenType.EXCEPT):
-        return tokens
     out: Tokens = []
     for index, token in enumerate(tokens):
         follows = _kind_at(tokens, index - 1) == TokenType.EXCEPT and _kind_at(tokens, index - 2) == TokenType.STAR
@@ -181,8 +176,6 @@ def complete_select_list(tokens: Tokens) -> Tokens:
 
 def rewrite_samples(tokens: Tokens) -> Tokens:
     """`SAMPLE 0.1` → `SAMPLE ((0.1, 1, 0, 1))`."""
-    if not _has_kind(tokens, TokenType.TABLE_SAMPLE):
-        return tokens
     out: Tokens = []
     index = 0
     while index < len(tokens):
@@ -222,8 +215,6 @@ INTERVAL_WORDS = frozenset(
 
 def rewrite_intervals(tokens: Tokens) -> Tokens:
     """`INTERVAL a + b day` → `INTERVAL (a + b) day`: without parentheses sqlglot reads some expressions as a unit."""
-    if not _has_kind(tokens, TokenType.INTERVAL):
-        return tokens
     out: Tokens = []
     closing: set[int] = set()
     for index, token in enumerate(tokens):
@@ -287,8 +278,6 @@ _BEFORE_EXPRESSIONS = frozenset(
 
 def mark_membership_calls(tokens: Tokens) -> Tokens:
     """`in(x, (1, 2))` as a call: after an operand IN is the operator."""
-    if not _has_kind(tokens, TokenType.IN):
-        return tokens
     out: Tokens = []
     for index, token in enumerate(tokens):
         negated = _kind_at(tokens, index - 1) == TokenType.NOT
@@ -301,8 +290,6 @@ def mark_membership_calls(tokens: Tokens) -> Tokens:
 
 def rewrite_cast_sets(tokens: Tokens) -> Tokens:
     """`IN [1, 2]::Array(Int8)` → `IN ([1, 2]::Array(Int8))`: sqlglot ends the set at its bracket."""
-    if not _has_kind(tokens, TokenType.DCOLON):
-        return tokens
     out: Tokens = []
     closing: set[int] = set()
     for index, token in enumerate(tokens):
@@ -336,8 +323,6 @@ _WITH_MODIFIERS = frozenset({"fill", "totals", "ties", "rollup", "cube", "offset
 def name_with_expressions(tokens: Tokens) -> Tokens:
     """`WITH 'all', 2 SELECT` → `WITH 'all' AS __with_1, 2 AS __with_3 SELECT`: an expression without a name is read by
     nothing, and sqlglot wants one."""
-    if not _has_kind(tokens, TokenType.WITH):
-        return tokens
     unnamed = {end for index in range(len(tokens)) for end in _unnamed_ends(tokens, index)}
     out: Tokens = []
     for index, token in enumerate(tokens):
@@ -376,8 +361,6 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE,
 
 def wrap_named_lambdas(tokens: Tokens) -> Tokens:
     """`WITH x -> x + 1 AS f` → `WITH lambda(x -> x + 1) AS f`: outside of a call, sqlglot reads an element of JSON."""
-    if not _has_kind(tokens, TokenType.ARROW) or not _has_kind(tokens, TokenType.WITH):
-        return tokens
     spans = dict(span for index in range(len(tokens)) for span in _named_lambdas(tokens, index))
     ends = set(spans.values())
     out: Tokens = []
@@ -458,19 +441,34 @@ def rewrite_modulo(tokens: Tokens) -> Tokens:
     ]
 
 
-REWRITES: tuple[Callable[[Tokens], Tokens], ...] = (
-    name_with_expressions,
-    wrap_named_lambdas,
-    rewrite_limit_by,
-    rewrite_bare_except,
-    rewrite_samples,
-    rewrite_intervals,
-    rewrite_cast_sets,
-    free_bare_names,
-    rewrite_time_literals,
-    rewrite_modulo,
-    mark_calls,
-    mark_membership_calls,
-    merge_parameters,
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One rewrite, and what a text has that it changes; no other rewrite makes any of it."""
+
+    run: Callable[[Tokens], Tokens]
+    kinds: frozenset[TokenType] = frozenset()
+    """The kinds of token that are all there."""
+    words: frozenset[str] | None = None
+    """Some token is one of these, in any case."""
+
+
+def _of(run: Callable[[Tokens], Tokens], *kinds: TokenType) -> Rewrite:
+    return Rewrite(run, frozenset(kinds))
+
+
+REWRITES: tuple[Rewrite, ...] = (
+    _of(name_with_expressions, TokenType.WITH),
+    _of(wrap_named_lambdas, TokenType.WITH, TokenType.ARROW),
+    _of(rewrite_limit_by, TokenType.LIMIT),
+    _of(rewrite_bare_except, TokenType.EXCEPT),
+    _of(rewrite_samples, TokenType.TABLE_SAMPLE),
+    _of(rewrite_intervals, TokenType.INTERVAL),
+    _of(rewrite_cast_sets, TokenType.DCOLON),
+    _of(free_bare_names),
+    Rewrite(rewrite_time_literals, words=frozenset(_TIME_LITERALS)),
+    Rewrite(rewrite_modulo, words=frozenset({"mod"})),
+    _of(mark_calls),
+    _of(mark_membership_calls, TokenType.IN),
+    _of(merge_parameters),
 )
 """In this order: calls must be marked before their parameters are searched."""

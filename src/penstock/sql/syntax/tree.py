@@ -53,7 +53,8 @@ def call_name(node: exp.Expr) -> str | None:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is a call of an aggregate function."""
-    return parse_aggregate_name(call_name(node) or "") is not None
+    name = call_name(node)
+    return name is not None and parse_aggregate_name(name) is not None
 
 
 def call_parts(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:

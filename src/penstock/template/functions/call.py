@@ -6,9 +6,9 @@ Made by `expressions`. Invariant: the number of arguments and their names are ch
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from penstock.errors import did_you_mean
+from penstock.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.render_frame import RenderFrame
 from penstock.template.values import Value

@@ -17,7 +17,7 @@ from penstock.api.project.source_places import SourcePlaces
 from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.cli.errors import FAILED, print_problems, report
 from penstock.cli.json_documents import Json
-from penstock.cli.output import console, format_number, print_json, print_table
+from penstock.cli.plain_output import format_number, print_json, print_line, print_rare_table
 from penstock.cli.project_folder import say_where_datafiles_are
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound
@@ -75,7 +75,7 @@ def _print_check(found: ProjectCheck) -> None:
     sources = sum(each.kind == "datasource" for each in found.resources)
     pipes = len(found.resources) - sources
     counts = f"{format_number(sources, 'data source', 'data sources')}, {format_number(pipes, 'pipe', 'pipes')}"
-    console().print(f"{counts}: no problem", markup=False)
+    print_line(f"{counts}: no problem")
 
 
 def _refusal(found: ProjectCheck) -> InvalidProject:
@@ -85,11 +85,9 @@ def _refusal(found: ProjectCheck) -> InvalidProject:
 def _print_resources(resources: tuple[ResourceCheck, ...]) -> None:
     """Print what would deploy, and what would not and why."""
     rows = [(each.name, each.kind, each.outcome, _because_text(each)) for each in resources]
-    print_table(("resource", "kind", "without the broken files", "because"), rows)
+    print_rare_table(("resource", "kind", "without the broken files", "because"), rows)
     deploys = sum(each.outcome == "deploys" for each in resources)
-    console().print(
-        f"{deploys:,} of {format_number(len(resources), 'resource', 'resources')} would deploy", markup=False
-    )
+    print_line(f"{deploys:,} of {format_number(len(resources), 'resource', 'resources')} would deploy")
 
 
 def _because_text(each: ResourceCheck) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from penstock.model.pipe import Dialect
 from penstock.parse.layout.datafile_layout import lay_out
 from penstock.parse.project_files import decode, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
+from penstock.quick_dataclass import dataclass
 
 SUFFIXES = (".datasource", ".pipe")
 

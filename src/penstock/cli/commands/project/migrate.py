@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +23,7 @@ from penstock.parse.classic.includes import INCLUDE_SUFFIX
 from penstock.parse.project_files import decode, read_folder
 from penstock.parse.settings import SETTINGS_FILE
 from penstock.plan.classic_targets import write_missing_targets
+from penstock.quick_dataclass import dataclass
 from penstock.redaction import escape_controls
 
 

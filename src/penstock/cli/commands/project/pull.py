@@ -8,7 +8,6 @@ written outside the folder, or beside objects in Python that would then be decla
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +23,7 @@ from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Failed, Location, Problem
 from penstock.parse.project_files import is_project_file, read_folder
+from penstock.quick_dataclass import dataclass
 
 
 class ProjectForm(str, Enum):

@@ -7,9 +7,9 @@ src/Functions/FunctionsRound.h, so near the limits of the type the result wraps 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from penstock.model import types as t
+from penstock.quick_dataclass import dataclass
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type

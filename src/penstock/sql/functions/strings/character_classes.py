@@ -7,7 +7,8 @@ thing only. A letter whose other cases the two engines may see differently raise
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from penstock.quick_dataclass import dataclass
 
 Ranges = tuple[tuple[int, int], ...]
 LAST_CODE_POINT = 0x10FFFF

@@ -7,9 +7,10 @@ pattern is parsed: what RE2 refuses, and what Java might match otherwise, raises
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from penstock.quick_dataclass import dataclass
 from penstock.sql.functions.strings.character_classes import (
     PERL,
     BadPattern,
