@@ -45,6 +45,7 @@ CHAPTERS = {
     "tables": "Tables",
     "views": "Views and copies",
     "view_functions": "Views as functions",
+    "sinks": "Sinks",
     "ingestion": "Rows that arrive",
     "row_insertion": "Rows that programs insert",
     "nodes": "Queries before the last one",

@@ -11,6 +11,12 @@ from penstock.api.objects.declarations import DECLARED
 from penstock.api.project.source_project import load_source_folder
 from penstock.plan.project_check import check_loaded
 
+CONNECTION = """TYPE s3
+S3_REGION eu-central-1
+S3_ACCESS_KEY {{ tb_secret("S3_KEY") }}
+S3_SECRET {{ tb_secret("S3_SECRET") }}
+"""
+
 
 def test_the_page_is_what_the_docstrings_say() -> None:
     assert page() == PAGE.read_text(encoding="utf-8"), "`python scripts/python_docs.py` writes it anew"
@@ -37,6 +43,7 @@ def test_the_examples_are_a_project(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app/main.py").write_text(PREAMBLE + "\n".join(lines), encoding="utf-8")
     (tmp_path / "penstock.toml").touch()
+    (tmp_path / "lake.connection").write_text(CONNECTION, encoding="utf-8")
     read = load_source_folder(tmp_path)
     found = [*read.loaded.problems, *check_loaded(read.loaded).problems]
     assert {each.message for each in found} == {"INDEXES have no effect here: tables have statistics of their own"}

@@ -24,7 +24,7 @@ from penstock import (
     AggregateFunction, Api, ClickHouseDefault, ClickHousePrecision, FixedString, Key, MaterializedView,
     MaterializedViewOptions, OlapConfig, OlapTable, ReplacingMergeTreeEngine, SimpleAggregateFunction, Token, UInt8,
     View, CopyOptions, CopyPipe, DeadLetterQueue, IngestApi, IngestConfig, IngestPipeline, IngestPipelineConfig, Stream,
-    StreamConfig, Node,
+    StreamConfig, Node, SinkOptions, SinkPipe,
 )
 
 
@@ -50,12 +50,14 @@ s = Stream[Row]("s", StreamConfig(destination=t))
 IngestApi[Row]("s", IngestConfig(destination=s, dead_letter_queue=DeadLetterQueue[Row]("q")))
 whole = IngestPipeline[Row]("whole", IngestPipelineConfig(table=OlapConfig(ttl="at"), version="0.1"))
 CopyPipe("c", "SELECT 1", whole.get_table(), CopyOptions(schedule="0 * * * *", select_tables=[s]))
+SinkPipe("x", "SELECT 1", SinkOptions(connection="k", kafka_topic="t", tokens=[Token("a", "READ")]))
 """
 MISTAKES = """
 OlapTable[Row]("t", OlapConfig(versio="0.1"))
 OlapTable[int]("t")
 t.nam
 CopyOptions(mode="replaced")
+SinkOptions(connection="k", format="orc")
 """
 
 
@@ -67,7 +69,7 @@ def test_a_project_is_strict_for_mypy(tmp_path: Path) -> None:
     found = _mypy(tmp_path, "app", "sound.py", "wrong.py")
     first = OBJECTS.count("\n")
     assert [line.partition(": error: ")[0] for line in found] == [
-        f"wrong.py:{first + number}" for number in (2, 3, 4, 5)
+        f"wrong.py:{first + number}" for number in (2, 3, 4, 5, 6)
     ], found
     # Another project, whose modules have the same names.
     shutil.copytree(EXAMPLES / "web-analytics-python/app", tmp_path / "other/app")

@@ -57,6 +57,7 @@ from penstock.api.objects.ingestion import (
 )
 from penstock.api.objects.nodes import Node
 from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, InsertResult
+from penstock.api.objects.sinks import SinkOptions, SinkPipe
 from penstock.api.objects.sql_template import SqlTemplate, TableColumn, sql
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, TableIndex, Token
 from penstock.api.objects.view_functions import materialized_view
@@ -105,6 +106,8 @@ __all__ = [
     "RenamedFrom",
     "ReplacingMergeTreeEngine",
     "SimpleAggregateFunction",
+    "SinkOptions",
+    "SinkPipe",
     "SqlTemplate",
     "Stream",
     "StreamConfig",

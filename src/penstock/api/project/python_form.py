@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from penstock.model.datasource import Column, DataSource
-from penstock.model.pipe import Copied, Endpoint, Materialized, Node, Pipe, Standard
+from penstock.model.pipe import Copied, Endpoint, Exported, Materialized, Node, Pipe, Standard
 from penstock.model.project import Project
 from penstock.model.types import Nullable, Type
 from penstock.quick_dataclass import dataclass
@@ -170,6 +170,8 @@ def _pipe(pipe: Pipe, tables: Collection[str]) -> Iterator[str]:
             yield from _materialized(pipe, target, described)
         case Copied(datasource=target) if target in tables and not earlier:
             yield from _copy(pipe, target, last.kind)
+        case Exported() if not earlier:
+            yield from _sink(pipe, last.kind)
         case Endpoint():
             yield from _endpoint(pipe)
         case Standard():
@@ -199,6 +201,30 @@ def _copy(pipe: Pipe, target: str, kind: Copied) -> Iterator[str]:
     named = [("name", repr(pipe.name)), ("select_statement", _sql(pipe.nodes[-1].sql.text))]
     given = "\n".join(_call("CopyOptions", options))
     yield from _call("CopyPipe", [*named, ("target_table", _variable(target)), ("options", given)])
+
+
+_SINK_OPTIONS = {
+    "EXPORT_BUCKET_URI": "bucket_uri",
+    "EXPORT_FILE_TEMPLATE": "file_template",
+    "EXPORT_FORMAT": "format",
+    "EXPORT_COMPRESSION": "compression",
+    "EXPORT_STRATEGY": "strategy",
+    "EXPORT_KAFKA_TOPIC": "kafka_topic",
+}
+
+
+def _sink(pipe: Pipe, kind: Exported) -> Iterator[str]:
+    """The sink; nothing where it is written with directives that only datafiles have, or has no place."""
+    written = {each: value for each, value in kind.options if each != "EXPORT_SCHEDULE"}
+    places = [each for each in ("EXPORT_BUCKET_URI", "EXPORT_KAFKA_TOPIC") if each in written]
+    if not written.keys() <= _SINK_OPTIONS.keys() or len(places) != 1:
+        return
+    options = [("connection", kind.connection), *((_SINK_OPTIONS[each], value) for each, value in written.items())]
+    options += [("schedule", kind.schedule)] if kind.schedule is not None else []
+    shown = [(name, repr(value)) for name, value in options]
+    given = "\n".join(_call("SinkOptions", [*shown, *_tokens(pipe), *_description(pipe)]))
+    named = [("name", repr(pipe.name)), ("select_statement", _sql(pipe.nodes[-1].sql.text))]
+    yield from _call("SinkPipe", [*named, ("options", given)])
 
 
 def _endpoint(pipe: Pipe) -> Iterator[str]:

@@ -20,6 +20,7 @@ from penstock.api.objects.declarations import Declared
 from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
 from penstock.api.objects.nodes import Node
+from penstock.api.objects.sinks import SinkPipe
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
 from penstock.api.objects.view_functions import ViewFunction
 from penstock.api.objects.views import CopyPipe, MaterializedView, View
@@ -108,6 +109,8 @@ def _render_object(each: Declared, into: Rendering) -> None:
             _render_function(each, _start_file("materializations", ".pipe", each, into), into)
     elif isinstance(each, CopyPipe):
         _render_copy(each, _start_file("copies", ".pipe", each, into), into)
+    elif isinstance(each, SinkPipe):
+        _render_sink(each, _start_file("sinks", ".pipe", each, into), into)
     elif isinstance(each, View):
         _render_view(each, _start_file("pipes", ".pipe", each, into), into)
     elif isinstance(each, Api):
@@ -375,6 +378,30 @@ def _render_copy(copy: CopyPipe, file: WrittenFile, into: Rendering) -> None:
     file.directive("COPY_MODE", options.mode, place(copy, "mode"))
     if options.schedule is not None:
         file.directive("COPY_SCHEDULE", options.schedule, place(copy, "schedule"))
+
+
+_SINK_DIRECTIVES = {
+    "connection": "EXPORT_CONNECTION_NAME",
+    "schedule": "EXPORT_SCHEDULE",
+    "bucket_uri": "EXPORT_BUCKET_URI",
+    "file_template": "EXPORT_FILE_TEMPLATE",
+    "format": "EXPORT_FORMAT",
+    "compression": "EXPORT_COMPRESSION",
+    "strategy": "EXPORT_STRATEGY",
+    "kafka_topic": "EXPORT_KAFKA_TOPIC",
+}
+
+
+def _render_sink(sink: SinkPipe, file: WrittenFile, into: Rendering) -> None:
+    options, place = sink.options, into.sources.argument_location
+    file.prose("DESCRIPTION", options.description or "", place(sink, "description"))
+    _write_tokens(sink, options.tokens, file, into)
+    _write_node(sink, sink.select_statement, options.select_tables, file, into)
+    file.line("TYPE sink")
+    for name, keyword in _SINK_DIRECTIVES.items():
+        value = getattr(options, name)
+        if value is not None:
+            file.directive(keyword, value, place(sink, name))
 
 
 def _render_endpoint(api: Api[Any, Any], file: WrittenFile, into: Rendering) -> None:

@@ -28,6 +28,12 @@ ODD = {
     "into.pipe": "NODE n\nSQL >\n    SELECT _id, model_config FROM shadow\nTYPE materialized\nDATASOURCE shadow_copy\n",
     "shadow_copy.datasource": "SCHEMA >\n    `_id` String,\n    `model_config` String\n",
     "take.pipe": "NODE n\nSQL >\n    SELECT 1 AS id\nTYPE copy\nTARGET_DATASOURCE class\nCOPY_SCHEDULE 0 * * * *\n",
+    "disk.connection": "TYPE file\n",
+    "write.pipe": "DESCRIPTION >\n    D.\nNODE n\nSQL >\n    SELECT id, at FROM class\nTYPE sink\n"
+    "EXPORT_CONNECTION_NAME disk\nEXPORT_BUCKET_URI file:///x\nEXPORT_FILE_TEMPLATE {id}/{at, '%Y'}\n"
+    "EXPORT_STRATEGY @truncate\nEXPORT_SCHEDULE 0 * * * *\n",
+    "former.pipe": "NODE n\nSQL >\n    SELECT id FROM class\nTYPE sink\nEXPORT_SERVICE file\n"
+    "EXPORT_CONNECTION_NAME disk\nEXPORT_BUCKET_URI file:///y\nEXPORT_FILE_TEMPLATE {id}\n",
     "top.pipe": "TOKEN t READ\nNODE a\nSQL >\n    %\n    SELECT id\n    FROM class WHERE id > {{Int64(x, 1)}}\nNODE b\n"
     "SQL >\n    SELECT * FROM a\nTYPE endpoint\n",
     "nodes.pipe": "NODE a\nDESCRIPTION >\n    The first.\n\nSQL >\n    SELECT id\n    FROM class\nNODE b\n"
@@ -61,7 +67,8 @@ def test_examples_come_back(name: str, datafiles: int, tmp_path: Path) -> None:
 def test_what_python_cannot_say_stays_a_datafile(tmp_path: Path) -> None:
     assert not load_files(ODD).errors
     made = check_round_trip(ODD, tmp_path)
-    assert sorted(made) == ["app/main.py", "into.pipe", "shadow.datasource", "shadow_copy.datasource"]
+    kept = ["disk.connection", "former.pipe", "into.pipe", "shadow.datasource", "shadow_copy.datasource"]
+    assert sorted(made) == ["app/main.py", *kept]
 
 
 def test_the_module_is_the_one_that_the_settings_name(tmp_path: Path) -> None:

@@ -337,6 +337,45 @@ def test_copies_are_those_of_datafiles(tmp_path: Path) -> None:
     assert check_loaded(read.loaded).problems == ()
 
 
+SINKS = """
+class Row(BaseModel):
+    id: Key[str]
+    n: UInt64
+
+events = OlapTable[Row]("events", OlapConfig(version="1"))
+files = SinkOptions(
+    connection="lake", bucket_uri="file:///exports", file_template="{id}/{8}", format="ndjson", compression="gzip",
+    strategy="@truncate", schedule="0 3 * * *", select_tables=[events], tokens=[Token("a", "READ")], description="D.",
+)
+SinkPipe("daily", f"SELECT id, n FROM {events.name}", files)
+SinkPipe("messages", select_statement=f"SELECT n FROM {events}", options=SinkOptions(connection="k", kafka_topic="t"))
+"""
+CONNECTIONS = {
+    "lake.connection": "TYPE file\n",
+    "k.connection": "TYPE kafka\nKAFKA_BOOTSTRAP_SERVERS broker:9092\n",
+}
+SAME_SINKS = {
+    **CONNECTIONS,
+    "events_1.datasource": _ROW.replace("UInt16", "UInt64") + "ENGINE MergeTree\nENGINE_SORTING_KEY id\n",
+    "daily.pipe": "DESCRIPTION >\n    D.\nTOKEN a READ\nNODE query\nSQL >\n    SELECT id, n FROM events_1\n"
+    "TYPE sink\nEXPORT_CONNECTION_NAME lake\nEXPORT_BUCKET_URI file:///exports\nEXPORT_FILE_TEMPLATE {id}/{8}\n"
+    "EXPORT_FORMAT ndjson\nEXPORT_COMPRESSION gzip\nEXPORT_STRATEGY @truncate\nEXPORT_SCHEDULE 0 3 * * *\n",
+    "messages.pipe": "NODE query\nSQL >\n    SELECT n FROM events_1\n"
+    "TYPE sink\nEXPORT_CONNECTION_NAME k\nEXPORT_KAFKA_TOPIC t\n",
+}
+
+
+def test_sinks_are_those_of_datafiles(tmp_path: Path) -> None:
+    for path, text in CONNECTIONS.items():
+        (tmp_path / path).write_text(text)
+    read = read_project(tmp_path, SINKS)
+    same = load_files(SAME_SINKS)
+    assert not same.errors
+    assert shown(read) == []
+    assert read.loaded.project == same.project
+    assert check_loaded(read.loaded).problems == ()
+
+
 HANDLERS = """
 class Row(BaseModel):
     id: Key[UInt64]
