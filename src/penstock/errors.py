@@ -11,9 +11,9 @@ import difflib
 import heapq
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from penstock.quick_dataclass import dataclass
 from penstock.redaction import redact_start
 
 Level = Literal["error", "warning"]

@@ -30,7 +30,7 @@ from penstock.cli.errors import (
 )
 from penstock.cli.session import OutputOption, ProjectOption, TokenOption, UrlOption, common_options
 from penstock.errors import PenstockError
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 # Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]

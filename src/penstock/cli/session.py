@@ -21,7 +21,7 @@ import typer
 from penstock.cli.errors import WrongUsage
 from penstock.cli.project_folder import find_project, require_project, write_admin_token
 from penstock.client.project_server import DEFAULT_URL, project_url, read_admin_token
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from penstock.cli.client import ServerClient

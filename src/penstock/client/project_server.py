@@ -7,11 +7,11 @@ no server is started, stopped or called. The commands and the client of programs
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import NoServer
 from penstock.parse.settings import parse_settings
-from penstock.quick_dataclass import dataclass
 
 SETTINGS_FILE, HOME = "penstock.toml", ".penstock"
 DEFAULT_URL = "http://127.0.0.1:7180"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias, Union
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 from penstock.errors import Location
 from penstock.model.engine import Engine
 from penstock.model.json_path import path_of_key
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 
 SERVICE_PREFIX = "penstock__"
 """SQL reads the server's own records as the data source `penstock__NAME`, which it writes `penstock.NAME`; so no file

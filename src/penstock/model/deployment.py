@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 from penstock.model.manifest import Manifest
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 DeploymentState: TypeAlias = Literal[
     "planned", "preparing", "backfilling", "ready", "live", "previous", "retired", "failed", "discarded"

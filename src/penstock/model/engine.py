@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from penstock.errors import Location
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 ENGINES = (
     "MergeTree",

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias, Union
 from urllib.parse import urlsplit
 
 from penstock.errors import Location
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 
 DatabaseSystem: TypeAlias = Literal["postgresql", "mysql"]
 

@@ -21,8 +21,8 @@ from typing_extensions import assert_never
 from penstock.model.graph import Graph
 from penstock.model.merge_rule import Merge
 from penstock.model.pipe import OnError
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 
 SEQ = "_seq"
 REJECTS = "_rejects"

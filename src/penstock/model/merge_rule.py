@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, Union
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
 from penstock.model.datasource import Column, Text, Token
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 Dialect: TypeAlias = Literal["clickhouse", "spark"]
 OnError: TypeAlias = Literal["stop", "quarantine"]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized, Node, Pipe
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True)

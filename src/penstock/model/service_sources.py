@@ -13,6 +13,7 @@ from penstock.errors import Location
 from penstock.model.datasource import SERVICE_PREFIX, Column, DataSource, Text
 from penstock.model.engine import Engine
 from penstock.model.pipe import Node, Pipe
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import (
     AggregateFunction,
     Array,
@@ -27,7 +28,6 @@ from penstock.model.types import (
     String,
     Type,
 )
-from penstock.quick_dataclass import dataclass
 
 SERVICE_NAMESPACES = ("penstock", "tinybird", "organization")
 """What is written before the name of a service data source. The format has the records of all workspaces of an

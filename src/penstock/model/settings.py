@@ -12,7 +12,7 @@ from dataclasses import field
 from urllib.parse import parse_qsl, urlsplit
 
 from penstock.model.pipe import Dialect
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
 

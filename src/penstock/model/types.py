@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TypeAlias, Union
 
 from penstock.model.json_documents.path_rules import write_rules
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from sqlglot.dialects.clickhouse import ClickHouse
 
 from penstock.errors import Location, Problem, nearest_name
 from penstock.model.datasource import Text
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.lexer import location_at
-from penstock.quick_dataclass import dataclass
 
 _SQL_KEYWORDS = ("SQL", "FORWARD_QUERY")
 _BLOCKS = ("SCHEMA", "RETURNS", "PYTHON", *_SQL_KEYWORDS)

@@ -17,6 +17,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.external_tables import NamedConnection
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import Settings
 from penstock.parse.connectors.connection import parse_connection
 from penstock.parse.connectors.named_connections import check_connections, with_connections
@@ -27,7 +28,6 @@ from penstock.parse.pipe import parse_pipe
 from penstock.parse.project_files import SUFFIXES, decode, is_project_file, normal_path, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
 from penstock.parse.sql_syntax.source_text import NAME
-from penstock.quick_dataclass import dataclass
 
 Resource: TypeAlias = Union[DataSource, Pipe]
 

@@ -16,6 +16,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import REJECTS, SEQ
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Nullable, Type
 from penstock.parse.column_types import read_type
 from penstock.parse.lexer import (
@@ -32,7 +33,6 @@ from penstock.parse.lexer import (
     text_slice,
 )
 from penstock.parse.type_syntax.type_arguments import check_nullable
-from penstock.quick_dataclass import dataclass
 
 _REFUSED: Mapping[str, str] = {
     "MATERIALIZED": "compute the column in a materialized view, or give it a DEFAULT",

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, get_args
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.pipe import Dialect
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import (
     BackfillSettings,
     CopySettings,
@@ -30,7 +31,6 @@ from penstock.model.settings import (
     StoreSettings,
 )
 from penstock.parse.unsafe_settings import find_unsafe_settings
-from penstock.quick_dataclass import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

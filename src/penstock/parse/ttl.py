@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from penstock.errors import Problem
 from penstock.model.datasource import Column, Text
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.lexer import Lexeme, depth_change, lex, location_at, split_at_commas, text_slice
 from penstock.parse.sql_syntax.engine_keys import check_columns, parse_expression
-from penstock.quick_dataclass import dataclass
 
 _ACTIONS = {
     "TO": "moves rows to another disk or volume",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import Settings
-from penstock.quick_dataclass import dataclass
 
 CATALOG_TYPES = ("jdbc", "rest", "hive", "glue")
 """The types that Iceberg's Java library and PyIceberg know by the same name."""

@@ -14,11 +14,11 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.graph import Graph
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.model.quarantine_sources import is_quarantine, with_quarantines
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import is_nullable
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.pipe_check import check_pipe
-from penstock.quick_dataclass import dataclass
+from penstock.plan.quarantine_sources import is_quarantine, with_quarantines
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_default, compile_view
 from penstock.sql.compiler.caller import Caller

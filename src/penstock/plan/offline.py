@@ -14,6 +14,7 @@ from pathlib import Path
 
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
 from penstock.plan.diff.change_places import change_places
@@ -22,7 +23,6 @@ from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan, plan_changes
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
-from penstock.quick_dataclass import dataclass
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 

@@ -15,7 +15,7 @@ from itertools import islice
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compile import compile_copy, compile_pipe
 from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.from_clause.table_functions import UNSUPPORTED_SOURCE

@@ -14,11 +14,11 @@ from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change
 from penstock.plan.diff.resource_kinds import ResourceKind
 from penstock.plan.diff.rollback import Rollback
 from penstock.plan.steps import CheckRows, Step
-from penstock.quick_dataclass import dataclass
 
 Strategy: TypeAlias = Literal["none", "in_place", "reuse", "bridge", "forward", "recompute", "create", "drop"]
 

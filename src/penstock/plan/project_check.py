@@ -17,13 +17,13 @@ from penstock.model.datasource import DataSource
 from penstock.model.graph import walk
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.cross_checks import check_project
 from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project, unsupported_columns
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.diff.sql_words import names_in_sql
 from penstock.plan.first_problems import find_first_problems
-from penstock.quick_dataclass import dataclass
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_select_list
 

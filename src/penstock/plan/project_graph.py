@@ -17,12 +17,12 @@ from penstock.model.datasource import SERVICE_PREFIX, DataSource, Text
 from penstock.model.graph import Graph
 from penstock.model.pipe import Copied, Materialized, Pipe
 from penstock.model.project import Project
-from penstock.model.quarantine_sources import SUFFIX, is_quarantine
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
 from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject, compile_project
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
-from penstock.quick_dataclass import dataclass
+from penstock.plan.quarantine_sources import SUFFIX, is_quarantine
 from penstock.sql.syntax.named_tables import find_named_tables
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import parse_query

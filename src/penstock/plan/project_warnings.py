@@ -16,7 +16,6 @@ from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.model.quarantine_sources import with_quarantines
 from penstock.model.types import (
     Bool,
     Date,
@@ -35,6 +34,7 @@ from penstock.parse.project_loader import LoadedProject
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.project_graph import ProjectGraph, draw_project
+from penstock.plan.quarantine_sources import with_quarantines
 from penstock.plan.table_versions import find_versions, table_of_version
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_pipe

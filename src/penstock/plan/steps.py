@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, Union
 
 from penstock.model.manifest import Binding, Field, Table, Transform
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

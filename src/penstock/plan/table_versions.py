@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from penstock.model.datasource import DataSource
 from penstock.model.project import Project
-from penstock.model.quarantine_sources import SUFFIX
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.project_graph import ProjectGraph
-from penstock.quick_dataclass import dataclass
+from penstock.plan.quarantine_sources import SUFFIX
 
 _NUMBERS = re.compile(r"_([0-9]+(?:_[0-9]+)*)")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.aggregates.table import aggregate_named, aggregate_names
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from penstock.model.external_tables import ExternalTable
 from penstock.model.pipe import CopyMode
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import ExpressionFacts, expression_facts
 from penstock.sql.analysis.query_facts import QueryFacts, query_facts
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.declared_parameters import DeclaredParameter
 from penstock.template.functions.typed_parameters import TYPED_FUNCTIONS
 from penstock.template.nodes import BranchArm, Template

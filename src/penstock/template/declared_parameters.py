@@ -15,7 +15,7 @@ from dataclasses import replace
 from penstock.model.graph import walk
 from penstock.model.pipe import Pipe
 from penstock.model.project import Project
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Json
 from penstock.template.functions.typed_parameters import DETAIL_ARGUMENTS, TYPED_FUNCTIONS
 from penstock.template.nodes import Template

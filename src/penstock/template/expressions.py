@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from penstock.errors import did_you_mean
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.functions.call import FunctionCall
 from penstock.template.functions.table import FUNCTIONS

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, Union
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.expressions import Expression, Target
 from penstock.template.parameter_types import READERS, element_type

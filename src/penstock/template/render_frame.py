@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Literal, TypeAlias, Union
 
 from penstock.errors import Location
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.values import NO_VALUE, Placeholder, StandInKey, StandInKind, Value, text_literal
 

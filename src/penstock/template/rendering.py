@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from penstock.errors import Location
 from penstock.model.datasource import Text
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.nodes import Attempt, Branch, Interpolation, Jump, Loop, Template, TemplateNode, Verbatim
 from penstock.template.operators import elements, is_true

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.expressions import ExpressionCompiler, ExpressionSource, Target, read_statement, read_target
 from penstock.template.operators import value_size

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Literal, TypeAlias, Union
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 Value: TypeAlias = Union[
     bool, int, float, str, "Sql", "Placeholder", "list[Value]", "tuple[Value, ...]", "dict[Value, Value]", None

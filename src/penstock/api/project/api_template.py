@@ -21,8 +21,8 @@ from pydantic_core import PydanticUndefined
 from penstock.api.objects.column_types import NAMED_TYPES, NoColumnType, without_none
 from penstock.api.objects.columns import FieldFault, markers_of
 from penstock.errors import did_you_mean
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
-from penstock.quick_dataclass import dataclass
 
 _PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"\{\{|\{%|\{#")

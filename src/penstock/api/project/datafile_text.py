@@ -14,8 +14,8 @@ from textwrap import dedent
 from penstock.api.project.source_files import LinePlace
 from penstock.api.project.source_places import INDENT
 from penstock.errors import Location, Problem
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
-from penstock.quick_dataclass import dataclass
 
 _QUOTED_OR_COMMENT = re.compile(rf"{COMMENT}|(?P<quoted>{QUOTED})", re.DOTALL)
 _BEGINS_COMMENT = re.compile(r"(?:^|(?<=\s))#")

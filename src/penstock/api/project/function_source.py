@@ -20,7 +20,7 @@ from penstock.api.project.name_use import changed_names, names_at_definition, na
 from penstock.api.project.source_files import LinePlace, SourceFile, SourceFiles
 from penstock.api.project.value_text import is_changeable, written_value
 from penstock.errors import Location, Problem
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _FUTURE = "from __future__ import annotations"
 

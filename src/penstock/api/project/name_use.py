@@ -10,7 +10,7 @@ import ast
 import symtable
 from collections.abc import Iterable, Iterator
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _CHANGING = frozenset(
     (

@@ -10,10 +10,10 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import PythonSettings
 from penstock.parse.project_files import contains_datafiles, decode, read_project_file
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
-from penstock.quick_dataclass import dataclass
 
 CONVENTION = "app.main"
 """The module of a project whose settings name none."""

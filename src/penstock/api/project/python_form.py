@@ -13,8 +13,8 @@ from typing import TypeAlias
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Endpoint, Exported, Materialized, Node, Pipe, Standard
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Nullable, Type
-from penstock.quick_dataclass import dataclass
 
 _HEAD = '''"""Written by `penstock pull --as python`."""
 

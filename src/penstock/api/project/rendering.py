@@ -32,8 +32,8 @@ from penstock.api.project.source_places import INDENT
 from penstock.api.project.versioned_names import name_versions
 from penstock.api.project.view_functions import ViewCalls, ViewSql
 from penstock.errors import Level, Location, Problem
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED, NAME
-from penstock.quick_dataclass import dataclass
 
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 MOST_OBJECTS = 5_000

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from penstock.api.objects.declarations import CallLocation, Declared
 from penstock.errors import Location
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _OPEN_TEXT = ("'''", '"""')
 """The end of a line behind which a text begins in the next line."""

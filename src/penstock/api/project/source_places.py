@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.errors import Location, Problem
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 INDENT = "    "
 """What stands before each line of a block that is made."""

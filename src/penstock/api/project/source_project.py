@@ -23,9 +23,9 @@ from penstock.api.project.project_module import ProjectModule, find_module
 from penstock.api.project.source_places import PLACES_OF_DATAFILES, SourcePlaces
 from penstock.errors import Location, Problem
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.parse.settings import SETTINGS_FILE
-from penstock.quick_dataclass import dataclass
 
 _STACK_LINE = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 _GRACE_SECONDS = 5.0

@@ -11,7 +11,7 @@ import decimal
 import uuid
 from collections.abc import Iterable
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _PLAIN = (type(None), bool, int, str, bytes)
 _MODULES: dict[type, str] = {

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from penstock.api.objects.declarations import Declared
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
-from penstock.quick_dataclass import dataclass
 
 _PARTS = re.compile(
     rf"(?P<before>\b(?:FROM|JOIN)\s+)(?P<quote>[`\"]?)(?P<table>[A-Za-z_]\w*)(?P=quote)(?![\w.(])"

@@ -20,7 +20,7 @@ from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.user_errors import problem_of
 from penstock.errors import Problem
 from penstock.model.pipe import Dialect
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from penstock.model.json_documents.leaf_types import (
 from penstock.model.json_documents.numbers import JsonNumber, stored_float
 from penstock.model.json_documents.path_rules import NO_RULES, PathRules
 from penstock.model.json_documents.typed_leaves import typed_leaf
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _STORED_STRING_OR_NUMBER = re.compile(r'("[^"\\]*(?:\\.?[^"\\]*)*"?)|([0-9]+)(?:\.0(?=[,}\]]|$))?')
 """It matches at every quote and digit, so that no text is read more than once."""

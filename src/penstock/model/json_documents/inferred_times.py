@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 DATE, DATETIME, DATETIME64 = "Date", "DateTime", "DateTime64(9)"
 _LONGEST = 50

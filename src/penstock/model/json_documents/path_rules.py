@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import lru_cache
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 _SAFE_PATTERN = re.compile(
     r"(?:(?:\\[.^$|()\[\]{}*+?/-]|\[\^?[A-Za-z0-9_.]+(?:-[A-Za-z0-9])?\]|[^\\\[\](){}*+?|])[*+?]?|[|()](?![*+?]))*"

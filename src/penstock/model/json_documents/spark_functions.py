@@ -12,7 +12,7 @@ from penstock.model.json_documents.documents import shown_json, store_text
 from penstock.model.json_documents.dynamic_values import leaf_kinds, object_at, objects_at, typed_text, value_at
 from penstock.model.json_documents.json_syntax import InvalidDocument
 from penstock.model.json_documents.path_rules import rules_of
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 STORE, VALUE, VALUES, TYPED, OBJECT, OBJECTS, SHOW, KINDS = (
     "penstock_json",

@@ -14,13 +14,13 @@ from dataclasses import field
 from posixpath import basename, dirname, splitext
 
 from penstock.errors import Problem
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.classic.directives import IGNORED_ANYWHERE, KEY_DIRECTIVES, SETTINGS, SOURCES
 from penstock.parse.classic.includes import IncludeFiles, expand_includes
 from penstock.parse.datafile import Entry, parse_datafile, split_directive, split_lines, split_words
 from penstock.parse.datasource import DATASOURCE_KEYWORDS, OTHER_DATASOURCE_KEYWORDS
 from penstock.parse.engine import ENGINE_KEYWORDS
 from penstock.parse.pipe import OTHER_PIPE_KEYWORDS, PIPE_KEYWORDS
-from penstock.quick_dataclass import dataclass
 
 DATASOURCE, PIPE = ".datasource", ".pipe"
 _DATASOURCE_WORDS = frozenset((*DATASOURCE_KEYWORDS, *OTHER_DATASOURCE_KEYWORDS))

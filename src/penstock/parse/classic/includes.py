@@ -15,9 +15,9 @@ from posixpath import basename, dirname, join, normpath
 from string import Template
 
 from penstock.errors import Problem, did_you_mean
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.classic.directives import INCLUDE
 from penstock.parse.datafile import Entry, parse_datafile, split_lines
-from penstock.quick_dataclass import dataclass
 
 INCLUDE_SUFFIX = ".incl"
 

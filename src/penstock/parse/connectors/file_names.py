@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeAlias, Union
 from urllib.parse import quote
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 MOST_PARTS = 1_000
 """The most files that `{N}` divides rows into."""

@@ -14,7 +14,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.external_tables import NamedConnection
 from penstock.model.pipe import Exported, Pipe, TopicTarget
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 
 def check_connections(

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.lexer import Lexeme, comma_spans, depth_change, lex
-from penstock.quick_dataclass import dataclass
 
 _COMMENT = re.compile(
     r"""'(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|`(?:[^`\\]|\\.|``)*(?:`|\\?\Z)|"(?:[^"\\]|\\.|"")*(?:"|\\?\Z)|"""

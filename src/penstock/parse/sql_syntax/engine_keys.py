@@ -18,9 +18,9 @@ from sqlglot.errors import ParseError, TokenError
 from penstock.errors import Problem, did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, is_nullable
 from penstock.parse.lexer import Lexeme, lex, location_at, split_at_commas, text_slice
-from penstock.quick_dataclass import dataclass
 
 _WITHOUT_NULL = frozenset({"coalesce", "ifnull", "assumenotnull", "isnull", "isnotnull"})
 

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from penstock.model import types as t
 from penstock.model.json_documents.path_rules import InvalidPattern, skip_pattern
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.lexer import Lexeme, Reader
 from penstock.parse.type_syntax.type_arguments import InvalidType, read_number
-from penstock.quick_dataclass import dataclass
 
 ReadType: TypeAlias = Callable[[Reader], t.Type]
 """Reads the next type of a reader."""

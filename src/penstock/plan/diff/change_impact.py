@@ -14,12 +14,12 @@ from penstock.model.datasource import DataSource
 from penstock.model.graph import Graph, walk
 from penstock.model.pipe import Materialized
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change, ResourceRenamed, changed_columns
 from penstock.plan.diff.column_matching import find_former_names
 from penstock.plan.diff.forward_columns import keeps_values, read_forward_query
 from penstock.plan.diff.sql_words import SqlText, names_in_sql, read_sql_text
 from penstock.plan.diff.ttl_and_final import NULL_ENGINE
-from penstock.quick_dataclass import dataclass
 from penstock.sql.query import ForwardColumn
 
 _NONDETERMINISTIC = re.compile(

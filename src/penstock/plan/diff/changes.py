@@ -11,9 +11,9 @@ from typing import TypeAlias, Union
 
 from typing_extensions import assert_never
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
 from penstock.plan.diff.resource_kinds import ResourceKind
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.forward_columns import ForwardQuery
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Column, DataSource
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
 from penstock.plan.diff.query_equality import is_same_text
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compile import compile_forward
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import DIALECT

@@ -20,7 +20,7 @@ from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Exported, Materialized, Node, NodeKind, Pipe, Standard
 from penstock.model.project import Project
-from penstock.model.quarantine_sources import with_quarantines
+from penstock.plan.quarantine_sources import with_quarantines
 from penstock.sql.compile import compile_copy, compile_pipe, compile_view
 from penstock.sql.query import Query
 from penstock.template.declared_parameters import is_templated

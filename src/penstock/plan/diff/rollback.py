@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.model.datasource import Column, DataSource
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Bool, Decimal, Float, Int, String, Type, is_nullable, unwrap_type
 from penstock.plan.diff.column_compatibility import can_ingest, strip_nullable
 from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.quick_dataclass import dataclass
 from penstock.sql.conversions.implicit import cast_column
 
 FLOAT64 = 64

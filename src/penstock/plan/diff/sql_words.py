@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Pipe
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault, TemplateAbort
 from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY

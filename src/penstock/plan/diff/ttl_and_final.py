@@ -13,10 +13,10 @@ from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import DataSource, Text
 from penstock.model.manifest import KEEPS_NOTHING
 from penstock.model.merge_rule import Merge
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Date, DateTime, DateTime64, unwrap_type
 from penstock.parse.ttl import TtlRule, parse_ttl_rules
 from penstock.plan.diff.query_equality import normalize_sql
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compile import compile_expression
 from penstock.sql.engines.merge_rules import merge_rule
 from penstock.sql.expr.fine_times import as_microseconds

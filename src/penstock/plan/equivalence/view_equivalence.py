@@ -16,8 +16,8 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.tables.running_datasource import without_materialized_range
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type

@@ -13,9 +13,9 @@ from functools import lru_cache
 from sqlglot import exp
 
 from penstock.model.manifest import BoundColumn, Source, View
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import KnownValues, canonical_form
 from penstock.plan.equivalence.view_equivalence import column_content, source_meaning, source_rows_content
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.opaque_calls import has_opaque_aggregate, makes_rows
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type

@@ -13,9 +13,9 @@ from dataclasses import field
 from decimal import Decimal
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, unwrap_type
 from penstock.plan.parity.comparable_values import TOLERANCES
-from penstock.quick_dataclass import dataclass
 
 Row = tuple[object, ...]
 Columns = Sequence[tuple[str, Type]]

@@ -8,8 +8,8 @@ never become equal.
 from __future__ import annotations
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import AggregateState
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.stored_types import state_aggregate, state_arguments, state_parameters

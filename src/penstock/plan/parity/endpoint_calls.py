@@ -12,7 +12,7 @@ from dataclasses import field
 import orjson
 
 from penstock.errors import InvalidRequest, Location, Problem, did_you_mean
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.render_frame import ListParameter, Parameter
 
 MOST_CALLS = 1_000

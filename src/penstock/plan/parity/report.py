@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from penstock.errors import Problem
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 Outcome: TypeAlias = Literal["same", "differs", "not_compared", "failed", "only_left", "only_right"]
 """`only_left` and `only_right`: one version alone has it, by its datafiles; that is no difference.

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from penstock.model.manifest import Manifest, View
 from penstock.model.merge_rule import Aggregating, Summing
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import DIALECT

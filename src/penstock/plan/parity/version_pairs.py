@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.column_matching import find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.quick_dataclass import dataclass
 
 QUARANTINE_COLUMNS = ("raw",)
 """What is compared of a rejected row: each table has its own time of arrival, and each version its own reasons."""

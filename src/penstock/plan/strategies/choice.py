@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Literal
 
 from penstock.model.manifest import Binding, BoundColumn, Source, View
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change, MetadataChanged, ViewChanged, change_text, join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
 from penstock.plan.equivalence.view_equivalence import ViewPairs
@@ -19,7 +20,6 @@ from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

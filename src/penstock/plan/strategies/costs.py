@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TypeAlias, Union
 
 from penstock.model.manifest import Binding, View
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.plan import NOTHING, RejectedStrategy, ResourcePlan, Size, Strategy
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 
 

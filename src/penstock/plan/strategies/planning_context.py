@@ -13,13 +13,13 @@ from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
 from penstock.plan.diff.changes import Change
 from penstock.plan.plan import MOVING, HiddenRows, Live, PlanOptions, ResourcePlan
 from penstock.plan.steps import CheckRows, Clone, Step
 from penstock.plan.strategies.costs import PlannedCosts
 from penstock.plan.tables.running_datasource import RunningDataSource, find_running
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_share_column, is_promotion, strip_nullable
@@ -20,7 +21,6 @@ from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.tables.ingestion_equality import IngestionEquality
 from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn

@@ -24,10 +24,10 @@ from penstock.model.manifest import (
     Table,
     View,
 )
-from penstock.model.quarantine_sources import QUARANTINE_COLUMNS, SUFFIX
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import String
 from penstock.plan.compiled_project import CompiledProject, reads_of_view
-from penstock.quick_dataclass import dataclass
+from penstock.plan.quarantine_sources import QUARANTINE_COLUMNS, SUFFIX
 from penstock.sql import query
 from penstock.sql.query import SourceRead
 from penstock.sql.spark_text import quote_identifier, replace_calls, replace_columns

@@ -12,10 +12,10 @@ from dataclasses import field, replace
 
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Column, DataSource
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.compiled_project import compile_default_of
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.query_equality import is_same_text
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
 

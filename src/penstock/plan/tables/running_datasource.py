@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Flow, Landing, Table, View
+from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.plan import Live, Size
-from penstock.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Literal
 from penstock.errors import Location, Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn, Transform
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, Array, Date, DateTime, DateTime64, Map, Tuple, Type, unwrap_type
 from penstock.parse.sql_syntax.engine_keys import column_name
-from penstock.quick_dataclass import dataclass
 
 TimeUnit = Literal["years", "months", "days", "hours"]
 

@@ -12,8 +12,8 @@ from itertools import zip_longest
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.sort_order import contains_stored_as_text, is_stored_as_text
 from penstock.sql.expr.spark_types import value_type
 

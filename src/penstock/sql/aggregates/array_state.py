@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,

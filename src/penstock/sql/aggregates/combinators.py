@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import (
     Aggregate,
     AggregateInput,

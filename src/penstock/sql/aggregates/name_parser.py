@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.combinators import COMBINATORS, combine_distinct, combine_or_null
 from penstock.sql.aggregates.table import AGGREGATES, aggregate_named, aggregate_names, state_name

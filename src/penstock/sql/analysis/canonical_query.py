@@ -14,7 +14,7 @@ from dataclasses import field
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.constant_folding import fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, parse_opaque, write_opaque
 from penstock.sql.spark_text import DIALECT, parse_tree

@@ -14,7 +14,7 @@ from typing import TypeAlias, Union
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 ANY_COLUMN = "*"
 """The name in a `SourceColumn` that stands for any column of the source."""

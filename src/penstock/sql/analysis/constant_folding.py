@@ -12,7 +12,7 @@ from typing import TypeAlias, Union
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.opaque_calls import call_name
 
 

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.spark_text import QUOTED, column_names, parse_tree, tokenize_spark
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.column_graph import (
     ColumnGraph,
     ColumnRefs,

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.column_graph import (
     ANY_COLUMN,
     ColumnGraph,

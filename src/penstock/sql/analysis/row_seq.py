@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from sqlglot.tokens import Token, TokenType
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.spark_text import QUOTED, closing_parenthesis, replace_spans, token_source, tokenize_spark
 
 SEQ = "_seq"

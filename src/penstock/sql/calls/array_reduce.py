@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from penstock.errors import near_names_hint
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import Aggregate, AggregateParameter, AggregateState, Types
 from penstock.sql.aggregates.array_state import zip_argument_arrays
 from penstock.sql.aggregates.combinators import array_row, combine_if

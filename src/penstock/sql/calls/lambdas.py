@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.calls.lambda_arguments import (
     ArrayLambda,
     array_arguments,

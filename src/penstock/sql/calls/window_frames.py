@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.constants import known_integer
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql

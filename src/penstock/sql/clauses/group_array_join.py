@@ -12,8 +12,8 @@ from dataclasses import field
 
 from sqlglot import exp
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.bind_once import GENERATED_PREFIX
 from penstock.sql.syntax.column_names import column_name
 from penstock.sql.syntax.tree import call_name, is_aggregate

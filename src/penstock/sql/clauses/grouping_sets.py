@@ -13,7 +13,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.calls.special_forms import is_key_absent
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.compiler.select_block import SelectBlock

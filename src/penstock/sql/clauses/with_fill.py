@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.clauses.positional_arguments import resolve_position
 from penstock.sql.compiler.constants import known_constant, known_integer
 from penstock.sql.compiler.fill_column import FillColumn, FillStep

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import SelectScope
 from penstock.sql.syntax.tree import is_aggregate
 

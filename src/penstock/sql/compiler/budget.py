@@ -11,7 +11,7 @@ from dataclasses import field
 
 from penstock.errors import InvalidQuery, Problem
 from penstock.model.datasource import Text
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.syntax.problems import place_of
 

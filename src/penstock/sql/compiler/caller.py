@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.model.external_tables import ReadColumns
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from penstock.sql.compiler.shared_nodes import SharedNodes

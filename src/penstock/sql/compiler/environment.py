@@ -16,7 +16,7 @@ from penstock.model.datasource import Text
 from penstock.model.external_tables import ReadColumns
 from penstock.model.pipe import Dialect, Node, Pipe
 from penstock.model.project import Project
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.scope import UsedSources
 from penstock.sql.expr.typed import TypedSql

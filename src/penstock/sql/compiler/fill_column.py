@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 FillRole = Literal["kept", "key", "empty"]
 """What an added row has in a column: the value of its neighbour row, the added value, or the default of the type."""

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from sqlglot import exp
 
 from penstock.model.external_tables import ExternalTable
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.budget import CompileBudget
 from penstock.sql.expr.typed import TypedSql
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.fill_column import FillColumn

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.compiler.scope import UsedSources
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from penstock.model.datasource import Text
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, refusal

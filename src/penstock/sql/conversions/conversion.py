@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 Overflow: TypeAlias = Literal["wraps", "refused"]
 """What a number out of the type's range does."""

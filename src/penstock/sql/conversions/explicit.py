@@ -13,8 +13,8 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.conversions import dates, numbers, strings
 from penstock.sql.conversions.conversion import Conversion, Overflow

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.model.merge_rule import Aggregating, Collapsing, Merge, Replacing, Summing, VersionedCollapsing
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.parse.sql_syntax.engine_keys import column_name
-from penstock.quick_dataclass import dataclass
 from penstock.sql.aggregates.aggregate import AggregateState
 from penstock.sql.engines.column_expression import compile_expression
 from penstock.sql.expr.sort_order import enum_number

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 LONGEST_REPEATED = 160
 """Longer SQL, in characters, is bound: written out, nested formulas would double the text at every level."""

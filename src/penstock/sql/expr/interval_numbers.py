@@ -8,8 +8,8 @@ amount; where it stops at a year, the amount stops beyond it.
 from __future__ import annotations
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import MONTHS_PER_UNIT, clamp
 from penstock.sql.expr.overflow import negate_wrapping

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TypeAlias, Union
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.spark_text import bigint_literal, double_literal, string_literal
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.syntax.problems import Refused, offset_of, refusal
 from penstock.template.rendering import RenderedSql

@@ -22,8 +22,8 @@ from penstock.model.external_tables import (
     RemoteFiles,
     UnreadableTable,
 )
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import LowCardinality, String, Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.expr.typed import TypedSql

@@ -16,9 +16,9 @@ from sqlglot import exp
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Text
 from penstock.model.external_tables import FileFormat, Packing, RemoteFiles
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, Type
 from penstock.parse.schema import parse_schema
-from penstock.quick_dataclass import dataclass
 from penstock.sql.from_clause.call_arguments import CallArguments
 
 VIRTUAL_COLUMNS = ("_path", "_file")

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.spark_text import quote_identifier

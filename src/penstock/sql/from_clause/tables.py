@@ -15,9 +15,9 @@ from sqlglot import exp
 from penstock.errors import InvalidQuery, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Node, Pipe
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.service_sources import ServiceSource
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.any_join_filters import AnyJoinRows
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.compiler.scope import ScopeTable

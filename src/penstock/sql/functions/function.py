@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, Union
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.typed import NOTHING, TypedSql, nullable_if_any, typed_sql
 
 Kind = Literal[

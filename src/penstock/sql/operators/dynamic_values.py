@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from penstock.model import types as t
 from penstock.model.json_documents.spark_functions import DYNAMIC_TYPE
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import READS_DOCUMENT, SUBQUERY, SharedBinding, fresh_name, try_bind_once
 from penstock.sql.expr.json_documents import SCALARS, is_kind, scalar_of, scalar_types

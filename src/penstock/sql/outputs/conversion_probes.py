@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.datasource import Column, Text
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.analysis.may_raise import may_raise, suppress_errors
 from penstock.sql.calls.special_forms import SPECIAL_FORMS
 from penstock.sql.compiler.translator import NodeHandler, Translator

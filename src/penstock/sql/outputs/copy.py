@@ -17,8 +17,8 @@ from penstock.model import types as t
 from penstock.model.datasource import Column, DataSource
 from penstock.model.json_path import parse_json_path
 from penstock.model.pipe import Copied, Node
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type, is_nullable, unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.typed import TypedSql, typed_sql

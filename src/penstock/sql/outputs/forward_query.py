@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import unwrap_type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import STRICT_MODE
 from penstock.sql.conversions.implicit import implicit_cast

@@ -14,8 +14,8 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.model.datasource import Column, DataSource
 from penstock.model.pipe import Copied, Materialized, Node
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.cross_checks import missing_target
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.engines.column_expression import row_translator, stored_column_value

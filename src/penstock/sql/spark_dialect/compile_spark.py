@@ -20,9 +20,9 @@ from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.pipe import Node, Pipe
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.service_sources import ServiceSource
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.service_tables import find_service_source

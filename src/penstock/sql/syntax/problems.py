@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.stored_types import UnknownState
 
 MOST_PROBLEMS = 100

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlglot.parsers.clickhouse import ClickHouseParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.sql.spark_text import Tokens, closing_parenthesis
 
 CALL_MARK = "@"

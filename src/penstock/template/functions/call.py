@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from penstock.errors import did_you_mean
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 from penstock.template.errors import Fault
 from penstock.template.render_frame import RenderFrame
 from penstock.template.values import Value

@@ -19,10 +19,10 @@ from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidProject, NotFound, PenstockError, Problem
 from penstock.model.pipe import Dialect
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.layout.datafile_layout import lay_out
 from penstock.parse.project_files import decode, read_folder
 from penstock.parse.settings import SETTINGS_FILE, parse_settings
-from penstock.quick_dataclass import dataclass
 
 SUFFIXES = (".datasource", ".pipe")
 

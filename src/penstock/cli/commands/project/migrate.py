@@ -18,12 +18,12 @@ from penstock.cli.errors import FAILED, print_problems
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import NotFound, Problem
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.classic.conversion import ConvertedFiles, convert_files
 from penstock.parse.classic.includes import INCLUDE_SUFFIX
 from penstock.parse.project_files import decode, read_folder
 from penstock.parse.settings import SETTINGS_FILE
 from penstock.plan.classic_targets import write_missing_targets
-from penstock.quick_dataclass import dataclass
 from penstock.redaction import escape_controls
 
 

@@ -22,8 +22,8 @@ from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, Failed, Location, Problem
+from penstock.model.quick_dataclass import dataclass
 from penstock.parse.project_files import is_project_file, read_folder
-from penstock.quick_dataclass import dataclass
 
 
 class ProjectForm(str, Enum):

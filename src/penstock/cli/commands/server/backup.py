@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.commands.server.storage_program import run_storage_program
 from penstock.cli.errors import FAILED, damaged_table, report
 from penstock.cli.json_documents import Json
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
-from penstock.cli.storage_program import run_storage_program
 from penstock.errors import NoServer
 
 

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.commands.server.storage_program import run_storage_program
 from penstock.cli.errors import damaged_table, report
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command
-from penstock.cli.storage_program import run_storage_program
 
 
 @command

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from penstock.model import types as t
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.quick_dataclass import dataclass
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import UINT32, UINT64
 from penstock.sql.spark_text import bigint_literal

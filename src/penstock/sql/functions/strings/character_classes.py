@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.quick_dataclass import dataclass
+from penstock.model.quick_dataclass import dataclass
 
 Ranges = tuple[tuple[int, int], ...]
 LAST_CODE_POINT = 0x10FFFF

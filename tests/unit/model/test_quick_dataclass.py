@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from penstock import quick_dataclass
+from penstock.model import quick_dataclass
 
 Decorator = Callable[..., Callable[[type], type]]
 QUICK: Decorator = quick_dataclass.dataclass

@@ -57,24 +57,23 @@ def _is_by_keyword(field: dataclasses.Field[object]) -> bool:
 def _frozen_class(cls: type[T], **storage: bool) -> type[T]:
     """The class with its methods; `storage` may say `slots`."""
     own = dict(cls.__dict__)
-    made = dataclasses.dataclass(init=False, repr=False, eq=False, **storage)(cls)  # type: ignore[call-overload]
-    fields: tuple[dataclasses.Field[object], ...] = dataclasses.fields(made)
+    made = dataclasses.dataclass(init=False, repr=False, eq=False, **storage)(cls)
+    fields: tuple[dataclasses.Field[object], ...] = dataclasses.fields(made)  # type: ignore[arg-type]
     values = _values_of([each.name for each in fields if each.compare])
     methods: dict[str, object] = {
         "__init__": _new_init(made, fields),
         "__repr__": _new_repr([each.name for each in fields]),
         "__eq__": _new_eq(values),
     }
+    changes: dict[str, object] = {"__setattr__": _refuse_change, "__delattr__": _refuse_removal}
     if storage.get("slots"):
         methods |= {"__getstate__": _state, "__setstate__": _set_state}
     if "__hash__" not in own or (own["__hash__"] is None and "__eq__" in own):
         own.pop("__hash__", None)
         methods["__hash__"] = _new_hash(values)
-    for name, method in methods.items():
-        if name not in own:
-            setattr(made, name, method)
-    made.__setattr__, made.__delattr__ = _refuse_change, _refuse_removal
-    return made  # type: ignore[no-any-return]
+    for name, method in {**{name: each for name, each in methods.items() if name not in own}, **changes}.items():
+        setattr(made, name, method)
+    return made
 
 
 def _refuse_change(self: object, name: str, value: object) -> None:
@@ -95,8 +94,8 @@ def _values_of(names: list[str]) -> _Values:
     return lambda each: (only(each),)
 
 
-def _new_eq(values: _Values) -> Callable[[object, object], bool]:
-    def equals(self: object, other: object) -> bool:
+def _new_eq(values: _Values) -> Callable[[object, object], object]:
+    def equals(self: object, other: object) -> object:
         if other.__class__ is self.__class__:
             return values(self) == values(other)
         return NotImplemented
