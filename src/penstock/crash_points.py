@@ -55,6 +55,8 @@ CAPTURE_POINTS = (
 """The points of `penstock cdc run`."""
 STORE_POINTS = ("cdc.before-insert", "cdc.inserted")
 """The points of a delivery into ClickHouse."""
+MIGRATION_POINTS = ("migration.carried-out", "migration.noted")
+"""The points of `penstock migrations apply`: behind a step, and behind its entry in the journal."""
 
 
 class Crashed(BaseException):

@@ -18,6 +18,7 @@ from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
+from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.clickhouse_values import refused_value
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.migration.migration import Migration
@@ -193,6 +194,28 @@ def test_kills_at_every_point_leave_each_change_once(chdb: Chdb, database: str, 
     )
     assert int(str(streamed[0][0])) == int(str(streamed[0][1]))
     assert chdb.rows(f"SELECT sum(n) FROM {database}.counts") == [[changes]]
+
+
+def test_targets_that_do_not_remember_blocks_are_named(chdb: Chdb, database: str) -> None:
+    run = chdb.run
+    run(f"CREATE TABLE {database}.t (id Int32, cdc_position Array(UInt64)) ENGINE ReplacingMergeTree ORDER BY id")
+    for name, engine, settings in (
+        ("sums", "SummingMergeTree", ""),
+        ("safe", "SummingMergeTree", " SETTINGS non_replicated_deduplication_window = 100"),
+        ("kept", "ReplacingMergeTree", ""),
+        ("above", "MergeTree", ""),
+    ):
+        run(f"CREATE TABLE {database}.{name} (id Int32) ENGINE {engine} ORDER BY id{settings}")
+        of = "safe" if name == "above" else "t"
+        run(f"CREATE MATERIALIZED VIEW {database}.v_{name} TO {database}.{name} AS SELECT id FROM {database}.{of}")
+    run(f"CREATE MATERIALIZED VIEW {database}.own ENGINE MergeTree ORDER BY id AS SELECT id FROM {database}.t")
+    store = ClickHouseStore("warehouse", StoreSettings("clickhouse", database=database), chdb, lambda _: ViewChoices())
+    notes = notes_on_targets(store.read_schema(), ["t"])
+    assert sorted(note.split(",")[0].split(" owns")[0] for note in notes) == ["above", "sums", "the view own"]
+    for note in notes:
+        if "ALTER" in note:
+            run(note[note.index("ALTER") :])
+    assert [note.split(" owns")[0] for note in notes_on_targets(store.read_schema(), ["t"])] == ["the view own"]
 
 
 def test_an_insert_that_failed_is_sent_again_under_its_name(chdb: Chdb, database: str, source: Source) -> None:

@@ -4,7 +4,11 @@ application's own migration, `at_lsn`, `post`, the delay before a deletion, and 
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +22,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from clickhouse_http import PASSWORD, serve
 from clickhouse_session import ClickHouseSession
 from penstock.cli.main import run
+from penstock.crash_points import MIGRATION_POINTS
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.capture.records import DEFINITIONS
 from penstock.postgres.catalog.source_connection import open_source
@@ -173,6 +178,29 @@ def test_a_column_goes_through_a_whole_deployment(deployment: Deployment) -> Non
 def _only_id(deployment: Deployment) -> str:
     (path,) = (deployment.folder / "migrations").glob("*.json")
     return path.stem
+
+
+def test_kill_9_at_every_step_of_a_swap(deployment: Deployment) -> None:
+    """Each run is killed at the first point that it reaches; the rows have each other's values once in the end."""
+    deployment.session.run(f"INSERT INTO {deployment.session.database}.issues VALUES (1, 'title', 0, 'note')")
+    swap = [f"ALTER TABLE public.issues RENAME {each}" for each in ("title TO x", "note TO title", "x TO note")]
+    deployment.develop(*swap)
+    assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+    deployment.migrate("; ".join(swap))
+    options = ("apply", "--phase", "at_lsn", "--without-consumers", "--store", "warehouse")
+    codes = []
+    for point in itertools.cycle(MIGRATION_POINTS):
+        environment = os.environ | {"PENSTOCK_FAULT": f"{point}:1"}
+        command = [sys.executable, "-m", "penstock.cli", "migrations", *options]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        codes.append(done.returncode)
+        if done.returncode != -signal.SIGKILL:
+            break
+    assert (codes[-1], codes.count(-signal.SIGKILL) > 6) == (0, True), (codes, done.stderr)
+    query = f"SELECT title, note FROM {deployment.session.database}.issues"
+    assert [tuple(row) for row in deployment.session.rows(query)] == [("note", "title")]
+    assert deployment.states()["warehouse", "at_lsn"] == "confirmed"
+    assert deployment.penstock(*options)[1]["states"] == []
 
 
 def test_a_rollback_before_post_is_one_command(deployment: Deployment) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from penstock.crash_points import crash_point
 from penstock.errors import Conflict
 from penstock.postgres.application.phase_record import (
     MigrationJournal,
@@ -43,6 +44,7 @@ class PhaseRunner:
         if record is None:
             record = PhaseRecord(key, self.store.plan(migration, phase), made_of=made_of)
             self.journal.save(record)
+            crash_point("migration.noted")
         elif record.made_of != made_of:
             hint = "take the edit back, and observe what is still to change"
             raise Conflict(f"the file of {migration.id} was edited after {phase.value} was begun", hint=hint)
@@ -51,6 +53,7 @@ class PhaseRunner:
                 break
             if not self.store.is_done(step):
                 self.store.carry_out(step)
+                crash_point("migration.carried-out")
             record = self._advanced(record, step)
         if not record.steps or (record.is_confirmed and record.hidden_at is None):
             record = replace(record, hidden_at=self.now())
@@ -93,6 +96,7 @@ class PhaseRunner:
         is_hidden = done == record.hiding and not step.deletes
         made = replace(record, done=done, hidden_at=self.now() if is_hidden else record.hidden_at)
         self.journal.save(made)
+        crash_point("migration.noted")
         return made
 
     def _is_due(self, record: PhaseRecord) -> bool:

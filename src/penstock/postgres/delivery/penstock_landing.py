@@ -35,8 +35,12 @@ class PenstockLanding:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         timeout = httpx.Timeout(SECONDS, connect=5)
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+        self._stored: dict[tuple[str, str], Position] = {}
+        """What this process has stored itself: the server refuses what does not follow it."""
 
     def position(self, source: str, store: str) -> Position | None:
+        if (source, store) in self._stored:
+            return self._stored[source, store]
         found = self._call("GET", f"/v0/datasources/{store}/positions", {}).json()["positions"].get(source)
         return parse_position(found) if found is not None else None
 
@@ -44,12 +48,15 @@ class PenstockLanding:
         return None
 
     def deliver(self, package: Package) -> Delivered:
+        self._stored.pop((package.source, package.store), None)
         match package:
             case TruncatePackage():
                 self._truncate(package)
                 return Delivered(package.after)
             case RowPackage():
-                return Delivered(package.upto, self._append(package))
+                done = Delivered(package.upto, self._append(package))
+                self._stored[package.source, package.store] = package.upto
+                return done
 
     def close(self) -> None:
         self._http.close()

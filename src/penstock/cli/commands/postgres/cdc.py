@@ -23,6 +23,7 @@ from penstock.cli.commands.postgres.destinations import (
     DestinationOption,
     StoreOption,
     clickhouse_store,
+    notes_on_store,
     open_broker,
     open_destination,
     open_stopping_store,
@@ -97,8 +98,7 @@ def setup(
             }
         )
         return
-    for note in report.notes:
-        print_note(note)
+    _print_notes([*report.notes, *(notes_on_store(source.settings, store) if store is not None else ())])
     rows = [(str(each.name), each.store, "inserts" if each.insert_only else "all changes") for each in report.tables]
     print_table(("table", "data source", "taken"), rows)
     for each in written:
@@ -119,6 +119,7 @@ def run(
     source, stopping = source_settings(session), _stop_at_signals()
     _log_lines()
     found = source.dsn(dsn)
+    _print_notes(notes_on_store(source.settings, to))
     with closing(open_destination(session, source.settings, to, name, found)) as destination:
         Producer(found, name, destination, stopping.is_set).run()
 
@@ -136,6 +137,7 @@ def consume(
     source, stopping = source_settings(session), _stop_at_signals()
     _log_lines()
     found = dsn or source.settings.postgres.dsn
+    _print_notes(notes_on_store(source.settings, to))
     with closing(open_broker(broker, name)) as opened, ExitStack() as stack:
         if found:
             store = open_stopping_store(session, source.settings, to, name, found)
@@ -229,6 +231,11 @@ def _make_tables(connection: SourceConnection, choices: Sequence[TableChoice], s
         if table is not None:
             key = () if each.insert_only else identity_key(table)
             server.run(clickhouse_table(table, key, each.store, store.database))
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for each in notes:
+        print_note(each)
 
 
 def _choice_json(choice: TableChoice) -> dict[str, object]:

@@ -12,16 +12,19 @@ import typer
 
 from penstock.cli.errors import WrongUsage
 from penstock.cli.session import Session
-from penstock.errors import did_you_mean
+from penstock.errors import PenstockError, did_you_mean
 from penstock.model.settings import Settings, StoreSettings
 from penstock.postgres.capture.source_stops import SourceStops
-from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding
+from penstock.postgres.delivery.clickhouse_landing import POSITION, ClickHouseLanding
+from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.kafka_broker import KafkaBroker
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.stores.clickhouse_server import ClickHouseServer
+from penstock.postgres.stores.clickhouse_store import ClickHouseStore
+from penstock.postgres.translation.clickhouse.draft import ViewChoices
 
 DestinationOption = Annotated[
     str, typer.Option("--to", help="penstock, a store of penstock.toml, or a broker: nats://… or kafka://…")
@@ -64,6 +67,19 @@ def open_store(session: Session, settings: Settings, to: str) -> Destination:
         case "iceberg":
             raise WrongUsage("rows do not go into Iceberg", hint="--to penstock, whose tables are Iceberg")
     raise WrongUsage(f"there is no destination `{to}`", hint=did_you_mean(to, ("penstock", *settings.stores)))
+
+
+def notes_on_store(settings: Settings, to: str) -> list[str]:
+    """What is worth knowing of a store before rows go there: nothing, if it does not answer yet."""
+    store = settings.stores.get(to)
+    if store is None or store.type != "clickhouse":
+        return []
+    try:
+        schema = ClickHouseStore(to, store, ClickHouseServer(store), lambda _: ViewChoices()).read_schema()
+    except PenstockError:
+        return []
+    landings = [each.name for each in schema.tables if each.column(POSITION) is not None]
+    return notes_on_targets(schema, landings)
 
 
 def clickhouse_store(settings: Settings, name: str) -> StoreSettings:
