@@ -20,7 +20,7 @@ RUN apt-get update \
     && chown -R penstock:penstock /project \
     && chmod 0700 /project/.penstock
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[postgres,mysql,s3,kafka]" && rm -r /wheels
+RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[postgres,mysql,s3,kafka,jwks,traces]" && rm -r /wheels
 COPY --chmod=0755 packaging/docker/entrypoint.sh /usr/local/bin/penstock-entrypoint
 COPY --chown=penstock:penstock packaging/docker/local.toml /project/penstock.toml
 

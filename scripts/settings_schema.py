@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from penstock.model.pipe import Dialect
-from penstock.model.settings import Settings
+from penstock.model.settings import LogFormat, Settings
 from penstock.parse import settings as reader
 from penstock.parse.settings import (
     MEMORY,
@@ -24,6 +24,7 @@ from penstock.parse.settings import (
     SETTINGS,
     STORE_TYPES,
     STRATEGIES,
+    WEB_ADDRESS,
     NamedTables,
     NumberRange,
     SettingCheck,
@@ -40,6 +41,8 @@ SCHEMAS: Mapping[SettingCheck, dict[str, Any]] = {
     reader.check_memory: {"type": "string", "pattern": f"^{MEMORY}$"},
     reader.check_module: {"type": "string", "pattern": f"^{MODULE}$"},
     reader.check_flag: {"type": "boolean"},
+    reader.check_log_format: {"enum": list(get_args(LogFormat))},
+    reader.check_web_address: {"type": "string", "pattern": f"^{WEB_ADDRESS}$"},
     reader.check_dialect: {"enum": list(get_args(Dialect))},
     reader.check_store_type: {"enum": list(STORE_TYPES)},
     reader.check_texts: {"type": "array", "items": TEXTS},

@@ -6,6 +6,7 @@ is promoted, rolled back, promoted, and the one before is retired. Below are tes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import NAMESPACE_URL, uuid5
@@ -84,7 +85,8 @@ class Versions:
             wanted = self._clickhouse.answers(version)
             shown = {each.name for each in version.project.datasources if each.engine.name != "Null"}
             assert all(wanted[name] for name in shown), "a table without rows shows nothing"
-            assert self._answers(case, "before", deployment) == wanted, (case.folder, deployment)
+            found = self._answers(case, "before", deployment)
+            assert different(found, wanted) == {}, (case.folder, deployment)
 
     def after(self, deployment: str) -> None:
         for case in self._cases:
@@ -92,7 +94,7 @@ class Versions:
             cut = self._cuts.get(case.folder) or self._cut(case, found)
             self._cuts[case.folder] = cut
             wanted = self._clickhouse.answers(self._clickhouse.after(case, cut))
-            assert found == wanted, (case.folder, deployment, f"{cut} batches before")
+            assert different(found, wanted) == {}, (case.folder, deployment, f"{cut} batches before")
 
     def _cut(self, case: Case, found: dict[str, Rows]) -> int:
         """How many batches came before the deployment, which the thread that posts cannot know: the
@@ -106,6 +108,13 @@ class Versions:
     def _answers(self, case: Case, side: str, deployment: str) -> dict[str, Rows]:
         sources = load_files(getattr(case, side)).project.datasources
         return {each.name: plain(self._running.pipeline.reader.sql(question(each), deployment)) for each in sources}
+
+
+def different(found: dict[str, Rows], wanted: dict[str, Rows]) -> dict[str, tuple[list[str], list[str]]]:
+    """By table, the rows that are too many and those that are missing: few, so that a failure shows them."""
+    assert found.keys() == wanted.keys()
+    many = {name: (Counter(map(repr, rows)), Counter(map(repr, wanted[name]))) for name, rows in found.items()}
+    return {name: (list((a - b).elements()), list((b - a).elements())) for name, (a, b) in many.items() if a != b}
 
 
 @pytest.fixture(scope="module")

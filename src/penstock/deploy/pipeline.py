@@ -67,9 +67,9 @@ from penstock.flow.inbox.arrivals import Arrivals
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.materialized_view import SplitRequired
 from penstock.flow.scheduler import Scheduler, SchedulerCallbacks
-from penstock.flow.step_times import StepTimes
 from penstock.flow.stepper import Stepper
 from penstock.flow.table_registry import TableRegistry
+from penstock.flow.telemetry.step_times import StepTimes
 from penstock.flow.throttle import BackfillThrottle
 from penstock.lake.drift.recorded_tables import RecordedTables
 from penstock.lake.read.history_slices import SliceLimits

@@ -21,10 +21,10 @@ from typing import Protocol
 from penstock.errors import PenstockError, Unavailable
 from penstock.flow.failing_rows import RetryLater
 from penstock.flow.live_steps import THREADS_A_STEP, LiveSteps
-from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
-from penstock.flow.step_times import StepTimes
 from penstock.flow.table_reservations import TableReservations
+from penstock.flow.telemetry.log_context import log_context
+from penstock.flow.telemetry.step_times import StepTimes
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.flow.work_queue import OTHERS, URGENT, WorkKey, WorkQueue
 from penstock.lake.spark.cancellation import SparkTimeout
@@ -385,8 +385,7 @@ class Scheduler:
             if takes_too_much and self._seconds(work) is not None and self._callbacks.outgrown(work):
                 message = "takes too much time or memory beside live: continues in the worker process"
                 failure = FlowFailure(message, 0, failure.retry_at)
-        kind, outcome = type(work.run).__name__.removesuffix("Table").lower(), "done" if failure is None else "failed"
-        self.times.observe(kind, outcome, time.monotonic() - began)
+        self.times.observe(work.kind, "done" if failure is None else "failed", time.monotonic() - began)
         with self._changed:
             self.steps_ended += failure is None
             self._record(work.key, failure)

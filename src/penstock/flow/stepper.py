@@ -38,6 +38,7 @@ from penstock.flow.landing.removal import land_removal
 from penstock.flow.landing.unstorable_rows import find_unstorable_rows
 from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view
 from penstock.flow.table_registry import TableRegistry
+from penstock.flow.telemetry.spans import AttributeValue, span
 from penstock.flow.throttle import BackfillThrottle
 from penstock.flow.work_items import PRIORITY, WorkItem
 from penstock.lake.drift.recorded_tables import RecordedTables
@@ -222,10 +223,13 @@ class Stepper:
         ended; each makes the step smaller. `seconds` is the time limit (None: the one of the limits). Raises
         DriftedTable, and what Spark or the disk raise; a step is committed wholly or not at all."""
         started = time.monotonic()
-        self._recorded.verify(work.tables)
-        least = self._limits.seconds if seconds is None else seconds
-        with time_limit(self._lake.spark, least * self._size(work)):
-            done = self._run(work, failures, self._limits.after(failures, crashes))
+        with span(f"step {work.kind}", _described(work)) as traced:
+            self._recorded.verify(work.tables)
+            least = self._limits.seconds if seconds is None else seconds
+            with time_limit(self._lake.spark, least * self._size(work)):
+                done = self._run(work, failures, self._limits.after(failures, crashes))
+            if done is not None:
+                traced.set_attributes({"penstock.rows_read": done.read_rows, "penstock.rows_written": done.rows})
         took = time.monotonic() - started
         self._ended[work.table] = time.monotonic()
         if done is not None:
@@ -499,6 +503,11 @@ class Stepper:
                 return None
             self._barrier_snapshots[barrier] = found
         return self._barrier_snapshots[barrier]
+
+
+def _described(work: WorkItem) -> Mapping[str, AttributeValue]:
+    """The attributes of the span of a step."""
+    return {"penstock.table": work.table, "penstock.flow": work.flow, "penstock.deployments": work.deployments}
 
 
 def _log_entry(work: WorkItem, done: StepResult, seconds: float) -> Operation:

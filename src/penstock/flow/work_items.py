@@ -51,6 +51,11 @@ class WorkItem:
         return (self.table, self.flow)
 
     @property
+    def kind(self) -> str:
+        """What kind of flow it is: landing, view or copy."""
+        return type(self.run).__name__.removesuffix("Table").lower()
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The tables that a step reads or writes."""
         match self.run:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from penstock.model.pipe import Dialect
 from penstock.model.quick_dataclass import dataclass
 
+LogFormat: TypeAlias = Literal["text", "json"]
 _SECRET_NAME = re.compile(r"(?i)passw|pwd|secret|token|credential|(access|account|api|private|sas)[._-]?key|[._-]key$")
 
 
@@ -35,6 +37,8 @@ class ServerSettings:
     """A body that takes longer to arrive is refused."""
     max_connections: int = 1_000
     """With more connections at once, new ones are refused."""
+    log_format: LogFormat = "text"
+    """How `server.log` has its records: as lines to read, or each as a line of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,14 @@ class SinkSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """Where traces go (`docs/operations.md`)."""
+
+    endpoint: str | None = None
+    """The address of a collector of OpenTelemetry that takes OTLP over HTTP, without `/v1/traces`."""
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceSettings:
     """Background maintenance and its intervals (`docs/maintenance.md`). All times are in seconds, sizes in bytes."""
 
@@ -248,6 +260,7 @@ class Settings:
     inbox: InboxSettings = InboxSettings()
     copies: CopySettings = CopySettings()
     sinks: SinkSettings = SinkSettings()
+    traces: TraceSettings = TraceSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     postgres: PostgresSettings = PostgresSettings()
     stores: Mapping[str, StoreSettings] = field(default_factory=dict)
@@ -259,6 +272,7 @@ def secret_values(settings: Settings) -> tuple[str, ...]:
     found = {*_secrets_in_properties(settings.catalog), *_secrets_in_properties(settings.spark.conf)}
     found.update(_secrets_in_address(settings.state.url or ""))
     found.update(_secrets_in_address(settings.postgres.dsn or ""))
+    found.update(_secrets_in_address(settings.traces.endpoint or ""))
     for store in settings.stores.values():
         found.update(_secrets_in_properties(store.catalog))
         found.update((*_secrets_in_address(store.url or ""), *filter(None, [store.password])))

@@ -20,6 +20,7 @@ from penstock.model.settings import (
     DeploySettings,
     FlowSettings,
     InboxSettings,
+    LogFormat,
     MaintenanceSettings,
     PostgresSettings,
     PythonSettings,
@@ -29,6 +30,7 @@ from penstock.model.settings import (
     SparkSettings,
     StateSettings,
     StoreSettings,
+    TraceSettings,
 )
 from penstock.parse.unsafe_settings import find_unsafe_settings
 
@@ -39,6 +41,7 @@ else:
 
 SETTINGS_FILE = "penstock.toml"
 MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
+WEB_ADDRESS = r"https?://[^\s/?#][^\s?#]*"
 MEMORY = r"[1-9][0-9]*[kmgtKMGT]"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be requested."""
@@ -147,6 +150,13 @@ def check_text(value: Any) -> str:
     return value
 
 
+def check_web_address(value: Any) -> str:
+    text = check_text(value)
+    if not re.fullmatch(WEB_ADDRESS, text):
+        raise _WrongValue('an address such as "http://127.0.0.1:4318"')
+    return text
+
+
 def check_module(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(MODULE, value):
         raise _WrongValue('the name of a module such as "app.main"')
@@ -168,6 +178,12 @@ def check_flag(value: Any) -> bool:
 def check_dialect(value: Any) -> str:
     if value not in get_args(Dialect):
         raise _WrongValue('"clickhouse" or "spark"')
+    return str(value)
+
+
+def check_log_format(value: Any) -> str:
+    if value not in get_args(LogFormat):
+        raise _WrongValue('"text" or "json"')
     return str(value)
 
 
@@ -232,6 +248,7 @@ TABLES: Mapping[str, Callable[..., Any]] = {
     "inbox": InboxSettings,
     "copies": CopySettings,
     "sinks": SinkSettings,
+    "traces": TraceSettings,
     "maintenance": MaintenanceSettings,
     "postgres": PostgresSettings,
 }
@@ -246,6 +263,7 @@ SETTINGS: SettingChecks = {
         "max_body_bytes": NumberRange(2**20, _MANY),
         "max_body_seconds": NumberRange(1, 86_400),
         "max_connections": NumberRange(1, 1_000_000),
+        "log_format": check_log_format,
     },
     "spark": {
         "master": check_text,
@@ -296,6 +314,7 @@ SETTINGS: SettingChecks = {
         "max_read_seconds": NumberRange(1, 86_400),
     },
     "sinks": {"folders": check_texts},
+    "traces": {"endpoint": check_web_address},
     "maintenance": {
         "interval_seconds": NumberRange(1, 86_400),
         "compact_files": NumberRange(2, 100_000),

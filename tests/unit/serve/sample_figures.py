@@ -10,7 +10,7 @@ from penstock.deploy.ingest.topics.topic_status import ReadingStatus, TopicStatu
 from penstock.deploy.lifecycle.deployment_events import BackfillProgress
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.background_reading import Reading
-from penstock.flow.step_times import StepTimes
+from penstock.flow.telemetry.step_times import StepTimes
 from penstock.lake.read.history_slices import FileExtent
 from penstock.lake.spark.jvm_figures import JvmFigures
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Iterator
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.flow.log_context import log_context
+from penstock.flow.telemetry.log_context import log_context
+from penstock.serve.calls.logs import _select
 from penstock.serve.server import log_files
 from penstock.serve.server.log_files import rotate_foreign_log, set_up_logging
 from waiting import wait_until
@@ -49,6 +51,32 @@ def test_lines_name_the_request_and_the_deployment(handler: logging.Handler, tmp
         logging.getLogger("penstock.test").warning("slow")
     handler.close()
     assert "WARNING penstock.test [request=r1 deployment=4] slow\n" in (tmp_path / "server.log").read_text()
+
+
+def test_records_are_lines_of_json_where_the_settings_say_so(tmp_path: Path) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    handler, log = set_up_logging(tmp_path, "json"), logging.getLogger("penstock.test")
+    with log_context(request="r1", deployment=4):
+        log.warning("slow\n{} at postgres://me:geheim@there", exc_info=ValueError("odd \x1b[2J"))
+    log.info("next")
+    handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    first, second = map(json.loads, (tmp_path / "server.log").read_text().splitlines())
+    assert first.pop("timestamp").endswith("Z")
+    assert first == {
+        "level": "WARNING",
+        "logger": "penstock.test",
+        "message": "slow\n{} at postgres://me:***@there",
+        "request": "r1",
+        "deployment": "4",
+        "exception": "ValueError: odd \x1b[2J",
+    }
+    assert (second["level"], second["message"]) == ("INFO", "next")
+    assert [*_select((tmp_path / "server.log").read_bytes().splitlines(), "WARNING")] == [
+        (tmp_path / "server.log").read_bytes().splitlines()[0]
+    ]
 
 
 def test_nobody_writes_lines_of_their_own(handler: logging.Handler, tmp_path: Path) -> None:

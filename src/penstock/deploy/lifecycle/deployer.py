@@ -29,8 +29,9 @@ from penstock.deploy.lifecycle.time_estimate import estimate_time
 from penstock.deploy.lifecycle.undo import is_undone, undo_steps
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict, InvalidProject, PenstockError, Problem, Unavailable
-from penstock.flow.log_context import log_context
 from penstock.flow.materialized_view import SplitRequired
+from penstock.flow.telemetry.log_context import log_context
+from penstock.flow.telemetry.spans import span
 from penstock.lake.maintenance.removed_rows import made_afterwards, shortened_tables
 from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import CANDIDATES, Deployment
@@ -349,7 +350,7 @@ class Deployer:
 
 def _run_logged(id: int, run: Callable[[], object]) -> None:
     try:
-        with log_context(deployment=id):
+        with log_context(deployment=id), span("deployment", {"penstock.deployment": id}):
             run()
     except ExecutionStopped:
         log.info("deployment %d stopped", id)

@@ -27,6 +27,7 @@ from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Failed, PenstockError, Problem, Unavailable
 from penstock.flow.history_copy import is_copy_complete
 from penstock.flow.lag import FlowLag, blocked_tables, find_lags
+from penstock.flow.telemetry.spans import span
 from penstock.flow.work_items import PRIORITY
 from penstock.lake.spark.errors import explain_error, is_catalog_away
 from penstock.lake.tables import physical_tables
@@ -118,9 +119,11 @@ def _run_journalled(core: Core, id: int, steps: Mapping[int, Step]) -> None:
     _wait_while_paused(core.store, core.flows, id)
     core.store.journal.mark_all(id, steps.keys(), "intended")
     crash_point("step.intended")
-    _create_tables(core.warehouse, [each.table for each in steps.values() if isinstance(each, CreateTable)])
-    for step in steps.values():
-        _run_step(core, id, step)
+    first = next(iter(steps.items()))
+    with span(f"deployment step {type(first[1]).__name__}", {"penstock.deployment": id, "penstock.step": first[0]}):
+        _create_tables(core.warehouse, [each.table for each in steps.values() if isinstance(each, CreateTable)])
+        for step in steps.values():
+            _run_step(core, id, step)
     crash_point("step.ran")
     core.store.journal.mark_all(id, steps.keys(), "done")
     crash_point("step.journalled")

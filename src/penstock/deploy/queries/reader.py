@@ -26,6 +26,7 @@ from penstock.deploy.runtime.project_cache import MOST_PROJECTS
 from penstock.deploy.runtime.recently_used import RecentlyUsed
 from penstock.deploy.runtime.suspect_queries import QueryCall
 from penstock.errors import Location, NotFound, did_you_mean
+from penstock.flow.telemetry.spans import span
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
 from penstock.lake.read.file_table import file_table
 from penstock.lake.read.memory_table import memory_table
@@ -113,7 +114,8 @@ class QueryReader:
 
     def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
         compiled = self._compiled_project(deployment)
-        return compile_sql(compiled.project, text, compiled.dialect, given, caller)
+        with span("compile", {"penstock.deployment": deployment.id}):
+            return compile_sql(compiled.project, text, compiled.dialect, given, caller)
 
     def _describe_catalog(
         self, deployment: Deployment, statement: CatalogStatement, rights: CallerRights, most: QueryLimits
@@ -257,7 +259,8 @@ class QueryReader:
         found = compiled.calls.get(asked)
         if found is None:
             trace = RenderTrace()
-            query = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets, trace), caller)
+            with span("compile", {"penstock.pipe": pipe.name}):
+                query = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets, trace), caller)
             found = CompiledCall(query, frozenset(trace.read))
             compiled.calls.add(asked, found)
         return found
@@ -275,7 +278,10 @@ class QueryReader:
         with ExitStack() as tables:
             services = self._service_tables(query, manifest, tables)
             rows, sql = self._fill_in_tables(query, manifest, services, relation)
-            return run_filled(self._core.warehouse.lake, rows, query, sql, most)
+            with span("query", {"penstock.rows_in_tables": rows}) as traced:
+                answer = run_filled(self._core.warehouse.lake, rows, query, sql, most)
+                traced.set_attribute("penstock.result_rows", len(answer.rows))
+                return answer
 
     def _service_tables(self, query: Query, manifest: Manifest, tables: ExitStack) -> Mapping[str, str]:
         """The service data sources that a query reads, by placeholder, as tables that are there while the stack is."""

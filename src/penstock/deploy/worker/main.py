@@ -19,6 +19,7 @@ import orjson
 from penstock.deploy.worker.opened_parts import open_parts
 from penstock.deploy.worker.process import COMPLETE, WorkerMessage, WorkerOrder, converter
 from penstock.flow.materialized_view import SplitRequired
+from penstock.flow.telemetry.span_delivery import start_span_delivery
 from penstock.flow.work_items import WorkItem, collect_work
 from penstock.lake.spark.damaged_files import damaged_files
 from penstock.lake.spark.errors import explain_error
@@ -63,7 +64,11 @@ def main() -> int:
     register_secrets(secret_values(order.settings))
     threading.Thread(target=supervisor_input.listen, name="supervisor input", daemon=True).start()
     os.nice(NICE)
-    return _TableFiller(order, supervisor_input).run()
+    end_export = start_span_delivery(order.settings.traces, "worker")
+    try:
+        return _TableFiller(order, supervisor_input).run()
+    finally:
+        end_export()
 
 
 class _TableFiller:

@@ -27,6 +27,7 @@ from penstock.deploy.worker.trial_process import (
 )
 from penstock.flow.failing.trials import StepOrder
 from penstock.flow.materialized_view import SplitRequired
+from penstock.flow.telemetry.span_delivery import start_span_delivery
 from penstock.lake.spark.cancellation import time_limit
 from penstock.lake.spark.errors import explain_error, has_spark_ended
 from penstock.lake.spark.session import Lake
@@ -44,6 +45,7 @@ def main() -> None:
     order = requests.get()
     assert isinstance(order, TrialOrder), "the order comes first"
     register_secrets(secret_values(order.settings))
+    start_span_delivery(order.settings.traces, "trial")
     parts = open_parts(order.settings, order.home, order.token, lambda: 0.0)
     _send(answers, TrialStart())
     while True:

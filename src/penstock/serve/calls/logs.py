@@ -26,7 +26,7 @@ MOST_LINES = 10_000
 MOST_BYTES = 2**20
 """So much of the log is read in one call."""
 LEVELS = ("INFO", "WARNING", "ERROR")
-_HEAD = re.compile(rb"\S+Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
+_HEAD = re.compile(rb'(?:\S+Z |\{"timestamp": "[^"]*", "level": ")(DEBUG|INFO|WARNING|ERROR|CRITICAL)[ "]')
 """The beginning of a record; the lines of its traceback follow without it."""
 
 

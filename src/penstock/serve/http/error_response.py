@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable, did_you_mean
-from penstock.flow.log_context import log_context_value
+from penstock.flow.telemetry.log_context import log_context_value
 
 log = logging.getLogger("penstock.serve")
 

@@ -8,17 +8,20 @@ that logs waits for the disk or for redaction: one thread of its own formats and
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import logging.handlers
 import os
 import queue
 import shutil
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
-from penstock.flow.log_context import describe_log_context
+from penstock.flow.telemetry.log_context import describe_log_context, log_context_pairs
+from penstock.model.settings import LogFormat
 from penstock.redaction import escape_controls, redact_start
 from penstock.serve.server.repeated_records import RepeatedRecords
 
@@ -50,7 +53,28 @@ class RedactingFormatter(logging.Formatter):
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
+        record.context = describe_log_context(getattr(record, "pairs", ()))
         return escape_controls(redact_start(super().format(record), LONGEST_RECORD))
+
+
+class JsonFormatter(RedactingFormatter):
+    """Formats each record as one line of JSON: its time, level, logger and message, its traceback if it has one, and
+    what it is about (`request`, `trace`, `deployment`)."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        shown = {
+            "timestamp": f"{self.formatTime(record, self.datefmt)}.{int(record.msecs):03}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact_start(record.getMessage(), LONGEST_RECORD),
+            **{name: redact_start(value, LONGEST_RECORD) for name, value in getattr(record, "pairs", ())},
+        }
+        if record.exc_info:
+            shown["exception"] = redact_start(self.formatException(record.exc_info), LONGEST_RECORD)
+        return json.dumps(shown)
+
+
+FORMATTERS: Mapping[LogFormat, type[RedactingFormatter]] = {"text": RedactingFormatter, "json": JsonFormatter}
 
 
 class _PrivateLogFile(logging.handlers.RotatingFileHandler):
@@ -125,7 +149,7 @@ class _LogQueue(logging.handlers.QueueHandler):
         """A copy with its text and the request or deployment that it is about; the traceback is formatted later."""
         made = copy.copy(record)
         made.msg, made.args = record.getMessage(), None
-        made.context = describe_log_context()
+        made.pairs = log_context_pairs()
         return made
 
     def enqueue(self, record: logging.LogRecord) -> None:
@@ -139,11 +163,11 @@ class _LogQueue(logging.handlers.QueueHandler):
         super().close()
 
 
-def set_up_logging(home: Path) -> logging.Handler:
+def set_up_logging(home: Path, lines: LogFormat = "text") -> logging.Handler:
     """Write log records to `server.log`: those of Penstock and Uvicorn from INFO on, others from WARNING. To close the
     handler that is returned, as `logging.shutdown` does, writes what waits."""
     file = _PrivateLogFile(home / LOG_FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8")
-    file.setFormatter(RedactingFormatter(LINE, "%Y-%m-%dT%H:%M:%S", defaults={"context": ""}))
+    file.setFormatter(FORMATTERS[lines](LINE, "%Y-%m-%dT%H:%M:%S"))
     waiting: queue.Queue[logging.LogRecord] = queue.Queue(MOST_WAITING)
     writer = _LogWriter(waiting, home, file)
     writer.start()

@@ -22,6 +22,7 @@ from penstock.deploy.ownership.lease_keeper import LeaseKeeper
 from penstock.deploy.pipeline import Pipeline
 from penstock.deploy.worker.class_trainer import ClassTrainer
 from penstock.errors import Failed, PenstockError, Unavailable
+from penstock.flow.telemetry.span_delivery import start_span_delivery
 from penstock.lake.spark.java_process import StartingJava
 from penstock.model.servers.identity import ServerIdentity
 from penstock.model.settings import Settings
@@ -96,6 +97,7 @@ class ServerProcess:
         self._trainer = ClassTrainer(settings, home)
         self._pipeline: Pipeline | None = None
         self._failure: PenstockError | None = None
+        self._end_traces: Callable[[], None] = lambda: None
 
     def run(
         self, prepare: Callable[[Path, Database, Callable[[str], None]], None], java: StartingJava | None = None
@@ -126,6 +128,7 @@ class ServerProcess:
             self._pipeline.close()
         lease_keeper.end()
         self._database.close()
+        self._end_traces()
         if self._failure is not None:
             raise self._failure
         log.info("the server has stopped")
@@ -135,6 +138,7 @@ class ServerProcess:
     ) -> None:
         try:
             prepare(self._home, self._database, self._show)
+            self._end_traces = start_span_delivery(self._settings.traces, "server")
             self._show("starting Spark")
             self._pipeline = Pipeline(self._settings, self._home, self._database, java)
             self._owner.record(self._pipeline.jvm, url)

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, start: ServerStart) -> None:
     pid = home / PID
     try:
         require_restored(home)  # again: a restore may have had the folder meanwhile
-        set_up_logging(home)
+        set_up_logging(home, settings.server.log_format)
         describe = describe_server(home, ProcessId.of(os.getpid()), f"port {start.listening.port(settings)}")
         take_lease(lease, describe, _while_waiting(options, start, _report_waiting_for_lease))
         listener = start.listening.open(settings)

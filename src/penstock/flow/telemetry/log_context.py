@@ -1,6 +1,6 @@
 """What a log line is about: the request, the deployments.
 
-In: `log_context` around the work. Out: `describe_log_context`, the text that log lines begin with. Invariant: what is
+In: `log_context` around the work. Out: the names and values that each log line has. Invariant: what is
 set in a thread or task is seen only there and in the threads that copy its context (as anyio's do).
 """
 
@@ -24,10 +24,14 @@ def log_context(**names: object) -> Iterator[None]:
         _current.reset(token)
 
 
-def describe_log_context() -> str:
-    """Such as `[request=3f… deployment=4] `; empty if nothing is set."""
-    found = _current.get()
-    return f"[{' '.join(f'{name}={value}' for name, value in found)}] " if found else ""
+def log_context_pairs() -> tuple[tuple[str, str], ...]:
+    """The names and values of the blocks around, from the outermost on."""
+    return _current.get()
+
+
+def describe_log_context(pairs: tuple[tuple[str, str], ...]) -> str:
+    """Such as `[request=3f… deployment=4] `; empty if there are none."""
+    return f"[{' '.join(f'{name}={value}' for name, value in pairs)}] " if pairs else ""
 
 
 def log_context_value(name: str) -> str:

@@ -1,0 +1,1 @@
+"""What the parts of a server tell of their work: log lines, spans, times of steps."""
