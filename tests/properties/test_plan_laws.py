@@ -71,7 +71,8 @@ def physical_columns(manifests: list[Manifest]) -> dict[str, tuple[str, ...]]:
 
 def without_places(plan: Plan) -> Plan:
     """The plan without what names a place in a file."""
-    return replace(plan, problems=(), hides=tuple(replace(each, location=Location("")) for each in plan.hides))
+    hides = tuple(replace(each, location=Location("")) for each in plan.hides)
+    return replace(plan, problems=(), places={}, hides=hides)
 
 
 def sources(manifest: Manifest) -> list[Source]:
