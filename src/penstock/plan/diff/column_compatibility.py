@@ -46,8 +46,8 @@ def can_share_column(before: Column, after: Column) -> bool:
 def can_ingest(source: DataSource) -> bool:
     """Whether rows can be ingested into the data source: not if a required column is an aggregate state, which no JSON
     value can give."""
-    needed = (column for column in source.columns if column.default is None and source.path_of(column) is not None)
-    return not any(isinstance(unwrap_type(column.type), AggregateFunction) for column in needed)
+    states = (column for column in source.columns if isinstance(unwrap_type(column.type), AggregateFunction))
+    return not any(column.default is None and source.path_of(column) is not None for column in states)
 
 
 def _holds_all_values(before: Type, after: Type) -> bool:

@@ -173,8 +173,12 @@ def _pair_by_parts(
 
 
 def project_view(view: View, fields: Sequence[str]) -> View:
-    """The view with only some of its physical columns and what these depend on."""
-    outputs = dict(zip(view.fields, query_facts(view.sql).output_names, strict=False))
+    """The view with only some of its physical columns and what these depend on; the whole view where its columns cannot
+    be told apart."""
+    names = query_facts(view.sql).output_names
+    if len(names) != len(view.fields):
+        return view
+    outputs = dict(zip(view.fields, names, strict=True))
     present = [field for field in fields if field in outputs]
     sql = prune(view.sql, [outputs[field] for field in present])
     return drop_unused_source_columns(replace(view, sql=sql, fields=tuple(present)))

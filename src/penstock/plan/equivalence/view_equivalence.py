@@ -161,13 +161,15 @@ def physical_sql(view: View) -> tuple[str, ...]:
 
 
 def _sources_by_alias(tokens: Sequence[Token], sources: Mapping[str, Source]) -> Mapping[str, tuple[Source, ...]]:
-    """The sources that each alias stands for; more than one where subqueries use the same alias."""
+    """The sources that each alias stands for; more than one where subqueries use the same alias. A source is named
+    twice where an alias stands for it more often."""
     found: dict[str, tuple[Source, ...]] = {}
     for at, token in enumerate(tokens):
         if token.text in sources:
             following = [each.text for each in tokens[at + 1 : at + 3] if each.token_type == TokenType.IDENTIFIER]
             for name in following[:1]:
-                found[name] = (*found.get(name, ()), sources[token.text])
+                known, source = found.get(name, ()), sources[token.text]
+                found[name] = known if known.count(source) > 1 else (*known, source)
     return found
 
 

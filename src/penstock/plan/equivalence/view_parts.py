@@ -48,7 +48,7 @@ def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...
     query = canonical_form(view, {name: dict(values) for name, values in known})
     if query is None or not _is_one_block(query.tree):
         return None
-    tree = query.tree.copy()
+    tree = query.tree
     sources = _sources(tree, view)
     if sources is None or any(column.table not in sources for column in tree.find_all(exp.Column)):
         return None
@@ -90,7 +90,10 @@ class _Texts:
 
     def of(self, node: exp.Expr) -> str:
         """The text; each column of a source is written by what it shows, and each table by its meaning."""
-        return str(node.copy().transform(self._named, copy=False).sql(dialect=DIALECT))
+        if isinstance(node, exp.Column):
+            node = self._named(node)  # most columns are passed on
+            return node.name if isinstance(node, exp.Var) else str(node.sql(dialect=DIALECT))
+        return str(node.copy().transform(self._named, copy=False).sql(dialect=DIALECT, copy=False))
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and node.alias_or_name in self.sources:

@@ -17,6 +17,7 @@ from sqlglot import exp
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.constant_folding import fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, parse_opaque, write_opaque
+from penstock.sql.analysis.query_facts import MOST_SELECTS
 from penstock.sql.spark_text import DIALECT, parse_tree
 
 _PROJECTION = frozenset(["expressions", "from_", "where"])
@@ -24,7 +25,7 @@ _PROJECTION = frozenset(["expressions", "from_", "where"])
 _BLOCK = frozenset(["expressions", "from_", "where", "joins", "laterals", "group", "having"])
 """The parts of a SELECT whose select list can be replaced by a projection of it."""
 _LONGEST_QUERY = 50_000
-"""Characters. Longer ones are mostly pipes that are read twice at each of many levels."""
+"""Characters."""
 _LONGEST_LIST = 100
 """Longer lists stay lists."""
 _READER = _BLOCK | {"order", "limit", "distinct"}
@@ -59,7 +60,8 @@ class CanonicalQuery:
 
 def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
     """The canonical form of a query; None where its form is not known, or it is very long."""
-    tree = parse_opaque(sql) if len(sql) <= _LONGEST_QUERY else None
+    is_short = len(sql) <= _LONGEST_QUERY and sql.count("SELECT") <= MOST_SELECTS
+    tree = parse_opaque(sql) if is_short else None
     if not isinstance(tree, exp.Select) or not all(map(_has_name, tree.expressions)) or _has_unknown_form(tree):
         return None
     for placeholder, values in inputs.known.items():

@@ -42,14 +42,24 @@ _COMPARISONS: dict[type[exp.Expr], Callable[[int], bool]] = {
 }
 
 
+_LEAVES = (exp.Column, exp.Identifier, exp.Literal)
+"""What holds nothing to fold: most nodes of most queries."""
+
+
 def fold_constants(node: exp.Expr) -> exp.Expr:
     """The expression with all that is known folded, from the inside out. Nodes of `node` are changed in place; the
     result is a node that may be another one than `node`. Queries inside of it are left alone."""
+    if isinstance(node, _LEAVES):
+        return node
     for name, value in list(node.args.items()):
         if isinstance(value, exp.Expr) and not isinstance(value, exp.Query):
-            node.set(name, fold_constants(value))
+            folded = fold_constants(value)
+            if folded is not value:
+                node.set(name, folded)
         elif isinstance(value, list):
-            node.set(name, [_fold_item(each) for each in value])
+            items = [_fold_item(each) for each in value]
+            if any(one is not other for one, other in zip(items, value, strict=True)):
+                node.set(name, items)
     return _fold_node(node)
 
 

@@ -7,6 +7,7 @@ In: the SQL of a query and names of its columns. Out: Spark SQL. Invariant: it r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -55,6 +56,11 @@ def prune(sql: str, columns: Sequence[str]) -> str:
 
     Raises ValueError for a column that the SQL does not have, has twice, or that is asked for twice.
     """
+    return _prune(sql, tuple(columns))
+
+
+@lru_cache(maxsize=512)
+def _prune(sql: str, columns: tuple[str, ...]) -> str:
     found = query_facts(sql).column_graph
     if found is None:
         return sql if sql.startswith(_wrapper_start(columns)) else _wrap_query(sql, columns)

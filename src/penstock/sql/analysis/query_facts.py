@@ -52,12 +52,12 @@ class QueryFacts:
 
     @cached_property
     def tree(self) -> exp.Expr | None:
-        """The syntax tree; None where sqlglot does not know the form."""
-        return parse_tree(self.sql)
+        """The syntax tree; None where sqlglot does not know the form, or there is too much of it to look into."""
+        return parse_tree(self.sql) if self.sql.count("SELECT") <= MOST_SELECTS else None
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
-        """The names of the columns of the result, in order; none where sqlglot does not know the form."""
+        """The names of the columns of the result, in order; none where there is no tree."""
         return tuple(self.tree.named_selects) if isinstance(self.tree, exp.Query) else ()
 
     @cached_property
@@ -98,6 +98,11 @@ class QueryFacts:
     def with_row_seq(self, trigger: str) -> str | None:
         """The SQL with the `_seq` of the row of `trigger` that each row was made from; None where there is none."""
         return with_row_seq(self.sql, trigger)
+
+
+MOST_SELECTS = 250
+"""A query of more SELECTs has no tree. They are mostly pipes that are read twice at each of many levels, so that their
+number doubles with each; what depends on the tree says then what it says of a form that is not known."""
 
 
 @lru_cache(maxsize=256)
