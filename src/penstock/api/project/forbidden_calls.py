@@ -1,4 +1,4 @@
-"""What a project may not do while it is read: start processes, use the network, print.
+"""What a project may not do while it is read: start processes, send signals, use the network, print.
 
 In: a function that runs the project. Out: a problem for each line that did so. Invariants: a process or a connection is
 not started, whether or not the project catches the error; what is printed reaches nobody, and is a warning.
@@ -26,6 +26,8 @@ _EVENTS = {
     "os.system": "starts a process",
     "subprocess.Popen": "starts a process",
     "pty.spawn": "starts a process",
+    "os.kill": "sends a signal",
+    "os.killpg": "sends a signal",
     "socket.connect": "uses the network",
     "socket.bind": "uses the network",
     "socket.getaddrinfo": "uses the network",

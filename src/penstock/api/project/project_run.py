@@ -68,7 +68,9 @@ def _run(module: str, sources: SourceFiles) -> Rendering:
         rendering = render(DECLARED, sources, views)
         if not DECLARED:
             rendering.problems.append(watch.nothing_declared(module))
-    rendering.problems[:0] = watch.problems
+    told = {(each.message, each.location) for each in watch.problems}
+    others = [each for each in rendering.problems if (each.message, each.location) not in told]
+    rendering.problems[:] = [*watch.problems, *others]
     return rendering
 
 

@@ -37,6 +37,11 @@ FAILING = {
     "recurses": ("\ndef f(): return f()\nf()\n", place(1), "RecursionError:"),
     "takes all memory": ("\nx = ' ' * 50_000_000_000\n", place(1), "MemoryError"),
     "starts a process": ("\nimport os\nos.fork()\n", place(2), "the project starts a process (os.fork)"),
+    "ends who reads it": (
+        "\nimport os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n",
+        place(2),
+        "the project sends a signal (os.kill)",
+    ),
     "hides that it does": (
         "\nimport subprocess\ntry:\n    subprocess.run(['true'])\nexcept BaseException:\n    pass\n" + TABLE,
         place(3),
@@ -118,6 +123,7 @@ def test_a_failure_is_a_problem_at_the_users_line(case: str, tmp_path: Path) -> 
     main, where, message = FAILING[case]
     read = read_project(tmp_path, main)
     found = problems_of(read)
+    assert len({(each.location, each.message) for each in found}) == len(found)
     assert [str(each.location).rpartition(":")[0] for each in found][:1] == [where], found
     assert message in found[0].message
     assert read.loaded.errors
