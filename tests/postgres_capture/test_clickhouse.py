@@ -15,6 +15,7 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.schema_tracker import identity_key
 from penstock.postgres.capture.source_stops import SourceStops
+from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
@@ -272,6 +273,8 @@ def test_a_swap_waits_for_the_store(chdb: Chdb, database: str, source: Source, a
         now = announcements(SourceStage.after)
         if announced:
             wait_until(lambda: now.standing(migration) == {f"{source.name}/clickhouse"}, 30)
+            alarms = read_status(source.connection, source.name).alarms
+            assert any(f"clickhouse waits until warehouse has {migration.id}" in each for each in alarms), alarms
             assert chdb.rows(f"SELECT id, a, b FROM {database}.t FINAL ORDER BY id") == [
                 [1, "a1", "b1"],
                 [2, "a2", "b2"],

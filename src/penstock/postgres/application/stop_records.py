@@ -47,6 +47,13 @@ class StopRecords:
         )
         return [_stop(row) for row in found]
 
+    def reached(self) -> list[ChangeStop]:
+        """The stops at which consumers stand now."""
+        if not self._is_there(_TABLE):
+            return []
+        names = [str(row[0]) for row in self._rows(f"SELECT DISTINCT store FROM {_TABLE}")]
+        return [each for each in self.of_stores(names) if each.reached and not each.is_done]
+
     def announce(self, stop: ChangeStop) -> None:
         """Write a stop down, or the forms that it has now."""
         self._run(

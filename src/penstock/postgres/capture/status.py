@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -96,7 +97,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     published = [row[0] for row in _rows(connection, _PUBLISHED, list(capture.publications))]
     unread = tuple(each for each in published if each not in known)
     lag = max((each.seconds for each in acknowledged), default=None)
-    alarms = tuple(_alarms(slot, tables, unread))
+    alarms = (*_alarms(slot, tables, unread), *_stop_alarms(connection, name))
     return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
 
 
@@ -160,6 +161,16 @@ def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequ
             found.append(f"{each.rows_set_aside} rows of {each.table} are in the quarantine of `{each.store}`")
     found += [f"{each} is published, and the capture does not have it: `penstock cdc add`" for each in unread]
     return found
+
+
+def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:
+    """The consumers that wait for a change of their store."""
+    return [
+        f"{consumer} waits until {stop.store} has {stop.migration}: `penstock migrations apply --phase at_lsn`"
+        for stop in StopRecords(connection).reached()
+        for consumer in sorted(stop.reached)
+        if consumer.startswith(f"{name}/")
+    ]
 
 
 def _slot_alarms(slot: SlotStatus) -> list[str]:
