@@ -51,6 +51,8 @@ def test_an_endpoint_counts_the_calls_of_seconds_ago(deployed: Running) -> None:
     assert rows(deployed, "SELECT pipe_name, status_code, error FROM tinybird.endpoint_errors") == [
         ("ss_a", 400, "it's wrong")
     ]
+    stats = "SELECT requests, errors, p50, p95, result_rows FROM penstock.endpoint_stats WHERE pipe_name = 'ss_a'"
+    assert rows(deployed, stats) == [(2, 1, 0.125, 0.125, 6)]
     days = rows(
         deployed,
         "SELECT sum(view_count), sum(error_count), avgMerge(avg_duration_state),"

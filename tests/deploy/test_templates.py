@@ -55,7 +55,16 @@ SQL >
     LIMIT {{ Int32(limit, 10, enum=[1, 2, 10]) }} OFFSET {{ Int32(page, 0) * Int32(limit, 10) }}
 TYPE endpoint
 """.replace("''", "\\'")
+KEPT = """NODE n
+SQL >
+    %
+    {{ cache_ttl('1h') }}
+    SELECT {{ String(user, '-') }} AS user, count() AS n FROM tt_counted
+TYPE endpoint
+"""
 FILES = {
+    "datasources/tt_counted.datasource": SUMS,
+    "pipes/tt_kept.pipe": KEPT,
     "datasources/tt_hits.datasource": HITS,
     "datasources/tt_big.datasource": SUMS,
     "pipes/tt_view.pipe": VIEW,
@@ -195,6 +204,49 @@ def test_callers_with_different_fixed_parameters_get_their_own_answers(signed: S
     unread = signed({"type": "PIPES:READ", "resource": "tt_top", "fixed_params": {"org": 1}})
     answer = unread.get("/v0/pipes/tt_top.json?user=u&org=1")
     assert (answer.status_code, "fixes the parameter `org`" in answer.json()["error"]) == (403, True), answer.text
+
+
+def test_an_answer_is_kept_for_its_call_version_and_token(client: TestClient, running: Running, signed: Signed) -> None:
+    def count(of: TestClient, **given: str) -> tuple[str, int, bool]:
+        answer = of.get("/v0/pipes/tt_kept.json", params=given)
+        assert answer.status_code == 200, answer.text
+        (row,), statistics = answer.json()["data"], answer.json()["statistics"]
+        is_kept = "age" in answer.headers
+        assert is_kept == (statistics["rows_read"] == 0) or not row["n"]
+        return row["user"], row["n"], is_kept
+
+    pipe = {"type": "PIPES:READ", "resource": "tt_kept"}
+    rows_of_a = {"type": "DATASOURCES:READ", "resource": "tt_counted", "filter": "path = 'a'"}
+    running.post("tt_counted", [{"path": "a", "n": 1}, {"path": "b", "n": 1}])
+    assert [count(client), count(client, user="-"), count(client), count(client, nothing="x")] == [
+        ("-", 2, False),
+        ("-", 2, False),
+        ("-", 2, True),
+        ("-", 2, True),
+    ]
+    running.post("tt_counted", [{"path": "a", "n": 1}])
+    assert count(client) == ("-", 2, True)
+    assert count(client, user="u") == ("u", 3, False)
+    fixed = signed({**pipe, "fixed_params": {"user": "v"}})
+    assert [count(fixed), count(fixed, user="u")] == [("v", 3, False), ("v", 3, True)]
+    filtered = signed(pipe, rows_of_a)
+    assert [count(filtered), count(filtered), count(signed(pipe))] == [("-", 2, False), ("-", 2, True), ("-", 2, True)]
+    assert count(signed(pipe, {**rows_of_a, "filter": "path = 'b'"})) == ("-", 1, False)
+    running.deploy({"pipes/tt_more.pipe": "NODE n\nSQL >\n    SELECT 1 AS one\nTYPE endpoint\n"})
+    assert [count(client), count(client, deployment="previous")] == [("-", 3, False), ("-", 2, True)]
+
+
+def test_a_call_can_be_explained(client: TestClient, signed: Signed) -> None:
+    def explain(of: TestClient) -> tuple[int, str]:
+        answer = of.get("/v0/pipes/tt_top.json", params={"user": "u", "explain": "true"})
+        return answer.status_code, answer.text
+
+    status, text = explain(client)
+    assert (status, "Spark SQL:" in text, "tt_hits: columns" in text) == (200, True, True), text
+    top, hits = {"type": "PIPES:READ", "resource": "tt_top"}, {"type": "DATASOURCES:READ", "resource": "tt_hits"}
+    assert explain(signed(top))[0] == 403
+    assert explain(signed(top, {**hits, "filter": "n = 1"}))[0] == 403
+    assert explain(signed(top, hits))[0] == 200
 
 
 def test_a_templated_view_uses_its_defaults(client: TestClient, running: Running) -> None:

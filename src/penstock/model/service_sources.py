@@ -262,6 +262,38 @@ SELECT
 FROM penstock.pipe_stats_rt
 GROUP BY date, pipe_id, pipe_name
 """
+_ENDPOINTS: tuple[tuple[str, Type], ...] = (
+    ("pipe_name", TEXT),
+    ("requests", COUNT),
+    ("errors", COUNT),
+    ("p50", Float(64)),
+    ("p95", Float(64)),
+    ("p99", Float(64)),
+    ("slowest", Float(64)),
+    ("result_rows", COUNT),
+    ("read_rows", COUNT),
+    ("read_bytes", COUNT),
+    ("first_request", TIME),
+    ("last_request", TIME),
+)
+_ENDPOINTS_SQL = f"""
+SELECT
+    c.pipe_name AS pipe_name,
+    count() AS requests,
+    countIf(c.error = 1) AS errors,
+    toFloat64(quantileExact(0.5)(c.duration)) AS p50,
+    toFloat64(quantileExact(0.95)(c.duration)) AS p95,
+    toFloat64(quantileExact(0.99)(c.duration)) AS p99,
+    toFloat64(max(c.duration)) AS slowest,
+    sum(c.result_rows) AS result_rows,
+    sum(c.read_rows) AS read_rows,
+    sum(c.read_bytes) AS read_bytes,
+    min(c.start_datetime) AS first_request,
+    max(c.start_datetime) AS last_request
+FROM penstock.pipe_stats_rt AS c
+WHERE c.pipe_name != '{QUERY_API}'
+GROUP BY pipe_name
+"""
 _ERRORS_SQL = f"""
 SELECT
     start_datetime, request_id, pipe_id, pipe_name,
@@ -406,6 +438,7 @@ SERVICE_SOURCES: Mapping[str, ServiceSource] = {
         ServiceSource("pipe_stats_rt", _CALLS, "admin"),
         ServiceSource("pipe_stats", _DAYS, "read", sql=_DAYS_SQL),
         ServiceSource("endpoint_errors", _ERRORS, "admin", sql=_ERRORS_SQL),
+        ServiceSource("endpoint_stats", _ENDPOINTS, "read", sql=_ENDPOINTS_SQL),
         ServiceSource("datasources_ops_log", _OPERATIONS, "read"),
         ServiceSource("datasources_ops_stats", _OPERATION_DAYS, "read", sql=_OPERATION_DAYS_SQL),
         ServiceSource("datasources_storage", _STORAGE, "read"),

@@ -48,6 +48,8 @@ class RenderTrace:
     """What stood for parameters of which the template does not say the type, with the places."""
     made_up: set[Location] = field(default_factory=set)
     """In a check: the places of the values that no call gave and no default says."""
+    ttls: list[int] = field(default_factory=list)
+    """The seconds of each `cache_ttl`."""
     read: set[str] = field(default_factory=set)
     """The names that were read as parameters: not those of variables, nor of branches that were not taken."""
 
@@ -120,6 +122,8 @@ class RenderFrame:
     """The parameters that are lists everywhere; they are variables from the beginning."""
     read: set[str] = field(default_factory=set)
     """The names that were read as parameters."""
+    ttls: list[int] = field(default_factory=list)
+    """The seconds of each `cache_ttl`."""
     work: int = 0
     """The operations charged so far."""
     arms: set[int] = field(default_factory=set)

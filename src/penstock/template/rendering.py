@@ -95,6 +95,7 @@ def render(text: Text, given: RenderInput, read: Callable[[str], Template] = rea
         given.trace.arms.setdefault(text.text, set()).update(frame.arms)
         given.trace.invented |= frame.invented
         given.trace.read |= frame.read
+        given.trace.ttls += frame.ttls
         given.trace.made_up |= {location_in(text, offset) for offset in frame.made_up}
         for key, offsets in frame.stand_ins.items():
             given.trace.stand_ins.setdefault(key, set()).update(location_in(text, offset) for offset in offsets)

@@ -137,6 +137,17 @@ def test_metadata() -> None:
         total__pipe="DESCRIPTION The total\nTOKEN app READ\n" + described,
     )
     assert found == (
-        MetadataChanged("events", "datasource", ("description", "tokens")),
-        MetadataChanged("total", "endpoint", ("description", "tokens", "node descriptions")),
+        MetadataChanged("events", "datasource", ("description", "tokens (+ app APPEND)")),
+        MetadataChanged("total", "endpoint", ("description", "tokens (+ app READ)", "node descriptions")),
     )
+
+
+def test_grants_that_change_are_named() -> None:
+    before = f"TOKEN app READ\nTOKEN ops READ\n{ENDPOINT}"
+    for after, what in (
+        (f"TOKEN ops READ\nTOKEN web READ\n{ENDPOINT}", ("tokens (+ web READ, - app READ)",)),
+        (ENDPOINT, ("tokens (- app READ, - ops READ)",)),
+        (f"TOKEN ops READ\nTOKEN app READ\n{ENDPOINT}", None),
+    ):
+        found = tuple(diff_projects(project(total__pipe=before), project(total__pipe=after)))
+        assert found == ((MetadataChanged("total", "endpoint", what),) if what else ())

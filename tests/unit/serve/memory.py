@@ -74,6 +74,7 @@ class Result:
     totals: tuple[object, ...] | None = None
     size: int = 0
     is_cut: bool = False
+    age: float | None = None
 
 
 @dataclass(frozen=True)
@@ -300,9 +301,20 @@ class MemoryPipeline:
         if name != "top":
             raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, ["top"]))
         rights.check_fixed(name, self.read)
+        if "old" in parameters:
+            return replace(self.sql("SELECT 1 AS a", deployment, rights, {}), age=2.9)
         columns = (("deployment", String()), ("parameters", String()))
         given = {**parameters, **rights.fixed}
         return Result(columns, [(deployment, json.dumps(parameter_texts(given)))])
+
+    def has_parameter(self, name: str, parameter: str, deployment: str) -> bool:
+        return parameter in self.read
+
+    def explain_endpoint(
+        self, name: str, parameters: Mapping[str, Parameter], deployment: str, rights: CallerRights
+    ) -> Result:
+        rights.check_name("hits")
+        return Result((("explain", String()),), [("Spark SQL:",)])
 
     def run(self, name: str, parameters: Mapping[str, Parameter]) -> Job:
         """Done when it is asked for once more, unless its parameters say otherwise."""

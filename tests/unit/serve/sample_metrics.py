@@ -23,6 +23,7 @@ def metrics_text(folder: Path) -> Iterator[str]:
     for each in (host.metrics.appended, host.metrics.quarantined, host.metrics.refused):
         each.labels("x").inc()
     host.metrics.queries.labels("sql", "ok").inc()
+    host.metrics.observe_endpoint("top", "ok", 0.1)
     host.metrics.seconds.labels("sql").observe(1)
     host.metrics.observe_call("/health", 200, 0.1)
     yield host.metrics.text().decode()

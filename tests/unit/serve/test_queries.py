@@ -153,3 +153,30 @@ def test_a_large_answer_is_sent_in_pieces_and_whole(client: TestClient, pipeline
         assert "content-length" not in sent.headers
         assert sent.text.count("20000") >= 1
     assert "content-length" in client.get("/v0/sql", params={"q": "SELECT 1"}).headers
+
+
+def test_an_answer_that_was_kept_says_its_age(client: TestClient) -> None:
+    assert client.get("/v0/pipes/top.json?old=1").headers["age"] == "2"
+    assert "age" not in client.get("/v0/pipes/top.json").headers
+
+
+def test_a_call_is_explained_unless_the_endpoint_has_that_parameter(
+    client: TestClient, pipeline: MemoryPipeline
+) -> None:
+    def columns(query: str) -> list[str]:
+        answer = client.get(f"/v0/pipes/top.json?{query}")
+        return [each["name"] for each in answer.json()["meta"]] if answer.status_code == 200 else [answer.text]
+
+    assert columns("explain=true") == columns("explain") == ["explain"]
+    assert columns("explain=false") == ["deployment", "parameters"]
+    assert "neither true nor false" in columns("explain=perhaps")[0]
+    pipeline.read.add("explain")
+    assert columns("explain=perhaps") == ["deployment", "parameters"]
+
+
+def test_endpoints_are_counted_and_names_that_are_none_are_not(client: TestClient) -> None:
+    client.get("/v0/pipes/top.json")
+    client.get("/v0/pipes/made_up.json")
+    text = client.get("/metrics").text
+    assert 'penstock_endpoint_seconds_count{code="ok",endpoint="top"}' in text
+    assert "made_up" not in text

@@ -32,6 +32,8 @@ class CompiledCall:
     query: Query
     read: frozenset[str]
     """The parameters that its templates read for this call."""
+    ttl: int = 0
+    """For so many seconds its answer may be given again."""
 
 
 class CompiledCalls:

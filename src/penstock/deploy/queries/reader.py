@@ -6,6 +6,7 @@ Invariant: the deployment is looked up once, before anything is read, so an answ
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from penstock.deploy.external.external_tables import ExternalTables
 from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.handlers.endpoint_handlers import EndpointHandlers
+from penstock.deploy.queries.kept_answers import AnswerKey, KeptAnswers
 from penstock.deploy.queries.queryable_project import CompiledCall, QueryableProject
 from penstock.deploy.queries.service_sources import ServiceRecords, read_service_source
 from penstock.deploy.queries.template_secrets import read_template_secrets
@@ -84,6 +86,7 @@ class QueryReader:
         self._projects, self._suspects = core.projects, core.suspects
         self._compiled = RecentlyUsed[QueryableProject](MOST_PROJECTS)
         self._secrets = read_template_secrets()
+        self._answers = KeptAnswers()
         self._handlers = EndpointHandlers(core.settings, core.warehouse.lake)
 
     def close(self) -> None:
@@ -148,14 +151,52 @@ class QueryReader:
             own = compiled.parameters_read(pipe, {**parameters, **rights.fixed})
             found = self._compile_endpoint(compiled, pipe, own, caller)
             rights.check_fixed(name, found.read)
-            call = QueryCall(deployment.id, name, own)
-            with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
+            key = AnswerKey(deployment.id, (name, tuple(own.items())), tuple(sorted(rights.filters.items())))
+            kept = self._answers.get(key, most.began) if found.ttl else None
+            if kept is not None:
+                age, elapsed = most.began - kept.began, time.monotonic() - most.began
+                return replace(kept.answer, elapsed=elapsed, rows_read=0, bytes_read=0, age=age)
+            with self._suspects.running(QueryCall(deployment.id, name, own), most.check_time, MOST_SUSPECTS_WAITING):
                 answer = self._run_query(deployment, found.query, most, rights)
-            node = pipe.endpoint
-            if node is None or node.handler is None:
-                return answer
-            ask = partial(self._ask, str(deployment.id), rights)
-            return self._handlers.answer(pipe.name, node.handler, answer, ask, most)
+            answer = self._handle(deployment, pipe, answer, most, rights)
+            if found.ttl:
+                self._answers.add(key, answer, most.began, found.ttl)
+            return answer
+
+    def _handle(
+        self, deployment: Deployment, pipe: Pipe, answer: QueryResult, most: QueryLimits, rights: CallerRights
+    ) -> QueryResult:
+        """The answer of the endpoint's function in Python to these rows; the rows themselves if it has none."""
+        node = pipe.endpoint
+        if node is None or node.handler is None:
+            return answer
+        ask = partial(self._ask, str(deployment.id), rights)
+        return self._handlers.answer(pipe.name, node.handler, answer, ask, most)
+
+    def has_parameter(self, name: str, parameter: str, ref: str) -> bool:
+        """Whether an endpoint of a deployment may read a parameter of this name. Raises NotFound."""
+        compiled = self._compiled_project(self._core.board.readable(ref))
+        return bool(compiled.parameters_read(_find_endpoint(compiled.project, name), {parameter: ""}))
+
+    def explain_endpoint(
+        self, name: str, parameters: Mapping[str, Parameter], ref: str, rights: CallerRights
+    ) -> QueryResult:
+        """What a call of an endpoint would run, as EXPLAIN shows it: nothing is read, and secrets are hidden. Raises
+        Forbidden if the caller may not read all rows of what it reads, and what `endpoint` raises of compiling."""
+        most = self._start_limits()
+        with self._core.board.reading(ref) as deployment:
+            compiled = self._compiled_project(deployment)
+            pipe = _find_endpoint(compiled.project, name)
+            own = compiled.parameters_read(pipe, {**parameters, **rights.fixed})
+            given = RenderInput("call", own, dict.fromkeys(self._secrets, HIDDEN), trace := RenderTrace())
+            query = compile_pipe(compiled.project, pipe, given, Caller(check_time=most.check_time))
+            rights.check_fixed(name, trace.read)
+            for read in query.reads:
+                rights.check_name(read.datasource)
+                rights.check_all_rows(read.datasource)
+            registry = self._core.warehouse.registry
+            answers = CatalogAnswers(compiled.project, deployment.manifest, registry, rights.may, most.began)
+            return answers.explain(query)
 
     def has_handler(self, deployment: Deployment, name: str) -> bool:
         """Whether an endpoint of a deployment answers by a function in Python."""
@@ -261,7 +302,7 @@ class QueryReader:
             trace = RenderTrace()
             with span("compile", {"penstock.pipe": pipe.name}):
                 query = compile_pipe(compiled.project, pipe, RenderInput("call", own, self._secrets, trace), caller)
-            found = CompiledCall(query, frozenset(trace.read))
+            found = CompiledCall(query, frozenset(trace.read), min(trace.ttls, default=0))
             compiled.calls.add(asked, found)
         return found
 

@@ -91,6 +91,8 @@ class QueryResult:
     """The row of totals of SELECT … WITH TOTALS."""
     is_cut: bool = False
     """Whether there are more rows."""
+    age: float | None = None
+    """For an answer that was kept: the seconds since its query began."""
 
     @property
     def size(self) -> int:

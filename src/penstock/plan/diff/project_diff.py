@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.model.datasource import DataSource
+from penstock.model.datasource import DataSource, Token
 from penstock.model.engine import Engine
 from penstock.model.pipe import Materialized, OnError, Pipe
 from penstock.model.project import Project
@@ -128,7 +128,7 @@ def _changed_metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
     parts = {
         "description": (old.description, new.description),
         "tags": (old.tags, new.tags),
-        "tokens": (old.tokens, new.tokens),
+        _changed_tokens(old.tokens, new.tokens): (set(old.tokens), set(new.tokens)),
         "shared with": (old.shared_with, new.shared_with),
         "indexes": (old.indexes, new.indexes),
         "backfill": (old.keeps_history, new.keeps_history),
@@ -156,7 +156,7 @@ def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change
     parts = {
         "description": (old.description, new.description),
         "tags": (old.tags, new.tags),
-        "tokens": (old.tokens, new.tokens),
+        _changed_tokens(old.tokens, new.tokens): (set(old.tokens), set(new.tokens)),
         "node descriptions": tuple([node.description for node in pipe.nodes] for pipe in (old, new)),
         "ON_ERROR": tuple(_error_policy(pipe) for pipe in (old, new)),
         "schedule": tuple(pipe.copies.schedule if pipe.copies is not None else None for pipe in (old, new)),
@@ -166,6 +166,13 @@ def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change
     what = tuple(name for name, (before, after) in parts.items() if before != after)
     if what:
         yield MetadataChanged(new.name, pipe_kind(new), what)
+
+
+def _changed_tokens(old: tuple[Token, ...], new: tuple[Token, ...]) -> str:
+    """What is said of TOKEN lines that differ: `tokens (+ dashboard READ, - tracker APPEND)`."""
+    added = [f"+ {each.name} {each.scope}" for each in dict.fromkeys(new) if each not in old]
+    removed = [f"- {each.name} {each.scope}" for each in dict.fromkeys(old) if each not in new]
+    return f"tokens ({', '.join([*added, *removed])})"
 
 
 def _error_policy(pipe: Pipe) -> OnError | None:

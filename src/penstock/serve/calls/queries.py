@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
-from penstock.errors import Location, NotFound, PenstockError, TooLarge
+from penstock.errors import Location, NotFound, PenstockError, TooLarge, Unavailable
 from penstock.model.datasource import Text
 from penstock.serve.http.json_web_tokens import rights_for_endpoint, rights_for_sql
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
@@ -33,6 +34,8 @@ from penstock.serve.http.request_parameters import (
 from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
 
+A = TypeVar("A", bound=Answer)
+
 
 def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued:
     """`GET/POST /v0/pipes/NAME.json` (csv, ndjson)."""
@@ -48,9 +51,15 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
     quotes = flag_parameter(texts, QUOTE_DENORMALS)
     rights = rights_for_endpoint(request, name)
     note_parameters(request, ref, {**given, **rights.fixed})
-    answer = _run_timed(host, "endpoint", lambda: pipeline.reader.endpoint(name, given, ref, rights))
+    if EXPLAIN in texts and not pipeline.reader.has_parameter(name, EXPLAIN, ref) and flag_parameter(texts, EXPLAIN):
+        shown = _run_timed(host, ("explain", ""), lambda: pipeline.reader.explain_endpoint(name, given, ref, rights))
+        return _respond(host, request, shown, answer_format(form))
+    answer = _run_timed(host, ("endpoint", name), lambda: pipeline.reader.endpoint(name, given, ref, rights))
     note_answer(request, answer)
-    return _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
+    response = _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
+    if answer.age is not None and isinstance(response, Response):
+        response.headers["Age"] = str(int(answer.age))
+    return response
 
 
 def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
@@ -66,11 +75,13 @@ def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
     most = count_parameter(parameters, ROW_LIMIT)
     ref, rights = deployment_parameter(parameters), rights_for_sql(request)
     note_parameters(request, ref, {"q": text, **given})
-    answer = _run_timed(host, "sql", lambda: pipeline.reader.sql(query.text, ref, rights, given, most))
+    answer = _run_timed(host, ("sql", ""), lambda: pipeline.reader.sql(query.text, ref, rights, given, most))
     note_answer(request, answer)
     return _respond(host, request, answer, form)
 
 
+EXPLAIN = "explain"
+"""The parameter of an endpoint's call that asks for what it would run, unless the endpoint has one of this name."""
 ROW_LIMIT = "row_limit"
 SQL_PARAMETERS = frozenset({"q", ROW_LIMIT})
 """The parameters of `/v0/sql`; all others are those of a template."""
@@ -90,7 +101,9 @@ def _query_text(parameters: Mapping[str, str]) -> str:
     return text
 
 
-def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Answer:
+def _run_timed(host: PipelineHost, asked: tuple[str, str], call: Callable[[], A]) -> A:
+    """The answer to a call of a kind, and of an endpoint if it has a name; counted."""
+    kind, endpoint = asked
     began = time.monotonic()
     code = "internal"
     try:
@@ -104,3 +117,5 @@ def _run_timed(host: PipelineHost, kind: str, call: Callable[[], Answer]) -> Ans
     finally:
         host.metrics.queries.labels(kind, code).inc()
         host.metrics.seconds.labels(kind).observe(time.monotonic() - began)
+        if endpoint and code not in (NotFound.code, Unavailable.code):  # anybody can make up names
+            host.metrics.observe_endpoint(endpoint, code, time.monotonic() - began)

@@ -106,10 +106,10 @@ class SignedTokens:
 
 def rights_for_endpoint(request: Request, endpoint: str) -> CallerRights:
     """What the call's token may read of an endpoint."""
-    token = request.state.token
+    token, reads = request.state.token, may_read(request)
     if not isinstance(token, SignedToken):
-        return CallerRights()
-    return CallerRights(fixed=token.fixed.get(endpoint, {}), filters=token.filters)
+        return CallerRights(reads)
+    return CallerRights(reads, token.fixed.get(endpoint, {}), token.filters)
 
 
 def rights_for_sql(request: Request) -> CallerRights:

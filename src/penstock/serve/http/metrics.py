@@ -38,6 +38,13 @@ class Metrics:
         )
         self.queries = Counter("penstock_queries", "Answered queries", ["kind", "code"], registry=registry)
         self.seconds = Histogram("penstock_query_seconds", "Time to answer a query", ["kind"], registry=registry)
+        self._endpoints = Histogram(
+            "penstock_endpoint_seconds",
+            "Time to answer a call of an endpoint",
+            ["endpoint", "code"],
+            buckets=CALL_BUCKETS,
+            registry=registry,
+        )
         self.refused = Counter(
             "penstock_refused_posts", "Refused posts of rows, by the code of the error", ["reason"], registry=registry
         )
@@ -59,6 +66,10 @@ class Metrics:
     def observe_call(self, call: str, status: int, seconds: float) -> None:
         """Count a call of this path template."""
         self._calls.labels(call, str(status)).observe(seconds)
+
+    def observe_endpoint(self, endpoint: str, code: str, seconds: float) -> None:
+        """Count a call of an endpoint, which exists; `code` is `ok` or that of its error."""
+        self._endpoints.labels(endpoint, code).observe(seconds)
 
     def add(self, collector: Collector) -> None:
         """Show what this collector gives, too."""

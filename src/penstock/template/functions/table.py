@@ -5,7 +5,7 @@ In: a call. Out: a value. Invariant: a name that is not in the table is a fault 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from penstock.template.errors import Json, TemplateAbort
 from penstock.template.functions.call import FunctionCall, TemplateFunction
@@ -17,7 +17,8 @@ from penstock.template.operators import elements
 from penstock.template.values import Placeholder, Sql, Value, describe_value, text_literal
 
 _NOTHING = Sql("")
-_TTLS = ("5s", "1m", "5m", "30m", "1h")
+_TTLS: Mapping[str, int] = {"5s": 5, "1m": 60, "5m": 300, "30m": 1_800, "1h": 3_600}
+"""Seconds."""
 _MAX_DEPTH = 10
 
 
@@ -124,8 +125,16 @@ def _check_number(value: Value) -> str | None:
     return None if isinstance(value, (int, str)) and str(value).strip().isdigit() else "a whole number"
 
 
-def _check_ttl(value: Value) -> str | None:
-    return None if value in _TTLS else f"one of {', '.join(_TTLS)}"
+def _cache_ttl(call: FunctionCall) -> Value:
+    """For how long the answer of this call may be given again."""
+    value = call.value(0, "x")
+    if isinstance(value, Placeholder):
+        return _NOTHING
+    seconds = _TTLS.get(value) if isinstance(value, str) else None
+    if seconds is None:
+        raise call.fault("template-call", f"`{call.name}` takes one of {', '.join(_TTLS)}")
+    call.frame.ttls.append(seconds)
+    return _NOTHING
 
 
 FUNCTIONS: dict[str, TemplateFunction] = {
@@ -141,7 +150,7 @@ FUNCTIONS: dict[str, TemplateFunction] = {
     "tb_secret": TemplateFunction(_secret, ("x", "default")),
     "tb_var": TemplateFunction(_secret, ("x", "default")),
     "max_threads": _setting_function(_check_number),
-    "cache_ttl": _setting_function(_check_ttl),
+    "cache_ttl": TemplateFunction(_cache_ttl, ("x",)),
     "backend_hint": _setting_function(lambda value: None),
     "activate": _setting_function(lambda value: None),
     "disable": _setting_function(lambda value: None),
