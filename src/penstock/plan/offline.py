@@ -22,6 +22,7 @@ from penstock.plan.diff.project_diff import diff_projects
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.planner import make_plan, plan_changes
+from penstock.plan.strategies.removal import unknown_renames
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
@@ -56,7 +57,9 @@ def plan_projects(
         return Plan(changes, problems=first.problems)
     plan = plan_changes(live_from_manifest(old, first.manifest, sizes), new, options, changes)
     places = change_places(changes, before, after)
-    return replace(plan, changes=changes, places=places, resources=_fill_in_unplanned(after, plan, reach))
+    problems = tuple(dict.fromkeys([*plan.problems, *unknown_renames(before, after)]))
+    resources = _fill_in_unplanned(after, plan, reach)
+    return replace(plan, changes=changes, places=places, problems=problems, resources=resources)
 
 
 def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str, Size]) -> Live:

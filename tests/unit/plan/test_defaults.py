@@ -49,6 +49,9 @@ def test_a_short_chain_of_defaults_is_added_in_place() -> None:
     ("column", "code"),
     [
         ("`n` UInt32 DEFAULT 'x'", "invalid-literal"),
+        ("`n` IPv4 DEFAULT '1.2.3.4.5'", "invalid-literal"),
+        ("`n` IPv6 DEFAULT 'zz'", "invalid-literal"),
+        ("`n` Bool DEFAULT 'maybe'", "invalid-literal"),
         ("`n` UInt8 DEFAULT 300", "invalid-literal"),
         ("`n` UInt8 DEFAULT '-1'", "invalid-literal"),
         ("`n` Enum8('a' = 1) DEFAULT 'b'", "invalid-literal"),

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import DataSource
+from penstock.model.project import Project
 from penstock.plan.compiled_project import compile_project
 from penstock.plan.diff.changes import join_words, rows_text
-from penstock.plan.diff.column_matching import match_columns
+from penstock.plan.diff.column_matching import find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
@@ -22,6 +23,8 @@ from penstock.plan.strategies.deletion_protection import is_loss_refused, loss_p
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.running_datasource import find_running
 
+_LIKENESS = 2 / 3
+"""How many of their columns two data sources share if one may be the other under a new name."""
 REASON = "removed: dropped when the previous version is retired"
 
 
@@ -40,9 +43,10 @@ def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
 def removal_problems(context: PlanningContext) -> Iterator[Problem]:
     """Data that would be deleted, and dropped columns that a pipe still reads."""
     yield from _dropped_columns_in_use(context)
-    yield from _unknown_renames(context)
+    yield from unknown_renames(context.live.project, context.project)
     for source in _removed_datasources(context):
         if not is_loss_refused(source, allowed=context.options.allow_destructive):
+            yield from _silent_renames(context, source)
             continue
         running = find_running(context.live, source.name)
         rows = rows_text(running.size.rows if running and running.size else None)
@@ -51,20 +55,44 @@ def removal_problems(context: PlanningContext) -> Iterator[Problem]:
 
 
 def _rename_hint(context: PlanningContext, removed: DataSource) -> str:
-    """A hint to use RENAMED_FROM, where a new data source has the columns of a removed one."""
+    """A hint to use RENAMED_FROM, where a new data source has nearly the columns of a removed one."""
+    alike = _find_alike(context, removed)
+    return f"if `{alike.name}` is its new name, add RENAMED_FROM {removed.name} there; " if alike is not None else ""
+
+
+def _silent_renames(context: PlanningContext, removed: DataSource) -> Iterator[Problem]:
+    """A warning where a data source that may be removed looks as if it were renamed."""
+    alike = _find_alike(context, removed)
+    if alike is not None:
+        message = (
+            f"`{removed.name}` is removed, and `{alike.name}` is new with nearly the same columns, without its rows"
+        )
+        hint = f"if that is its new name, add RENAMED_FROM {removed.name} there"
+        yield Problem("looks-renamed", message, alike.location, hint, "warning")
+
+
+def _find_alike(context: PlanningContext, removed: DataSource) -> DataSource | None:
+    """The new data source whose columns are most like those of a removed one; None if they are not much alike."""
     new = [source for source in context.project.datasources if source.name not in context.former]
-    alike = [source.name for source in new if source.column_names == removed.column_names]
-    return f"if `{alike[0]}` is its new name, add RENAMED_FROM {removed.name} there; " if alike else ""
+    found = max(new, key=lambda source: _likeness(source, removed), default=None)
+    return found if found is not None and _likeness(found, removed) >= _LIKENESS else None
 
 
-def _unknown_renames(context: PlanningContext) -> Iterator[Problem]:
-    """Warnings for data sources whose RENAMED_FROM is new and names none of live."""
-    for source in context.project.datasources:
-        former, same = source.renamed_from, context.live.project.datasource(source.name)
+def _likeness(some: DataSource, other: DataSource) -> float:
+    """The part of all their columns that both have, with the same type."""
+    columns = [{(column.name, column.type) for column in source.columns} for source in (some, other)]
+    return len(columns[0] & columns[1]) / max(len(columns[0] | columns[1]), 1)
+
+
+def unknown_renames(live: Project, project: Project) -> Iterator[Problem]:
+    """Warnings for data sources whose RENAMED_FROM is new and names none of live; none if live has no data source."""
+    for source in project.datasources if live.datasources else ():
+        former, same = source.renamed_from, live.datasource(source.name)
         if former is None or former == source.name or (same is not None and same.renamed_from == former):
             continue
-        if context.live.project.datasources and context.live.project.datasource(former) is None:
-            gone = [each.name for each in _removed_datasources(context)]
+        if live.datasource(former) is None:
+            kept = set(find_former_names(live, project).values())
+            gone = [each.name for each in live.datasources if each.name not in kept]
             message = (
                 f"`{source.name}` is RENAMED_FROM `{former}`, and live has no such data source: nothing is renamed"
             )

@@ -80,7 +80,13 @@ def _constant_default(tr: Translator, node: exp.Expr, value: TypedSql, column: C
             return value.sql if isinstance(of, (t.Int, t.Float, t.Bool)) else written_constant(constant, of)
     except (ValueError, ArithmeticError):
         pass
-    raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}")
+    hint = "write `true` or `false`" if isinstance(of, t.Bool) else None
+    raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}", hint)
+
+
+_TRUTH = frozenset(["true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"])
+"""The texts that Spark reads as a truth value; ClickHouse reads all of them so."""
+_TYPES_WITH_LITERALS = (t.Enum, t.Date, t.DateTime, t.DateTime64, t.UUID, t.IPv4, t.IPv6)
 
 
 def _is_value_of(constant: Constant | None, of: Type) -> bool:
@@ -92,7 +98,9 @@ def _is_value_of(constant: Constant | None, of: Type) -> bool:
         return not isinstance(constant, (int, float)) or of.low <= constant <= of.high
     if isinstance(of, (t.Float, t.Decimal)) and isinstance(constant, str):
         return _NUMBER.fullmatch(constant.strip()) is not None
-    if isinstance(constant, str) and isinstance(of, (t.Enum, t.Date, t.DateTime, t.DateTime64, t.UUID)):
+    if isinstance(constant, str) and isinstance(of, t.Bool):
+        return constant.strip().lower() in _TRUTH
+    if isinstance(constant, str) and isinstance(of, _TYPES_WITH_LITERALS):
         return parse_literal(constant, of) is not None
     return True
 
