@@ -17,6 +17,7 @@ from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.stores.penstock_store import PenstockStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,13 @@ class AnnouncedStops:
 
     def _wanted(self, store: MigrationStore) -> list[ChangeStop]:
         forms = change_forms(self.migrations, self.state)
+        # Penstock may have accepted rows of before that it reads only after the deployment, by the new names.
+        reads_at_once = not isinstance(store, PenstockStore)
         return [
-            ChangeStop(store.name, each.id, forms[each.id].before, forms[each.id].after, forms[each.id].is_sure)
+            ChangeStop(
+                *(store.name, each.id, forms[each.id].before, forms[each.id].after),
+                is_sure=forms[each.id].is_sure and reads_at_once,
+            )
             for each in self.migrations
             if each.id in forms and Phase.at_lsn in store.phases(each)
         ]
