@@ -29,6 +29,8 @@ SOURCES = {
         "Hashes.java",
         "CityHash.java",
         "SipHash.java",
+        "ByteTexts.java",
+        "JsonSource.java",
         "StaticFunctions.java",
     ),
 }

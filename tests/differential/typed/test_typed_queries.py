@@ -60,8 +60,8 @@ def test_kept_queries(start: int, typed: tuple[ClickHouse, Spark]) -> None:
 
 
 def test_one_column_that_differs_leaves_the_others_alone(typed: tuple[ClickHouse, Spark]) -> None:
-    """So does one at which Spark fails: known, because ClickHouse decodes it in its own way."""
-    items = ("u8 + 1", "rand64()", "unhex(s)", "ni32", "throwIf(id = 3)")
+    """So does one at which Spark fails: known, because a map of Spark has each key once."""
+    items = ("u8 + 1", "rand64()", "map(u8, 1, u8, 2)", "ni32", "throwIf(id = 3)")
     found = {
         answer.query.items[0]: answer.verdict for answer in answers([Generated(0, (each,)) for each in items], *typed)
     }

@@ -50,6 +50,8 @@ _YEAR_0 = -719528
 """0000-01-01, which ClickHouse has."""
 _LAST_WIDE_SECOND = 253402300799
 """The last second of the year 9999."""
+_FIRST_SECOND, _FIRST_TIME = -62167219200, "timestamp_seconds(-62167219200L)"
+"""The first one of the year 0."""
 TEXTS = (t.String, t.FixedString)
 _SECONDS = t.Int(32, signed=False)
 """The numbers that an accurate conversion takes for a Date or DateTime."""
@@ -201,8 +203,7 @@ def _to_datetime64(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> C
         case t.Int() | t.Bool():
             return Conversion(_time_of_seconds(value, want.precision))
         case t.Float() | t.Decimal():
-            micros = f"timestamp_micros(CAST({value.sql} * 1000000 AS BIGINT))"
-            return Conversion(cut_toward_1970(micros, want.precision))
+            return Conversion(_time_of_fraction(value, want.precision))
         case of if isinstance(of, TEXTS):
             return Conversion(_time64_of_text(value, want), null_if_invalid=True)
         case _:
@@ -220,6 +221,23 @@ def _time_of_seconds(value: TypedSql, precision: int) -> str:
         return f"CASE WHEN {number} IS NULL THEN NULL WHEN {number} >= 253402300800 THEN {last} ELSE {inside} END"
 
     return bind_if_long(number_sql(value), formula)
+
+
+def _time_of_fraction(value: TypedSql, precision: int) -> str:
+    """A number of seconds with a fraction. A Float beyond the years 0 to 9999 is the first or last time of them; such a
+    Decimal is an error: ClickHouse shows it as one of these, and keeps the number."""
+    last = "TIMESTAMP'9999-12-31 23:59:59.999999'"
+    wrong = "raise_error('a time beyond the years 0 to 9999')"
+
+    def formula(number: str) -> str:
+        inside = f"timestamp_micros(CAST({number} * 1000000 AS BIGINT))"
+        late, early = f"{number} >= {_LAST_WIDE_SECOND + 1}", f"{number} < {_FIRST_SECOND}"
+        if isinstance(value.bare, t.Decimal):
+            return f"CASE WHEN {late} OR {early} THEN {wrong} ELSE {inside} END"
+        odd = f"WHEN isnan({number}) THEN raise_error('NaN is no time')"
+        return f"CASE {odd} WHEN {late} THEN {last} WHEN {early} THEN {_FIRST_TIME} ELSE {inside} END"
+
+    return cut_toward_1970(bind_if_long(value.sql, formula), precision)
 
 
 def _to_fine_time(value: TypedSql, want: t.DateTime64, overflow: Overflow) -> Conversion | None:

@@ -27,6 +27,7 @@ public final class StaticFunctions {
         StaticFunctions functions = new StaticFunctions(session.sessionState().functionRegistry());
         functions.addHashes();
         functions.addTimes();
+        functions.addTexts();
     }
 
     private void addTimes() {
@@ -42,6 +43,13 @@ public final class StaticFunctions {
         add("penstock_fixed_time64", FixedTime.class, "time64", moment);
         add("penstock_fixed_fine_time", FixedTime.class, "fineTime", decimal);
         add("penstock_is_far_time", FixedTime.class, "isFar", DataTypes.BooleanType);
+    }
+
+    private void addTexts() {
+        DataType text = DataTypes.StringType;
+        add("penstock_unhex", ByteTexts.class, "ofHex", text);
+        add("penstock_unbin", ByteTexts.class, "ofBinary", text);
+        add("penstock_json_source", JsonSource.class, "of", text);
     }
 
     private void addHashes() {

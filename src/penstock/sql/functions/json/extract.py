@@ -19,7 +19,7 @@ from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless
 from penstock.sql.functions.arguments import array_position, literal_string
 from penstock.sql.functions.function import FLOAT64, INT64, STRING, UINT8, UINT64, BadArguments, Function
 from penstock.sql.functions.json.numbers import Reader, is_beyond_64_bits, is_infinite, read_float, read_integer
-from penstock.sql.functions.json.paths import json_text_at, variant_at, variant_at_path, variant_kind
+from penstock.sql.functions.json.paths import json_text_at, parse_document, variant_at, variant_at_path, variant_kind
 from penstock.sql.functions.json.texts import (
     is_container,
     ordered_json,
@@ -30,9 +30,7 @@ from penstock.sql.functions.json.texts import (
 from penstock.sql.functions.json.typed_values import read_or_null, read_value
 from penstock.sql.spark_text import string_literal
 
-_LARGE_NUMBER = "[0-9][eE][+]?0*[0-9]{2}|[0-9]{299}"
 _PATH_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_]*)|\."([^"'\]\\]+)"|\["([^"'\]\\]+)"\]|\[([0-9]{1,9})\]""")
-_END_MARK = "end of the text"
 _JSON_TYPE = t.Enum(
     8,
     (
@@ -87,7 +85,7 @@ def _extract_with_text_function(name: str, of: Type, formula: Callable[[str, str
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         text = json_text_at(values[0], values[1:])
-        whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
+        whole = text if values[1:] else f"get_json_object({text}, '$')"
         return null_where_any_is_null(
             values, bind_if_long(variant_at(values[0], values[1:]), lambda v: formula(v, whole)), of
         )
@@ -163,25 +161,8 @@ def _json_exists(values: Sequence[TypedSql]) -> TypedSql:
     return TypedSql(unless_null(found, *values), nullable_if_any(UINT8, list(values)), "BOOLEAN")
 
 
-def _has_infinite_number(js: str, v: str) -> str:
-    """Whether a document has a number that is too large for a double: Spark writes it as the text Infinity, and the
-    document itself has fewer of these."""
-    infinities = f"regexp_count(to_json({v}), 'Infinity') > regexp_count({js}, 'Infinity')"
-    return f"({js} RLIKE '{_LARGE_NUMBER}' AND {infinities})"
-
-
 def _is_valid_json(values: Sequence[TypedSql]) -> TypedSql:
-    """Exactly one value: Spark's parser ignores what follows the first one."""
-    whole = f"try_parse_json(concat('[[', {values[0].sql}, '],\"{_END_MARK}\"]'))"
-
-    def formula(v: str) -> str:
-        first, second = (f"try_variant_get({v}, '$[0][{place}]', 'variant')" for place in (0, 1))
-        one = f"{first} IS NOT NULL AND {second} IS NULL"
-        ends = f"coalesce(try_variant_get({v}, '$[1]', 'string') = '{_END_MARK}', false)"
-        return f"({one} AND {ends} AND NOT coalesce({_has_infinite_number(values[0].sql, v)}, false))"
-
-    sql = bind_if_long(whole, formula)
-    sql = unless_null(sql, values[0])
+    sql = unless_null(f"({parse_document(values[0].sql)} IS NOT NULL)", values[0])
     return TypedSql(sql, nullable_if_any(UINT8, [values[0]]), "BOOLEAN")
 
 
@@ -189,7 +170,7 @@ def _extract_as(values: Sequence[TypedSql]) -> TypedSql:
     """JSONExtract(json, path…, 'Type')."""
     of = type_argument(values)
     text = json_text_at(values[0], values[1:-1])
-    whole = f"get_json_object({text}, '$')" if text == values[0].sql else text
+    whole = text if values[1:-1] else f"get_json_object({text}, '$')"
     sql = bind_if_long(variant_at(values[0], values[1:-1]), lambda v: read_value(of, v, whole))
     return null_where_any_is_null(values, sql, of)
 

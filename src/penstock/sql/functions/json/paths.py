@@ -14,8 +14,6 @@ from penstock.sql.functions.arguments import array_position
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import string_literal
 
-_DOCUMENT_PATH = "$[0]['v']"
-
 
 def variant_kind(variant: str) -> str:
     """The name of the Spark type of a VARIANT's value."""
@@ -24,26 +22,31 @@ def variant_kind(variant: str) -> str:
 
 def variant_at(value: TypedSql, steps: Sequence[TypedSql]) -> str:
     """The value at a path as a VARIANT; NULL if the string is not JSON or has no such place."""
-    return _walk_steps(value.sql, _path_steps(steps))[0]
+    return _walk_steps(_source(value), _path_steps(steps))[0]
 
 
 def json_text_at(value: TypedSql, steps: Sequence[TypedSql]) -> str:
     """The JSON text at a path, for the order of its keys; meaningful only where the VARIANT is an object."""
-    return _walk_steps(value.sql, _path_steps(steps))[1]
+    return _walk_steps(_source(value), _path_steps(steps))[1]
 
 
 def parse_document(js: str) -> str:
-    """A JSON string as a VARIANT, whose value is at `_DOCUMENT_PATH`; NULL if it is not JSON. Spark's parser ignores
-    what follows the first value, which ClickHouse refuses: inside of an object in an array it is malformed for Spark
-    too."""
-    return f"try_parse_json(concat('[{{\"v\":', {js}, '}}]'))"
+    """A JSON string as a VARIANT; NULL if it is not JSON for ClickHouse."""
+    return f"try_parse_json({json_source(js)})"
+
+
+def json_source(js: str) -> str:
+    """A JSON string as Spark has to read it to see what ClickHouse's parser sees; NULL for some that are not JSON."""
+    return f"penstock_json_source({js})"
 
 
 def variant_at_path(js: str, path: str) -> str:
     """The value of a JSON string at a VARIANT path, which begins with `$`."""
-    return (
-        f"try_variant_get({parse_document(js)}, {string_literal(_DOCUMENT_PATH + path.removeprefix('$'))}, 'variant')"
-    )
+    return _get_variant(parse_document(js), path)
+
+
+def _source(value: TypedSql) -> str:
+    return value.sql if isinstance(value.bare, t.Json) else json_source(value.sql)
 
 
 def _path_steps(steps: Sequence[TypedSql]) -> list[str | int | TypedSql]:
@@ -62,21 +65,21 @@ def _path_steps(steps: Sequence[TypedSql]) -> list[str | int | TypedSql]:
     return found
 
 
-def _walk_steps(js: str, steps: list[str | int | TypedSql]) -> tuple[str, str]:
+def _walk_steps(source: str, steps: list[str | int | TypedSql]) -> tuple[str, str]:
     """The value and the JSON text at the end of the steps. Keys extend a path; what is no such key needs a lookup of
     its own."""
-    variant, text, above, path = parse_document(js), js, _DOCUMENT_PATH, "$"
+    variant, text, path = f"try_parse_json({source})", source, "$"
     for step in steps:
         if isinstance(step, str):
             path += f"['{step}']"
             continue
-        inside, text = _get_variant(variant, above + path.removeprefix("$")), _get_json_text(text, path)
+        inside, text = _get_variant(variant, path), _get_json_text(text, path)
         if isinstance(step, TypedSql) and isinstance(step.bare, t.String):
             variant, text = _member_of_key(inside, text, step)
         else:
             variant, text = _member_at(inside, text, step)
-        above = path = "$"
-    return _get_variant(variant, above + path.removeprefix("$")), _get_json_text(text, path)
+        path = "$"
+    return _get_variant(variant, path), _get_json_text(text, path)
 
 
 def _member_of_key(variant: str, text: str, step: TypedSql) -> tuple[str, str]:

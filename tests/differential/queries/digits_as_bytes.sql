@@ -1,0 +1,3 @@
+-- unhex and unbin of what are no digits, which ClickHouse takes for digits of their own; empty texts, an odd number of them.
+SELECT x, hex(unhex(x)) AS h, hex(unbin(x)) AS b FROM (SELECT arrayJoin(['', 'z', 'zz', 'g1', '1z', '0x12', '123', 'é', '4142', 'aB', '0', '00', '000000000', '0000000', '222222222', '0a0b0c0d0', 'ab1', ' ', '1010101', '100000000', '00000000100000000', '0b1', 'Zürich']) AS x) ORDER BY x;
+SELECT id, hex(unhex(s)) AS a, hex(unbin(s)) AS b, hex(unhex(toFixedString('4g1', 5))) AS c, hex(unbin(toFixedString('101', 9))) AS d, hex(unhex(ns)) AS e, hex(unbin(ns)) AS f, hex(unhex(lc)) AS g FROM t ORDER BY id;
