@@ -32,7 +32,7 @@ from penstock.sql.expr.dates import (
 )
 from penstock.sql.expr.fine_times import as_fine_time, as_microseconds, nanoseconds
 from penstock.sql.expr.spark_types import is_fine_time
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, replace_sql, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, replace_sql, typed_sql, unless_null
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.operators import arithmetic
@@ -160,8 +160,11 @@ def _unit_number(value: TypedSql, unit: str) -> str:
 
 
 def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
-    """toStartOfInterval(time, INTERVAL n unit[, zone])."""
+    """toStartOfInterval(time, INTERVAL n unit[, zone]), or with a time in place of the zone, from which it counts."""
     arguments = call_arguments(tr, node, 2, 3)
+    origin = tr.translate(arguments[2]) if len(arguments) > 2 else None
+    if origin is not None and isinstance(origin.bare, _TIMES):
+        return _start_from_origin(tr, node, arguments, origin)
     value, step = _value_in_zone(tr, node, arguments[0], arguments[2:]), tr.translate(arguments[1])
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refusal(arguments[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
@@ -173,6 +176,47 @@ def _start_of_interval(tr: Translator, node: exp.Anonymous) -> TypedSql:
         raise tr.refusal(arguments[0], "wrong-argument-type", message, "toDate(…) of it")
     start = _start_of_unit(tr, node, value, step.unit, step.constant)
     return replace(start, type=nullable_if_any(start.type, [step]))
+
+
+def _start_from_origin(tr: Translator, node: exp.Anonymous, given: list[exp.Expr], origin: TypedSql) -> TypedSql:
+    """The start of the interval that a time lies in, where the first one begins at `origin`. A time before that is an
+    error."""
+    value, step = tr.translate(given[0]), tr.translate(given[1])
+    if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
+        raise tr.refusal(given[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
+    _check_origin(tr, given[2], origin, value)
+    too_short = step.unit in ("SECOND", "MINUTE", "HOUR") and isinstance(value.bare, t.Date)
+    if step.unit in _SUBSECOND_DIGITS or too_short:
+        message = f"{step.unit.lower()}s from an origin are not supported for a {value.bare}"
+        raise tr.refusal(given[1], "wrong-argument-type", message)
+    unit, number = step.unit, step.constant
+    start, moment = (f"CAST({each.sql} AS TIMESTAMP)" if each.spark == "DATE" else each.sql for each in (origin, value))
+    found = bind_if_long(moment, lambda x: _counted_from(start, x, unit, number))
+    sql = f"CAST({found} AS DATE)" if isinstance(value.bare, t.Date) else found
+    return typed_sql(unless_null(sql, value), nullable_if_any(value.bare, [value, step]))
+
+
+def _check_origin(tr: Translator, node: exp.Expr, origin: TypedSql, value: TypedSql) -> None:
+    """Raises Refused unless the origin is a constant of the time's type, in UTC."""
+    reads = len(tr.trace.free)
+    tr.translate(node)
+    if origin.type != value.bare or len(tr.trace.free) > reads:
+        message = f"the origin must be a constant of the type of the time, {value.bare}"
+        raise tr.refusal(node, "wrong-argument-type", message, "toDate('…'), toDateTime('…') or toDateTime64('…', 3)")
+    if zone_of(value.bare) or is_fine_time(value.bare) or value.bare == t.Date(wide=True):
+        message = f"an origin for a {value.bare} is not supported"
+        raise tr.refusal(node, "wrong-argument-type", message, "a Date, a DateTime or a DateTime64(6) in UTC")
+
+
+def _counted_from(origin: str, moment: str, unit: str, step: int) -> str:
+    if unit in MONTHS_PER_UNIT:
+        months = MONTHS_PER_UNIT[unit] * step
+        start = f"timestampadd(MONTH, CAST({_whole_months(origin, moment, months)} * {months} AS INT), {origin})"
+    else:
+        size = step * (7 * _UNIT_MICROSECONDS["DAY"] if unit == "WEEK" else _UNIT_MICROSECONDS[unit])
+        passed = f"(unix_micros({moment}) - unix_micros({origin})) DIV {size}L * {size}L"
+        start = f"timestamp_micros(unix_micros({origin}) + {passed})"
+    return f"if({moment} < {origin}, raise_error('a time before the origin'), {start})"
 
 
 def _date_trunc(tr: Translator, node: exp.Anonymous) -> TypedSql:

@@ -1,7 +1,7 @@
-"""Formatting and parsing times with format codes: formatDateTime, parseDateTime, fromUnixTimestamp
+"""Formatting times with format codes: formatDateTime, fromUnixTimestamp
 
 The codes are MySQL's, with a `%` sign. A code that is not in the tables here is refused, and text between codes is
-quoted for Spark. A string that does not fit the format exactly is an error, zero or NULL, as the function's name says.
+quoted for Spark.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.dates import FIRST_SECOND, clamp, from_wall_clock, wall_clock, wrap_to_range, zone_of
+from penstock.sql.expr.dates import clamp, wall_clock
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
-from penstock.sql.functions.arguments import literal_string, zone_argument
-from penstock.sql.functions.dates.best_effort_times import handle_unparsable
+from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -59,24 +58,6 @@ _CODE_FORMULAS: Mapping[str, str] = {
     "%t": "'\\t'",
 }
 """Codes that need a formula, of a wall-clock time."""
-_MONTH_NAMES = "janfebmaraprmayjunjulaugsepoctnovdec"
-_COMPOSITE_CODES: Mapping[str, str] = {"%F": "%Y-%m-%d", "%T": "%H:%i:%S", "%R": "%H:%i"}
-_PARSE_CODES: Mapping[str, tuple[str, str]] = {
-    "%Y": ("year", "([0-9]{4})"),
-    "%m": ("month", "(0[1-9]|1[0-2])"),
-    "%d": ("day", "(0[1-9]|[12][0-9]|3[01])"),
-    "%H": ("hour", "([01][0-9]|2[0-3])"),
-    "%i": ("minute", "([0-5][0-9])"),
-    "%S": ("second", "([0-5][0-9])"),
-    "%s": ("second", "([0-5][0-9])"),
-    "%f": ("fraction", "([0-9]{1,6})"),
-    "%b": ("name", "((?i:" + "|".join(re.findall("...", _MONTH_NAMES)) + "))"),
-}
-_DEFAULTS = {"year": "", "month": "01", "day": "01", "hour": "00", "minute": "00", "second": "00", "fraction": "0"}
-"""Parts that the format does not give. The year is 1970, or 2000 if the format has a month or a day."""
-_END_OF_RANGE = "TIMESTAMP'2107-01-01 00:00:00'"
-"""Times from the last DateTime (in 2106) to this one wrap around, as in ClickHouse; later ones are unparsable."""
-_SUFFIXES = ("", "OrNull", "OrZero")
 
 
 def format_time(value: TypedSql, pattern: str) -> str:
@@ -141,78 +122,12 @@ def _from_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(shown, nullable_if_any(STRING, [number]))
 
 
-def _format_regexp(form: str) -> tuple[str, list[str]]:
-    """The regular expression of a format and the names of its groups. Raises BadArguments for other codes."""
-    pieces = re.findall(r"%.|[^%]|%", re.sub("%[FTR]", lambda code: _COMPOSITE_CODES[code[0]], form), re.DOTALL)
-    names = []
-    shown = []
-    for piece in pieces:
-        if piece in _PARSE_CODES:
-            names.append(_PARSE_CODES[piece][0])
-            shown.append(_PARSE_CODES[piece][1])
-        elif piece == "%%" or not piece.startswith("%"):
-            shown.append(re.escape(piece[-1]))
-        else:
-            raise BadArguments(
-                f"the format code `{piece}` is not supported", ", ".join((*_PARSE_CODES, *_COMPOSITE_CODES))
-            )
-    if len({name.replace("name", "month") for name in names}) < len(names):
-        raise BadArguments("a format takes each part of a time once")
-    return f"(?s)\\A{''.join(shown)}\\z", names
-
-
-def _parse_wall_clock(text: str, form: str) -> str:
-    """The wall-clock time that a string in the format stands for; NULL if it does not fit."""
-    pattern, names = _format_regexp(form)
-    parts = {**_DEFAULTS, "year": "2000" if {"month", "name", "day"} & {*names} else "1970"}
-    quoted = string_literal(pattern)
-    written = {}
-    for place, name in enumerate(names, 1):
-        group = f"regexp_extract({text}, {quoted}, {place})"
-        if name == "name":
-            month = f"(instr('{_MONTH_NAMES}', lower({group})) + 2) DIV 3"
-            name, group = "month", f"lpad(CAST({month} AS STRING), 2, '0')"
-        written[name] = group
-    year, month, day, hour, minute, second, fraction = (written.get(name, f"'{parts[name]}'") for name in parts)
-    tail = f", '.', {fraction}" if "fraction" in written else ""
-    joined = f"concat({year}, '-', {month}, '-', {day}, ' ', {hour}, ':', {minute}, ':', {second}{tail})"
-    return f"if({text} RLIKE {quoted}, try_cast({joined} AS TIMESTAMP), NULL)"
-
-
-def _parse_function(name: str, end: str) -> Function:
-    def build(values: Sequence[TypedSql]) -> TypedSql:
-        text, form = values[0], literal_string(values[1], "the format")
-        zone = zone_argument(values, 2) if len(values) > 2 else "UTC"
-        of = t.DateTime(zone)
-        wall = _parse_wall_clock(text.sql, form)
-        moment = from_wall_clock(wall, zone_of(of))
-        inside = f"{moment} >= {FIRST_SECOND} AND {wall} < {_END_OF_RANGE}"
-        found = f"if({inside}, {wrap_to_range(moment, of)}, NULL)"
-        return handle_unparsable(text, found, of, end)
-
-    return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
-
-
-def _parse64_function(name: str, end: str) -> Function:
-    """parseDateTime64: always six digits of a second, and any year."""
-
-    def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = t.DateTime64(6, zone_argument(values, 2) if len(values) > 2 else "UTC")
-        wall = _parse_wall_clock(values[0].sql, literal_string(values[1], "the format"))
-        return handle_unparsable(values[0], from_wall_clock(wall, zone_of(of)), of, end)
-
-    return Function(f"{name}{end}", (2, 3), ("text", "constant", "constant"), build)
-
-
 FUNCTIONS: tuple[Function, ...] = (
     Function("formatDateTime", (2, 3), ("time", "constant"), _format_datetime),
     Function("fromUnixTimestamp", (1, 3), ("integer", "constant"), _from_unix_timestamp),
-    *(_parse_function("parseDateTime", end) for end in _SUFFIXES),
-    *(_parse64_function("parseDateTime64", end) for end in _SUFFIXES),
 )
 ALIASES: dict[str, str] = {
     "DATE_FORMAT": "formatDateTime",
     "FROM_UNIXTIME": "fromUnixTimestamp",
-    "str_to_date": "parseDateTimeOrNull",
 }
-ANY_CASE: tuple[str, ...] = ("DATE_FORMAT", "FROM_UNIXTIME", "str_to_date")
+ANY_CASE: tuple[str, ...] = ("DATE_FORMAT", "FROM_UNIXTIME")
