@@ -14,3 +14,7 @@ SELECT x, transform(x, [1, 0], ['a', 'zero'], 'b'), transform(x, [1, 0], ['a', N
 SELECT id, transform(ni, [1, 7], ['a', 'b'], s), transform(ns, ['a', ''], [1, 2], 0), transform(nf, [0.5, 1.5], ['h', 'o'], ns), transform(nt, [toDateTime('2024-01-01 00:00:00')], ['n'], 'x'), transform(u8, [255, 0], [NULL, 'z'], s), transform(lc, ['a'], [toNullable(1)], u8) FROM t ORDER BY id;
 SELECT transform(toNullable(3), [1], [5]);
 SELECT transform(1, [2, NULL], ['a', 'c'], 'x');
+-- IN of floats: NaN is in a list of literals that has it, and in none with something computed.
+SELECT f, (f, 1) IN ((f, 1)) AS a, (f, 1) IN ((f, 1), (3, 2)) AS b, (f, 1) IN ((nan, 1), (3, 1)) AS c, f IN (nan, nan) AS d, f IN (f) AS e, f IN (f, 3) AS g, f IN (nan, 3, f) AS h, f NOT IN (f, 7) AS i, toFloat32(f) IN (f, 3) AS k, f IN [f, 3] AS l, f IN tuple(f, 3) AS m FROM (SELECT arrayJoin([nan, 3, 0.5]) AS f) ORDER BY f;
+SELECT f, f IN (f, 3) AS a, f IN (f, NULL) AS b, f NOT IN (f, NULL, 3) AS c, f IN (nan, NULL) AS d, f IN (f) AS e FROM (SELECT arrayJoin([nan, 3, NULL]) AS f) ORDER BY f;
+SELECT (u8, 1) IN ((u8, 1)) AS a, (u8, s) IN ((1, 'a')) AS c, (u8, s) IN ((u8, 'a'), (2, s)) AS d, (ni, s) IN ((ni, s)) AS e, (u8, s) IN (tuple(u8, s)) AS f FROM t;

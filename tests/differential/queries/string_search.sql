@@ -20,3 +20,5 @@ SELECT editDistanceUTF8(x, ''), editDistanceUTF8('', x), editDistanceUTF8(x, 'é
 SELECT n, multiSearchAny(n, a), multiSearchAny(n, ['x']), multiSearchAnyUTF8(n, a), multiSearchFirstIndex(n, a), multiSearchFirstPosition(n, a) FROM (SELECT arrayJoin(['x', NULL]) AS n, arrayJoin([['x'], emptyArrayString()]) AS a) ORDER BY n, a;
 SELECT multiSearchAny('abc', ['b', 'x']), multiSearchFirstIndex('abc', ['x', 'c']), multiSearchFirstPosition('abc', ['x', 'c']), multiSearchAllPositions('abc', ['x', 'c']);
 SELECT multiSearchFirstPosition('abc', [s]) FROM t;
+SELECT multiSearchAny('abc', materialize(['a', 'z'])) FROM t;
+SELECT multiSearchAny(materialize('abc'), materialize(['a', 'z'])) AS a, multiSearchFirstIndex(materialize('abc'), ['x', 'c']) AS b, has(materialize([1, 2]), 1) AS c, materialize([s]) AS d FROM t;

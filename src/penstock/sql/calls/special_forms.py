@@ -42,7 +42,7 @@ from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.stored_types import column_default
-from penstock.sql.syntax.tree import call_parts
+from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 
 def _arithmetic_form(symbol: str) -> SpecialForm:
@@ -210,11 +210,41 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
+    _refuse_lost_low_cardinality(tr, argument)
     name = text(f"Interval{value.unit.capitalize()}" if value.unit else _pretty_type_name(value.type))
     if tr.trace.aggregates == before:
         return name
     # Over an aggregate there is one row for each group, so the name is made an aggregate as well.
     return replace_sql(name, f"coalesce(max({name.sql}), {name.sql})")
+
+
+def _refuse_lost_low_cardinality(tr: Translator, node: exp.Expr) -> None:
+    """Raises Refused for what may be LowCardinality in ClickHouse: a function of one LowCardinality argument mostly
+    gives another one there, unless it takes several, or has no such result: a rule of each function."""
+    meant = node
+    while isinstance(meant, exp.Column) and not meant.table and meant.name in tr.scope.aliases:
+        meant = tr.scope.aliases[meant.name].unalias()
+    if not isinstance(meant, exp.Column) and _has_low_cardinality(tr, meant, frozenset()):
+        message = "`toTypeName` of what may keep the LowCardinality of its argument is not supported"
+        hint = "toTypeName of a column; functions keep LowCardinality in ClickHouse, which has no meaning here"
+        raise tr.refusal(node, "wrong-argument-type", message, hint)
+
+
+def _has_low_cardinality(tr: Translator, node: exp.Expr, inside: frozenset[str]) -> bool:
+    """Whether a part of an expression is LowCardinality; aggregates lose it. `inside`: the aliases around it."""
+    for part in node.walk(prune=is_aggregate):
+        if part is not node and "LowCardinality" in f"{call_name(part)} {part.args.get('to')}":
+            return True
+        if not isinstance(part, exp.Column) or part.name in tr.locals:
+            continue
+        alias = tr.scope.aliases.get(part.name) if not part.table and part.name not in inside else None
+        table = tr.scope.relation(part.table) if part.table else tr.scope.find(part.name)
+        of = table.columns.get(part.name) if table is not None else None
+        if alias is not None and _has_low_cardinality(tr, alias, inside | {part.name}):
+            return True
+        if alias is None and of is not None and "LowCardinality" in str(of.type):
+            return True
+    return False
 
 
 def _tuple_of_arguments(tr: Translator, node: exp.Anonymous) -> TypedSql:

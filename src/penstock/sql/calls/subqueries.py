@@ -226,16 +226,19 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     for element, item in given:
         _check_time_precision(tr, element, item, value)
     pairs = [as_comparable_pair(tr, element, value, item) for element, item in given]
+    by_equality = isinstance(value.bare, t.Float) and any("`" in right for _, right in pairs)
+    if by_equality:  # NaN equals the NaN of a list of literals, and none of a list with something computed
+        pairs = [(left, f"nullif({right}, double('NaN'))") for left, right in pairs]
     if not pairs:
         return TypedSql(f"if({value.sql} IS NULL, NULL, false)", nullable_if_any(_UINT8, [value]), "BOOLEAN")
     lefts = list(dict.fromkeys(left for left, _ in pairs))
     groups = (f"{left} IN ({', '.join(right for other, right in pairs if other == left)})" for left in lefts)
     present = "".join(f" AND {each.sql} IS NOT NULL" for each in missing)  # such a row matches nothing
     sql = f"(({' OR '.join(groups)}){present})" if present else f"({' OR '.join(groups)})"
-    if any(item.nullable for _, item in given):  # a NULL in the list is no match
+    if by_equality or any(item.nullable for _, item in given):  # a NULL in the list is no match
         sql = f"if({value.sql} IS NULL, NULL, coalesce({sql}, false))" if value.nullable else f"coalesce({sql}, false)"
     # ClickHouse compares a single computed element by `=`; for other lists that read columns its type is Nullable.
-    is_computed = len(elements) == 1 and not isinstance(elements[0], exp.Column)
+    is_computed = len(elements) == 1 and not isinstance(elements[0], exp.Column) and not _is_row(value)
     reads_columns = len(tr.trace.free) > reads if _is_row(value) else any("`" in right for _, right in pairs)
     has_nulls = not _is_row(value) and any(item.nullable for _, item in given)
     may_be_null = has_nulls or (reads_columns and not is_computed)

@@ -13,7 +13,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, STRICT_MODE, ConversionMode, convert
 from penstock.sql.expr.spark_types import function_default, value_default
-from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any
+from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_zone, precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
 
@@ -68,6 +68,12 @@ def _convert(value: TypedSql, of: Type, mode: ConversionMode) -> TypedSql:
     if result is None:
         raise BadArguments(f"{value.type} cannot be converted to {of}")
     return result
+
+
+def _materialize(values: Sequence[TypedSql]) -> TypedSql:
+    """The value, which is no constant any more: what asks for a literal array refuses it."""
+    value = values[0]
+    return typed_sql(f"coalesce({value.sql})" if isinstance(value.bare, t.Array) else value.sql, value.type)
 
 
 def _to_low_cardinality(values: Sequence[TypedSql]) -> TypedSql:
@@ -307,7 +313,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("toFixedString", (2, 2), ("bytes", "constant"), _to_fixed_string),
     Function("toLowCardinality", (1, 1), ("any",), _to_low_cardinality),
     Function("toNullable", (1, 1), ("any",), lambda v: _to_nullable(v[0])),
-    template_function("materialize", "any", "{0}", lambda values: values[0].type),
+    Function("materialize", (1, 1), ("any",), _materialize),
     template_function("identity", "any", "{0}", lambda values: values[0].type),
 )
 ALIASES: dict[str, str] = {"DATE": "toDate", "toDateTime32": "toDateTime"}

@@ -62,6 +62,7 @@ MISSING: Mapping[str, str] = {
         ("rowNumberInBlock", "rowNumberInAllBlocks", "blockNumber", "blockSize"),
         "there are no blocks of rows; row_number() OVER (ORDER BY …) - 1 numbers the rows from 0",
     ),
+    "farmHash64": "its hash of 512 bytes and more is one of the processor's instructions; cityHash64(…) or xxHash64(…)",
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",
