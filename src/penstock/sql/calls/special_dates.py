@@ -185,10 +185,12 @@ def _start_from_origin(tr: Translator, node: exp.Anonymous, given: list[exp.Expr
     if step.unit is None or not isinstance(step.constant, int) or step.constant < 1:
         raise tr.refusal(given[1], "wrong-argument-type", "expected an INTERVAL of a constant number from 1")
     _check_origin(tr, given[2], origin, value)
-    too_short = step.unit in ("SECOND", "MINUTE", "HOUR") and isinstance(value.bare, t.Date)
-    if step.unit in _SUBSECOND_DIGITS or too_short:
-        message = f"{step.unit.lower()}s from an origin are not supported for a {value.bare}"
-        raise tr.refusal(given[1], "wrong-argument-type", message)
+    of_dates = ("DAY", "WEEK", *MONTHS_PER_UNIT)
+    known = of_dates if isinstance(value.bare, t.Date) else ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
+    if step.unit not in known or (step.unit == "HOUR" and step.constant > 1):
+        message = f"{step.constant} {step.unit.lower()} from an origin is not supported for a {value.bare}"
+        hint = "months and years from a Date, one hour: ClickHouse counts others in part from midnight"
+        raise tr.refusal(given[1], "wrong-argument-type", message, hint)
     unit, number = step.unit, step.constant
     start, moment = (f"CAST({each.sql} AS TIMESTAMP)" if each.spark == "DATE" else each.sql for each in (origin, value))
     found = bind_if_long(moment, lambda x: _counted_from(start, x, unit, number))

@@ -49,7 +49,7 @@ public final class StaticFunctions {
         DataType text = DataTypes.StringType;
         add("penstock_unhex", ByteTexts.class, "ofHex", text);
         add("penstock_unbin", ByteTexts.class, "ofBinary", text);
-        add("penstock_json_source", JsonSource.class, "of", text);
+        add("penstock_source_json", JsonSource.class, "of", text);
     }
 
     private void addHashes() {

@@ -37,7 +37,7 @@ def parse_document(js: str) -> str:
 
 def json_source(js: str) -> str:
     """A JSON string as Spark has to read it to see what ClickHouse's parser sees; NULL for some that are not JSON."""
-    return f"penstock_json_source({js})"
+    return f"penstock_source_json({js})"
 
 
 def variant_at_path(js: str, path: str) -> str:
