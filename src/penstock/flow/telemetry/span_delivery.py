@@ -24,7 +24,9 @@ try:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 except ImportError:  # installed without `penstock[traces]`
-    TracerProvider = None  # type: ignore[assignment,misc]
+    IS_INSTALLED = False
+else:
+    IS_INSTALLED = True
 
 log = logging.getLogger("penstock.deploy")
 CLOSE_SECONDS = 5.0
@@ -35,7 +37,7 @@ def start_span_delivery(settings: TraceSettings, process: str) -> Callable[[], N
     Returns what ends it. Raises Failed if a collector is named and the packages are missing."""
     if settings.endpoint is None:
         return _do_nothing
-    if TracerProvider is None:
+    if not IS_INSTALLED:
         hint = "pip install 'penstock[traces]' where the server runs"
         raise Failed("the packages that send traces are not installed", hint=hint)
     provider = TracerProvider(resource=_describe_process(process))
