@@ -21,6 +21,7 @@ MOST_CALLS = 512
 """The most calls of endpoints whose compiled SQL is kept for each project."""
 MOST_CHARACTERS = 4_000_000
 """The most characters of these calls' SQL and values."""
+NOTHING_FIXED: Mapping[str, Parameter] = {}
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 """The name of an endpoint, and the parameter values of a call."""
 
@@ -73,9 +74,12 @@ class QueryableProject:
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
     """The names of the parameters, by endpoint."""
 
-    def parameters_read(self, pipe: Pipe, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        """Those of a call's parameters that can make a difference to an endpoint, in the order of their names."""
+    def parameters_read(
+        self, pipe: Pipe, given: Mapping[str, Parameter], fixed: Mapping[str, Parameter] = NOTHING_FIXED
+    ) -> dict[str, Parameter]:
+        """Those of a call's parameters that can make a difference to an endpoint, in the order of their names. All that
+        are `fixed` are among them: a template can name by a parameter (`table(x)`) the pipe that reads them."""
         known = self.parameters.get(pipe.name)
         if known is None:
             known = self.parameters[pipe.name] = names_in_templates(self.project, pipe)
-        return {key: value for key, value in sorted(given.items()) if key in known}
+        return {key: value for key, value in sorted({**given, **fixed}.items()) if key in known or key in fixed}

@@ -148,7 +148,7 @@ class QueryReader:
         with self._core.board.reading(ref) as deployment:
             compiled = self._compiled_project(deployment)
             pipe = _find_endpoint(compiled.project, name)
-            own = compiled.parameters_read(pipe, {**parameters, **rights.fixed})
+            own = compiled.parameters_read(pipe, parameters, rights.fixed)
             found = self._compile_endpoint(compiled, pipe, own, caller)
             rights.check_fixed(name, found.read)
             key = AnswerKey(deployment.id, (name, tuple(own.items())), tuple(sorted(rights.filters.items())))
@@ -187,7 +187,7 @@ class QueryReader:
         with self._core.board.reading(ref) as deployment:
             compiled = self._compiled_project(deployment)
             pipe = _find_endpoint(compiled.project, name)
-            own = compiled.parameters_read(pipe, {**parameters, **rights.fixed})
+            own = compiled.parameters_read(pipe, parameters, rights.fixed)
             given = RenderInput("call", own, dict.fromkeys(self._secrets, HIDDEN), trace := RenderTrace())
             query = compile_pipe(compiled.project, pipe, given, Caller(check_time=most.check_time))
             rights.check_fixed(name, trace.read)

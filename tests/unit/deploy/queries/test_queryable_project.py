@@ -11,7 +11,9 @@ from penstock.deploy.queries.queryable_project import (
     QueryableProject,
 )
 from penstock.parse.project_loader import load_files
+from penstock.sql.compile import compile_pipe
 from penstock.sql.query import Query
+from penstock.template.render_frame import RenderInput, RenderTrace
 
 
 def call(value: str) -> EndpointCall:
@@ -49,3 +51,23 @@ def test_parameters_that_an_endpoint_does_not_read_make_no_other_call() -> None:
     project = QueryableProject(loaded.project, loaded.settings.dialect)
     read = project.parameters_read(loaded.project.pipes[0], {"b": "1", "_": "1764000000", "a": "2"})
     assert list(read.items()) == [("a", "2"), ("b", "1")]
+
+
+def test_a_fixed_parameter_reaches_a_pipe_that_a_parameter_names() -> None:
+    """No text of the endpoint names that pipe, so what it reads is not known before."""
+    loaded = load_files(
+        {
+            "hits.datasource": "SCHEMA >\n    `org` Int32\n",
+            "rows.pipe": "NODE n\nSQL >\n    %\n    SELECT org FROM hits WHERE org = {{Int32(org, 0)}}\n",
+            "top.pipe": "NODE n\nSQL >\n    %\n    SELECT * FROM {{table(which)}}\nTYPE endpoint\n",
+        }
+    )
+    project = QueryableProject(loaded.project, loaded.settings.dialect)
+    pipe = loaded.project.pipe("top")
+    assert pipe is not None
+    read = project.parameters_read(pipe, {"which": "rows", "org": "8", "x": "1"}, {"org": "7"})
+    assert read == {"org": "7", "which": "rows"}
+    trace = RenderTrace()
+    found = compile_pipe(loaded.project, pipe, RenderInput("call", read, trace=trace))
+    assert "org" in trace.read
+    assert "CAST('7' AS INT)" in found.sql
