@@ -7,7 +7,7 @@ source in an answer, also that of a pipe, since it stands around the table itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import Forbidden, InvalidQuery, Location
@@ -32,6 +32,8 @@ class CallerRights:
     """The parameters of a call, whatever it sends itself."""
     filters: Mapping[str, str] = field(default_factory=dict)
     """The condition for the rows that may be read, in ClickHouse's dialect, by the data source."""
+    granted: Callable[[str], bool] | None = None
+    """Whether the caller's token names what is read; None: `may` says that."""
 
     def check_name(self, name: str) -> None:
         """Raises Forbidden if the caller may not read the name."""
@@ -43,12 +45,19 @@ class CallerRights:
         if name in self.filters:
             raise Forbidden(f"the token may read only some rows of `{name}`", hint="by SELECT and by endpoints")
 
-    def check_filters(self, project: Project) -> None:
-        """Raises Forbidden if a filter is for a name that is no data source of the project, but a pipe."""
+    def check_filters(self, project: Project, read: Iterable[str]) -> None:
+        """Raises Forbidden if a filter is for a name that is a pipe of the project; or for none, so that its rows may
+        be under another name, while the caller reads a data source that its token does not name."""
         pipe = next((name for name in self.filters if project.pipe(name) is not None), None)
         if pipe is not None:
             message = f"the token filters rows of `{pipe}`, which is a pipe in this version"
             raise Forbidden(message, hint="a filter is for a data source; a pipe has `fixed_params`")
+        gone = next((name for name in self.filters if project.datasource(name) is None), None)
+        names = self.granted or self.may
+        if gone is not None and any(project.datasource(name) is not None and not names(name) for name in read):
+            message = f"the token filters rows of `{gone}`, which this version has not, and a pipe reads other rows"
+            hint = "they may be the same under a new name: a token for this version filters what it reads"
+            raise Forbidden(message, hint=hint)
 
     def check_fixed(self, endpoint: str, read: Collection[str]) -> None:
         """Raises Forbidden if a fixed parameter is none of those that an endpoint read for this call."""

@@ -151,6 +151,7 @@ class QueryReader:
             own = compiled.parameters_read(pipe, parameters, rights.fixed)
             found = self._compile_endpoint(compiled, pipe, own, caller)
             rights.check_fixed(name, found.read)
+            rights.check_filters(compiled.project, (read.datasource for read in found.query.reads))
             key = AnswerKey(deployment.id, (name, tuple(own.items())), tuple(sorted(rights.filters.items())))
             kept = self._answers.get(key, most.began) if found.ttl else None
             if kept is not None:
@@ -205,7 +206,7 @@ class QueryReader:
 
     def _ask(self, ref: str, rights: CallerRights, text: str) -> QueryResult:
         """The answer to a query of a handler: of every name, as of a pipe, but of no row that a filter hides."""
-        return self.sql(text, ref, CallerRights(filters=rights.filters))
+        return self.sql(text, ref, CallerRights(filters=rights.filters, granted=rights.may))
 
     def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
         """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""
@@ -311,7 +312,7 @@ class QueryReader:
 
     def _run_query(self, deployment: Deployment, query: Query, most: QueryLimits, rights: CallerRights) -> QueryResult:
         manifest, project = deployment.manifest, self._compiled_project(deployment).project
-        rights.check_filters(project)
+        rights.check_filters(project, (read.datasource for read in query.reads))
 
         def relation(read: SourceRead) -> str:
             return rights.readable_rows(project.datasource(read.datasource), _relation(manifest, read))
