@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from penstock.deploy.queries.queryable_project import EndpointCall
+from penstock.lake.read.packed_rows import estimate_bytes
 from penstock.lake.read.query_execution import QueryResult
 
 MOST_BYTES = 2**26
@@ -19,6 +20,10 @@ LARGEST = 2**22
 """Larger answers are not kept."""
 SMALLEST = 2_000
 """What an answer takes beside its rows and the texts of its call, at least."""
+SIZE_OF_COLUMN = 300
+"""A name and a type, if no compiled call shares them."""
+SIZE_OF_OBJECTS = 10
+"""What a value takes as an object of Python, for each byte that it has pickled, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,11 @@ class KeptAnswers:
 
     def add(self, key: AnswerKey, answer: QueryResult, began: float, seconds: int) -> None:
         """Keep an answer. One that was made from later rows stays."""
-        size = key.size + answer.size
+        if answer.size > LARGEST:
+            return
+        answer.rows.pack()
+        size = key.size + answer.size + SIZE_OF_COLUMN * len(answer.columns)
+        size += SIZE_OF_OBJECTS * estimate_bytes(answer.totals) if answer.totals is not None else 0
         if size > LARGEST:
             return
         with self._guard:

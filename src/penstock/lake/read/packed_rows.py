@@ -36,6 +36,11 @@ class PackedRows(Sequence[Row]):
         if len(self._last) >= CHUNK_ROWS or self._last_bytes >= CHUNK_BYTES:
             self._pack()
 
+    def pack(self) -> None:
+        """Pickle the last rows, too: those that stay for long. `size` is exact after it."""
+        if self._last:
+            self._pack()
+
     def _pack(self) -> None:
         packed = pickle.dumps(self._last, pickle.HIGHEST_PROTOCOL)
         self._chunks.append(packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from penstock.deploy.queries import kept_answers
 from penstock.deploy.queries.kept_answers import AnswerKey, KeptAnswers
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
+from penstock.model.types import Int
 from penstock.template.render_frame import ListParameter
 
 KEY = AnswerKey(7, ("top", (("org", "1"), ("paths", ListParameter('["a"]', ("a",))))), (("hits", "org = 1"),))
@@ -69,3 +71,20 @@ def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [key.deployment for key in keys if kept.get(key, 100.0)][:2][0] == 0
     assert kept.get(keys[1], 100.0) is None
     assert kept._bytes == sum(each.size for each in kept._kept.values())
+
+
+@pytest.mark.parametrize(("rows", "columns", "totals"), [(1, 1, 0), (1, 200, 0), (900, 4, 0), (1, 1, 5_000)])
+def test_answers_take_no_more_memory_than_is_counted(rows: int, columns: int, totals: int) -> None:
+    kept = KeptAnswers()
+    tracemalloc.start()
+    for number in range(1_000, 1_040):
+        made = PackedRows()
+        for row in range(rows):
+            made.append(tuple(range(number * (row + 1), number * (row + 1) + columns)))
+        names = tuple((f"column_{number}_{each}", Int(64)) for each in range(columns))
+        last = (list(range(number, number + totals)),) if totals else None
+        kept.add(replace(KEY, deployment=number), QueryResult(names, made, 0.1, 1, 1, last), 100.0, 60)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(kept._kept) == 40
+    assert held <= kept._bytes
