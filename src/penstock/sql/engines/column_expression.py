@@ -1,7 +1,7 @@
 """An expression over the columns of one table: a DEFAULT, or a key of an engine.
 
 In: the text and the columns. Out: `CompiledExpression` with Spark SQL, type and the columns read. Invariant: it reads
-columns of this table only; a SELECT, aggregate or window is refused.
+columns of this table only; a SELECT, aggregate, window or arrayJoin is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compile_expression(text: Text, columns: Sequence[Column]) -> CompiledExpress
     report = Report()
     with report.collecting():
         tr = row_translator(text, {c.name: stored_column_value(c) for c in columns})
-        value = tr.translate(_single_expression(text, parse_select_list(text)).unalias())
+        _, value = _translate_single(tr, text)
         used = tr.uses.columns[OWN_TABLE]
         return CompiledExpression(value.sql, value.type, tuple(c.name for c in columns if c.name in used))
     report.finish("the expression cannot be compiled")
@@ -52,8 +52,7 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
     report = Report()
     with report.collecting():
         tr = row_translator(text, {c.name: stored_column_value(c) for c in columns})
-        tree = _single_expression(text, parse_select_list(text)).unalias()
-        value = tr.translate(tree)
+        tree, value = _translate_single(tr, text)
         exact = cast_column(value.sql, value.type, column.type)
         if exact is not None:
             return exact
@@ -67,6 +66,16 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
         raise tr.refusal(tree, "incompatible-type", f"DEFAULT of `{column.name}`: {message}", hint)
     report.finish("the DEFAULT cannot be compiled")
     raise AssertionError("a refused expression has a problem")
+
+
+def _translate_single(tr: Translator, text: Text) -> tuple[exp.Expr, TypedSql]:
+    """The one expression of a text, and its value. Raises Refused."""
+    tree = _single_expression(text, parse_select_list(text)).unalias()
+    value = tr.translate(tree)
+    if tr.trace.spread:
+        message = "arrayJoin is not allowed in this expression: it repeats rows"
+        raise tr.refusal(tree, "unsupported-syntax", message)
+    return tree, value
 
 
 def _constant_default(tr: Translator, node: exp.Expr, value: TypedSql, column: Column) -> str | None:

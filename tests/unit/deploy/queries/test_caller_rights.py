@@ -89,6 +89,7 @@ def test_a_filter_stands_around_the_table() -> None:
         ("/* ", ""),
         ("org = ", ""),
         ("org = {{ x }}", ""),
+        ("arrayJoin([7, 8]) = org", "arrayJoin is not allowed"),
     ],
 )
 def test_a_filter_that_cannot_be_kept_to_forbids_the_call(condition: str, cause: str) -> None:

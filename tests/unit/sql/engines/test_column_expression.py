@@ -94,3 +94,10 @@ def test_a_constant_that_is_no_value_of_the_type(of: str, sql: str) -> None:
         default_of(of, sql)
     (problem,) = caught.value.problems
     assert problem.code == "invalid-literal"
+
+
+def test_a_default_repeats_no_row() -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        default_of("Int32", "arrayJoin([1, 2])")
+    (problem,) = caught.value.problems
+    assert "arrayJoin is not allowed" in problem.message
