@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from penstock.errors import Forbidden, InvalidQuery, Location
 from penstock.model.datasource import DataSource, Text
 from penstock.model.project import Project
+from penstock.model.service_sources import SERVICE_SOURCES
 from penstock.sql.compile import compile_expression
 from penstock.template.render_frame import Parameter
 
@@ -20,6 +21,12 @@ from penstock.template.render_frame import Parameter
 def allow_all(name: str) -> bool:
     """The permission of a caller that may read every name."""
     return True
+
+
+def allow_as_pipe(name: str) -> bool:
+    """The permission of what an endpoint asks for its callers: all but records that no pipe may show them."""
+    source = SERVICE_SOURCES.get(name)
+    return source is None or not source.is_private
 
 
 @dataclass(frozen=True, slots=True)

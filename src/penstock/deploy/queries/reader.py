@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from penstock.deploy.external.external_tables import ExternalTables
-from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights
+from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights, allow_as_pipe
 from penstock.deploy.queries.catalog_answers import CatalogAnswers
 from penstock.deploy.queries.handlers.endpoint_handlers import EndpointHandlers
 from penstock.deploy.queries.kept_answers import AnswerKey, KeptAnswers
@@ -205,8 +205,8 @@ class QueryReader:
         return node is not None and node.handler is not None
 
     def _ask(self, ref: str, rights: CallerRights, text: str) -> QueryResult:
-        """The answer to a query of a handler: of every name, as of a pipe, but of no row that a filter hides."""
-        return self.sql(text, ref, CallerRights(filters=rights.filters, granted=rights.may))
+        """The answer to a query of a handler: of every name that a pipe may read, but of no row that a filter hides."""
+        return self.sql(text, ref, CallerRights(allow_as_pipe, filters=rights.filters, granted=rights.may))
 
     def compiled_endpoint(self, deployment: Deployment, name: str, parameters: Mapping[str, Parameter]) -> Query:
         """The query of a call of an endpoint of a deployment, which is being read. Raises what `endpoint` raises."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights
+from penstock.deploy.queries.caller_rights import NO_LIMITS, CallerRights, allow_as_pipe
 from penstock.errors import Forbidden
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Pipe
@@ -119,3 +119,10 @@ def test_a_filter_of_nothing_forbids_what_only_a_pipe_reads() -> None:
     ):
         with pytest.raises(Forbidden, match="rows of `renamed`, which this version has not"):
             rights.check_filters(project, ["hits"])
+
+
+def test_a_function_of_an_endpoint_asks_for_no_private_records() -> None:
+    CallerRights(allow_as_pipe).check_name("hits")
+    CallerRights(allow_as_pipe).check_name("penstock__jobs_log")
+    with pytest.raises(Forbidden, match="may not read `penstock__audit_log`"):
+        CallerRights(allow_as_pipe).check_name("penstock__audit_log")
