@@ -282,8 +282,10 @@ def _shown_error(request: Request, fault: Exception) -> PenstockError:
 
 def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:
     assert call.scope is not None, "a call without a scope needs no token"
-    if call.name is None:
-        authorize_some(request, host.find_token, call.scope)
-    else:
-        authorize(request, host.find_token, call.scope, call.name(request))
-    host.signed_tokens.count(request)
+    try:
+        if call.name is None:
+            authorize_some(request, host.find_token, call.scope)
+        else:
+            authorize(request, host.find_token, call.scope, call.name(request))
+    finally:  # calls that are refused count too
+        host.signed_tokens.count(request)

@@ -248,3 +248,5 @@ def test_calls_a_second_are_limited_for_each_token(
     assert again.get("/v0/pipes/top.json").status_code in (401, 429), "it is no token, or the same one"
     now[0] = 101.0
     assert one.get("/v0/pipes/top.json").status_code == 200
+    now[0] = 102.0
+    assert [one.get("/v0/pipes/other.json").status_code for _ in range(4)] == [403, 403, 429, 429]

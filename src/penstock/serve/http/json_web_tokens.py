@@ -64,8 +64,9 @@ class SignedTokens:
         return read_claims(claims, hashlib.sha256(text.rpartition(".")[0].encode()).digest())
 
     def count(self, request: Request) -> None:
-        """Count a call. Raises Overloaded if its token allows no more of them in this second."""
-        token = request.state.token
+        """Count a call, also one that its token does not grant. Raises Overloaded if the token allows no more of them
+        in this second."""
+        token = getattr(request.state, "token", None)
         if not isinstance(token, SignedToken) or token.calls_a_second is None:
             return
         second = int(time.monotonic())
