@@ -2,7 +2,8 @@
 
 In: what an answer depends on, and the answer. Out: the same answer and its age, until its time is up. Invariants: an
 answer is found only by the same version, endpoint, parameters (those that a token fixes among them) and filters of
-rows; its age is that of the moment before its query read anything; all together take MOST_BYTES. Thread-safe.
+rows, and not after a promotion if it was kept before; its age is that of the moment before its query read anything; all
+together take MOST_BYTES. Thread-safe.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class AnswerKey:
     call: EndpointCall
     filters: tuple[tuple[str, str], ...]
     """Of the caller's token, by data source."""
+    promoted: bool = True
+    """Whether the deployment is or was live: what it answered before may be from rows of long ago."""
 
     @property
     def size(self) -> int:

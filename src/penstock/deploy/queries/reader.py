@@ -152,7 +152,8 @@ class QueryReader:
             found = self._compile_endpoint(compiled, pipe, own, caller)
             rights.check_fixed(name, found.read)
             rights.check_filters(compiled.project, (read.datasource for read in found.query.reads))
-            key = AnswerKey(deployment.id, (name, tuple(own.items())), tuple(sorted(rights.filters.items())))
+            filters = tuple(sorted(rights.filters.items()))
+            key = AnswerKey(deployment.id, (name, tuple(own.items())), filters, deployment.state != "ready")
             kept = self._answers.get(key, most.began) if found.ttl else None
             if kept is not None:
                 age, elapsed = most.began - kept.began, time.monotonic() - most.began
@@ -160,7 +161,7 @@ class QueryReader:
             with self._suspects.running(QueryCall(deployment.id, name, own), most.check_time, MOST_SUSPECTS_WAITING):
                 answer = self._run_query(deployment, found.query, most, rights)
             answer = self._handle(deployment, pipe, answer, most, rights)
-            if found.ttl:
+            if found.ttl and not deployment.paused:  # its rows may be older than any time that the answer is kept
                 self._answers.add(key, answer, most.began, found.ttl)
             return answer
 

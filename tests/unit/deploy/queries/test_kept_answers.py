@@ -33,6 +33,7 @@ def answer(text: str) -> QueryResult:
         replace(KEY, call=("top", (("org", "1"),))),
         replace(KEY, filters=(("hits", "org = 2"),)),
         replace(KEY, filters=()),
+        replace(KEY, promoted=False),
     ],
 )
 def test_only_the_same_call_finds_an_answer(other: AnswerKey) -> None:
