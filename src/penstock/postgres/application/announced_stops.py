@@ -29,17 +29,21 @@ class AnnouncedStops:
     records: StopRecords
 
     def announce(self, stores: Iterable[MigrationStore], is_confirmed: Callable[[str, str], bool]) -> None:
-        """Write down the stops of these stores, and lift those whose change is `is_confirmed` by store and migration,
-        which a kill may have left."""
+        """Write down the stops of these stores. What a kill may have left is put right: a stop whose change
+        `is_confirmed`, by store and migration, is lifted, and one that is lifted although its change was taken back
+        begins anew."""
         for store in stores:
             known = {each.migration: each for each in self.records.of_stores([store.name])}
             for wanted in self._wanted(store):
                 stop = known.get(wanted.migration)
-                if stop is not None and stop.is_done:
-                    continue
                 if is_confirmed(store.name, wanted.migration):
-                    self.lift(store.name, wanted.migration)
-                elif (made := self._merged(wanted, stop)) != stop:
+                    if stop is not None and not stop.is_done:
+                        self.lift(store.name, wanted.migration)
+                    continue
+                if stop is not None and stop.is_done:
+                    self.records.forget(store.name, wanted.migration)
+                    stop = None
+                if (made := self._merged(wanted, stop)) != stop:
                     self.records.announce(made)
 
     def missing(self, store: MigrationStore) -> frozenset[str]:
