@@ -1,7 +1,8 @@
 """Targets of views over a landing in ClickHouse in which a block that is sent again would be there twice.
 
 In: the tables and views of a database, and the tables that rows land in. Out: notes in words. Invariant: targets whose
-engine keeps the latest row of a key, and replicated ones, which remember blocks unless told otherwise, are none.
+engine keeps the latest row of a key, replicated ones, which remember blocks unless told otherwise, and those that keep
+no rows are none; a statement is named only where the engine has the setting.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ def _notes(schema: ClickHouseSchema, table: str, seen: frozenset[str]) -> Iterat
         if target is None:
             yield f"the view {view.name} owns its target: give it TO and a table with {WINDOW}, or rows may count twice"
             continue
-        if not _remembers_blocks(target):
-            name = f"{quoted_name(schema.database)}.{quoted_name(target.name)}"
+        if not _remembers_blocks(target) and target.engine != "Null":
             yield (
                 f"{target.name}, the target of the view {view.name}, does not remember blocks: one that is sent again "
-                f"after a kill may count twice there. ALTER TABLE {name} MODIFY SETTING {WINDOW} = 1000"
+                f"after a kill may count twice there. {_advice(schema, target)}"
             )
         if target.name not in seen:
             yield from _notes(schema, target.name, seen | {target.name})
+
+
+def _advice(schema: ClickHouseSchema, target: ClickHouseTable) -> str:
+    if not target.engine.endswith("MergeTree"):
+        return f"The engine {target.engine} cannot: give the view a table of the family MergeTree"
+    name = f"{quoted_name(schema.database)}.{quoted_name(target.name)}"
+    return f"ALTER TABLE {name} MODIFY SETTING {WINDOW} = 1000"
 
 
 def _remembers_blocks(table: ClickHouseTable) -> bool:
