@@ -68,7 +68,10 @@ def _prune(sql: str, columns: tuple[str, ...]) -> str:
     wanted = _wanted_columns(top, columns)
     if wanted is None or not _can_return(graph, top, wanted):
         sql = _wrap_query(sql, columns)
-        graph, top = query_facts(sql).column_graph or found
+        wrapped = query_facts(sql).column_graph
+        if wrapped is None:
+            return sql  # the SELECT around it is one too many to look into
+        graph, top = wrapped
         wanted = top.slots if columns else ()
     return _cut_lists(sql, graph, graph.reach(top.rows.union(wanted)), wanted)
 

@@ -12,7 +12,7 @@ from tests.unit.sql.flights import datasource, query, text
 from penstock.model.project import Project
 from penstock.sql.analysis.column_graph import SourceColumn
 from penstock.sql.analysis.prune import prune
-from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.analysis.query_facts import MOST_SELECTS, query_facts
 from penstock.sql.compile import compile_sql
 
 COLUMNS = {"a": "Int32", "b": "Int32", "c": "Nullable(Int32)", "d": "Int32", "s": "String", "arr": "Array(Int32)"}
@@ -134,6 +134,14 @@ def test_columns_that_are_not_there(columns: list[str]) -> None:
 NAMES = ("a", "b", "c", "d")
 ENDS = {"ordered": " ORDER BY {0}", "limited": " ORDER BY {all} LIMIT 3", "by": " ORDER BY {all} LIMIT 1 BY {0}"}
 FORMS = ("plain", "distinct", "grouped", "grouped", "aggregates", "window", *ENDS)
+
+
+def test_a_select_around_that_is_one_too_many_to_look_into_is_not_cut() -> None:
+    inner = f"SELECT `t`.`a` AS `a`, '{'SELECT ' * (MOST_SELECTS - 2)}' AS `b`, `t`.`c` AS `c` {X}"
+    sql = f"SELECT DISTINCT `q`.`a` AS `a`, `q`.`b` AS `b` FROM ({inner}) AS `q`"
+    cut = prune(sql, ["a"])
+    assert cut == f"SELECT `a` FROM ({sql}) AS `__kept`"
+    assert prune(cut, ["a"]) == cut
 
 
 @st.composite
