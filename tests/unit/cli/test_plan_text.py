@@ -77,8 +77,28 @@ def test_why_shows_the_rules_in_their_order() -> None:
         "there were no rules to try: because of b",
     ):
         assert line in found
+    assert "asked for" not in found
     with pytest.raises(WrongUsage, match="no resource `aa`"):
         text(document(resource("a")), PlanView(why=("aa",)))
+
+
+def test_why_says_that_a_strategy_was_asked_for() -> None:
+    """The rules alone would say that the first one that applies was taken."""
+    rules = [
+        {"strategy": "bridge", "rule": "it can be read", "applies": True, "says": ""},
+        {"strategy": "forward", "rule": "it can be copied", "applies": True, "says": ""},
+    ]
+    view = PlanView(why=("a",))
+    assert "2. forward, where it can be copied: it would apply as well\n  `forward` was asked for\n" in text(
+        document(resource("a", "forward", 10, rules=rules)), view
+    )
+    refused = [{**each, "applies": False, "says": "there is no query"} for each in rules]
+    assert "\n  no rule applies as the project is\n" in text(document(resource("a", "forward", rules=refused)), view)
+
+
+def test_a_way_whose_size_is_not_known_moves_all_rows() -> None:
+    rejected = [{"strategy": "forward", "rows": None, "reason": "it has no query"}]
+    assert "not forward (all rows): it has no query" in text(document(resource("a", "reuse", rejected=rejected)))
 
 
 def test_a_plan_of_an_earlier_version_is_shown() -> None:

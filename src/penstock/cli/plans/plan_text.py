@@ -94,7 +94,7 @@ def _rows_text(rows: object) -> str:
 
 def _notes(resource: Json) -> Iterator[str]:
     for other in resource.get("rejected", ()):
-        yield f"not {other['strategy']} ({format_count(other['rows'])} rows): {other['reason']}"
+        yield f"not {other['strategy']} ({_rows_text(other['rows'])}): {other['reason']}"
     if resource.get("unsettled"):
         names = ", ".join(f"`{column}`" for column in resource["unsettled"])
         yield f"computed when it is read, until it is materialized: {names}"
@@ -119,18 +119,20 @@ def _find_resource(plan: Json, name: str) -> Json:
 
 
 def _rule_lines(resource: Json) -> Iterator[str]:
-    """The rules in their order; the first that applies decides."""
-    decided = False
-    for number, rule in enumerate(resource.get("rules", ()), 1):
+    """The rules in their order; the first that applies decides, unless another strategy was asked for."""
+    rules, applying = resource.get("rules", ()), list[str]()
+    for number, rule in enumerate(rules, 1):
         says = f"no: {rule['says']}"
         if rule["applies"]:
-            says = "it would apply as well" if decided else "it applies"
-            decided = True
+            says = "it would apply as well" if applying else "it applies"
+            applying.append(rule["strategy"])
         yield f"{number}. {rule['strategy']}, where {rule['rule']}: {says}"
-    if not resource.get("rules"):
+    if not rules:
         yield f"there were no rules to try: {resource['reason']}"
-    elif all(rule["strategy"] != resource["strategy"] for rule in resource["rules"] if rule["applies"]):
+    elif not applying:
         yield "no rule applies as the project is"
+    elif applying[0] != resource["strategy"]:
+        yield f"`{resource['strategy']}` was asked for"
 
 
 def _total_line(plan: Json) -> str:

@@ -1,7 +1,7 @@
 """Where a change is written: the file and line that say it.
 
-In: a change and both versions of the project. Out: its `Location`. Invariant: what the next version no longer says has
-the place at which the version before said it; every change has a place, at least that of its resource.
+In: a change and both versions of the project. Out: its `Location`. Invariant: a removed resource has the place that it
+had in the version before; every other change has a place in the next version, at least that of its resource.
 """
 
 from __future__ import annotations

@@ -64,10 +64,8 @@ def _silent_renames(context: PlanningContext, removed: DataSource) -> Iterator[P
     """A warning where a data source that may be removed looks as if it were renamed."""
     alike = _find_alike(context, removed)
     if alike is not None:
-        message = (
-            f"`{removed.name}` is removed, and `{alike.name}` is new with nearly the same columns, without its rows"
-        )
-        hint = f"if that is its new name, add RENAMED_FROM {removed.name} there"
+        message = f"`{removed.name}` is removed, and `{alike.name}` is new with nearly the same columns"
+        hint = f"if that is its new name, add RENAMED_FROM {removed.name} there: it keeps the rows"
         yield Problem("looks-renamed", message, alike.location, hint, "warning")
 
 
