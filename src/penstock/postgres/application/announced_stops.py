@@ -1,7 +1,8 @@
 """Announces to consumers at which changes they are to stop, and lifts the stops.
 
 In: the migrations, the source's state and the records of stops. Out: records. Invariants: the gate is closed until
-every stop before it is announced; where rows may have passed a stop unseen, the table is read again once it is lifted.
+every stop before it is announced; where rows may have passed a stop unseen, the table is read again once it is lifted
+or taken back.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class AnnouncedStops:
                         self.lift(store.name, wanted.migration)
                     continue
                 if stop is not None and stop.is_done:
-                    self.records.forget(store.name, wanted.migration)
+                    self.take_back(store.name, wanted.migration)
                     stop = None
                 if (made := self._merged(wanted, stop)) != stop:
                     self.records.announce(made)
@@ -75,6 +76,15 @@ class AnnouncedStops:
             if not stop.is_sure:
                 self.records.read_again(self._table(migration))
             self.records.lift(store, migration)
+
+    def take_back(self, store: str, migration: str) -> None:
+        """The change was taken back in a store: there is no stop any more. Rows from behind the change that still come
+        would stay there under the names of before, so the table is read again where there are such rows."""
+        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration), None)
+        if stop is not None:
+            if (stop.reached or stop.is_done) and migration in self.state.tables:
+                self.records.read_again(self._table(migration))
+            self.records.forget(store, migration)
 
     def standing(self, migration: Migration) -> frozenset[str]:
         """The consumers that stand at a change, or at a later one of its table."""

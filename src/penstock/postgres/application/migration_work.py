@@ -177,7 +177,7 @@ class MigrationWork:
         taken = []
         for store in stores:
             taken += self.runner(store).take_back(migration)
-            self.stops.forget(store.name, id)
+            self._announcements().take_back(store.name, id)
         return taken
 
     def record_by_hand(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:

@@ -69,8 +69,7 @@ class StopRecords:
 
     def forget(self, store: str, migration: str) -> None:
         """The migration was taken back in a store."""
-        if self._is_there(_TABLE):
-            self._run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
+        self._run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
 
     def reach(self, stop: ChangeStop, consumer: str) -> None:
         """A consumer (CAPTURE/CONSUMER) stands at a stop."""

@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+import pytest
+
 from penstock.postgres.application.announced_stops import AnnouncedStops
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.source_state import SourceStage, SourceState
@@ -30,6 +32,8 @@ class Records:
     """The records of one store, in memory."""
 
     stops: dict[str, ChangeStop] = field(default_factory=dict)
+    again: list[int] = field(default_factory=list)
+    """The tables that are read again."""
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         return [*self.stops.values()]
@@ -44,12 +48,18 @@ class Records:
     def forget(self, store: str, migration: str) -> None:
         del self.stops[migration]
 
+    def read_again(self, table: int) -> None:
+        self.again.append(table)
+
+
+def announcements(records: Records) -> AnnouncedStops:
+    state = SourceState({"1": SourceStage.before}, {"1": table(id=INTEGER, a=INTEGER, b=TEXT)}, ())
+    return AnnouncedStops([CHANGE], state, cast(StopRecords, records))
+
 
 def announced(records: Records, *, is_confirmed: bool) -> ChangeStop | None:
     """The stop, after `apply` announced it where the store has the change, or not."""
-    state = SourceState({"1": SourceStage.before}, {"1": table(id=INTEGER, a=INTEGER, b=TEXT)}, ())
-    stops = AnnouncedStops([CHANGE], state, cast(StopRecords, records))
-    stops.announce([cast(MigrationStore, Store())], lambda *_: is_confirmed)
+    announcements(records).announce([cast(MigrationStore, Store())], lambda *_: is_confirmed)
     return records.stops.get("1")
 
 
@@ -78,3 +88,17 @@ def test_a_kill_between_a_rollback_and_its_stop() -> None:
     assert first is not None
     records.stops["1"] = replace(first, is_done=True, reached=frozenset({"capture/store"}))
     assert announced(records, is_confirmed=False) == first
+    assert records.again == [1]
+
+
+@pytest.mark.parametrize(("reached", "again"), [(frozenset(), []), (frozenset({"capture/store"}), [1])])
+def test_rows_from_behind_a_change_that_was_taken_back(reached: frozenset[str], again: list[int]) -> None:
+    """They would stay under the names of before; where none has come, a large table is not read for nothing."""
+    records = Records()
+    first = announced(records, is_confirmed=False)
+    assert first is not None
+    records.stops["1"] = replace(first, reached=reached)
+    announcements(records).take_back("store", "1")
+    assert (records.stops, records.again) == ({}, again)
+    announcements(records).take_back("store", "1")
+    assert records.again == again, "a rollback that is repeated finds no stop"
