@@ -57,6 +57,9 @@ def test_plan_between_two_forms(penstock: Run, python_project: Path, tmp_path: P
     code, out, _ = penstock("plan", str(python_project), str(after))
     assert (code, "in_place" in out) == (0, True)
     assert "nothing changes" in penstock("plan", str(after), str(after))[1]
+    write_project(after, SOUND[: SOUND.index("Api[")])
+    removed = penstock("plan", str(python_project), str(after))[1]
+    assert f"top: removed (app/main.py:{FIRST + 6})" in removed, "the place is that of the project before"
     write_project(after, WRONG)
     code, out, err = penstock("plan", str(python_project), str(after))
     assert (code, f"app/main.py:{FIRST + 7}:15" in err) == (1, True)

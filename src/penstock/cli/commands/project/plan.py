@@ -17,7 +17,8 @@ from penstock.cli.errors import FAILED
 from penstock.cli.output import print_json
 from penstock.cli.plans.plan_output import AllOption, WhyOption, plan_view, print_plan
 from penstock.cli.session import Session, command
-from penstock.errors import InvalidProject
+from penstock.errors import InvalidProject, Location
+from penstock.plan.diff.changes import Change, ResourceRemoved
 from penstock.plan.offline import NEXT_OPTIONS, plan_loaded
 from penstock.plan.plan_json import plan_to_json
 from penstock.plan.project_warnings import source_warnings
@@ -41,7 +42,7 @@ def plan(
     _check_project(before, old)
     _check_project(after, new)
     made = plan_loaded(old.loaded, new.loaded, options)
-    made = replace(made, places={change: new.places.locate(place) for change, place in made.places.items()})
+    made = replace(made, places={change: _locate(change, place, old, new) for change, place in made.places.items()})
     problems = [*new.places.problems(made.problems), *source_warnings(new)]
     made = replace(made, problems=tuple(dict.fromkeys(problems)))
     document = plan_to_json(made)
@@ -53,6 +54,11 @@ def plan(
         print_plan(document, plan_view(why, everything=everything))
     if made.errors:
         raise typer.Exit(FAILED)
+
+
+def _locate(change: Change, place: Location, old: SourceProject, new: SourceProject) -> Location:
+    """The place that people wrote; a removed resource has one in the old project only."""
+    return (old if isinstance(change, ResourceRemoved) else new).places.locate(place)
 
 
 def _check_project(folder: Path, read: SourceProject) -> None:
