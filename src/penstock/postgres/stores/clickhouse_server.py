@@ -18,6 +18,7 @@ from penstock.model.settings import StoreSettings
 SECONDS = 3_600.0
 """How long a statement may take: a change of a type writes the column anew."""
 LONGEST_REASON = 600
+_URL_HINT = "`url` in [stores.NAME] of penstock.toml is the address of its HTTP interface"
 Row = Sequence[object]
 
 
@@ -47,8 +48,12 @@ class ClickHouseServer:
         self._send(statement)
 
     def rows(self, query: str) -> list[Row]:
-        answer = json.loads(self._send(f"{query} FORMAT JSONCompact"))
-        found: list[Row] = answer["data"]
+        text = self._send(f"{query} FORMAT JSONCompact")
+        try:
+            found: list[Row] = json.loads(text)["data"]
+        except (ValueError, LookupError, TypeError):
+            message = f"what answers in the place of ClickHouse is none: it says `{_start(text)}`"
+            raise Failed(message, hint=_URL_HINT) from None
         return found
 
     def _send(self, statement: str) -> str:
@@ -56,8 +61,8 @@ class ClickHouseServer:
             parameters = {"output_format_json_quote_64bit_integers": "0"}
             answer = self._client.post(self._url, params=parameters, content=statement.encode())
         except httpx.HTTPError as error:
-            hint = "`url` in [stores.NAME] of penstock.toml is the address of its HTTP interface"
-            raise Unavailable(f"ClickHouse does not answer: {error or type(error).__name__}", hint=hint) from None
+            message = f"ClickHouse does not answer: {error or type(error).__name__}"
+            raise Unavailable(message, hint=_URL_HINT) from None
         if answer.status_code != httpx.codes.OK or "X-ClickHouse-Exception-Code" in answer.headers:
             raise Failed(f"ClickHouse refused `{_start(statement)}`: {_start(answer.text)}")
         return answer.text
