@@ -221,10 +221,12 @@ def _type_name(tr: Translator, node: exp.Anonymous) -> TypedSql:
 def _refuse_lost_low_cardinality(tr: Translator, node: exp.Expr) -> None:
     """Raises Refused for what may be LowCardinality in ClickHouse: a function of one LowCardinality argument mostly
     gives another one there, unless it takes several, or has no such result: a rule of each function."""
-    meant = node
-    while isinstance(meant, exp.Column) and not meant.table and meant.name in tr.scope.aliases:
+    meant, inside = node, frozenset[str]()
+    # In its own alias a name is a column: `carrier AS carrier`.
+    while isinstance(meant, exp.Column) and not meant.table and meant.name in tr.scope.aliases.keys() - inside:
+        inside |= {meant.name}
         meant = tr.scope.aliases[meant.name].unalias()
-    if not isinstance(meant, exp.Column) and _has_low_cardinality(tr, meant, frozenset()):
+    if not isinstance(meant, exp.Column) and _has_low_cardinality(tr, meant, inside):
         message = "`toTypeName` of what may keep the LowCardinality of its argument is not supported"
         hint = "toTypeName of a column; functions keep LowCardinality in ClickHouse, which has no meaning here"
         raise tr.refusal(node, "wrong-argument-type", message, hint)
