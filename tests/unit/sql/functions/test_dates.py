@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.sql.flights import problems
+from tests.unit.sql.flights import problems, query
 
 _NY = "toDateTime('2024-01-01 00:00:00', 'America/New_York')"
 REFUSED = {
@@ -34,3 +34,8 @@ REFUSED = {
 def test_refused(call: str) -> None:
     (problem,) = problems(f"SELECT {call} FROM flights")
     assert REFUSED[call] in problem
+
+
+def test_a_percent_sign_before_the_letter_of_a_composite_code() -> None:
+    sql = query("SELECT parseDateTime(carrier, '%%F %Y') AS t FROM flights").sql
+    assert r"\\A%F\\ ([0-9]{4})\\z" in sql

@@ -1,4 +1,4 @@
-"""Parsing times with format codes: parseDateTime, parseDateTime64
+"""Parsing times with format codes: parseDateTime, parseDateTime64.
 
 The codes are MySQL's, with a `%` sign; a code that is not in the table here is refused. A text that does not fit the
 format exactly is an error, zero or NULL, as the function's name says.
@@ -85,7 +85,8 @@ class _Format:
 
 def _read_format(form: str) -> _Format:
     """Raises BadArguments for other codes, and for parts whose order decides in ClickHouse which of them counts."""
-    pieces = re.findall(r"%.|[^%]|%", re.sub("%[FTRr]", lambda code: _COMPOSITE_CODES[code[0]], form), re.DOTALL)
+    single = re.sub("%.", lambda code: _COMPOSITE_CODES.get(code[0], code[0]), form, flags=re.DOTALL)
+    pieces = re.findall(r"%.|[^%]|%", single, re.DOTALL)
     parts: list[str] = []
     shown = []
     for piece in pieces:
