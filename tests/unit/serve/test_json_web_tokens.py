@@ -71,6 +71,17 @@ def test_a_signed_token_reads_and_appends_what_it_names(host: PipelineHost, key:
     assert "jwt:app" in one.get("/metrics").json()["error"]
 
 
+def test_a_signed_token_sends_no_positions_of_a_source(host: PipelineHost, key: str) -> None:
+    """Whoever sent a far position would have the rows of the source itself left out from then on."""
+    one = of(host, sign(key, {"type": "DATASOURCES:APPEND", "resource": "flights"}))
+    headers = {"Penstock-Source": "shop/orders", "Penstock-Positions": "..9999999999"}
+    answer = one.post("/v0/events?name=flights", content=ROWS, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert one.get("/v0/datasources/flights/positions").status_code == 403
+    by_server = TestClient(create_app(host), headers={"Authorization": f"Bearer {key}"})
+    assert by_server.post("/v0/events?name=flights", content=ROWS, headers=headers).status_code == 202
+
+
 def test_fixed_parameters_win_however_a_call_sends_its_own(host: PipelineHost, key: str) -> None:
     one = of(host, sign(key, {**TOP, "fixed_params": {"org": 7, "paid": True}}))
     wanted = {"org": "7", "paid": "true"}

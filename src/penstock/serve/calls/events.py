@@ -18,6 +18,7 @@ from starlette.responses import Response
 from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.model.cursor import PostTerms, SourceSpan, parse_position, position_text
 from penstock.serve.http.json_response import json_response
+from penstock.serve.http.json_web_tokens import require_server_token
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.request_body import body_of, decompress
 from penstock.serve.http.request_parameters import flag_parameter, required_parameter
@@ -49,21 +50,23 @@ def post_events(host: PipelineHost, request: Request) -> Response | Continued:
 
 def show_positions(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/datasources/NAME/positions`: how far the sources of its rows have come."""
+    require_server_token(request)
     found = host.pipeline.ingestion.positions(str(request.path_params["name"]))
     return json_response({"positions": {each.source: position_text(each.position) for each in found}})
 
 
 def _terms(request: Request, parameters: Mapping[str, str]) -> PostTerms:
-    """What holds for a post beside its rows. Raises InvalidRequest."""
+    """What holds for a post beside its rows. Raises InvalidRequest and Forbidden."""
     columns = tuple(each for each in parameters.get("columns", "").split(",") if each)
     return PostTerms(idempotency_key(request), _source_span(request), columns)
 
 
 def _source_span(request: Request) -> SourceSpan | None:
-    """Which rows of a source a post has. Raises InvalidRequest."""
+    """Which rows of a source a post has. Raises InvalidRequest and Forbidden."""
     source, positions = request.headers.get(SOURCE), request.headers.get(POSITIONS)
     if source is None and positions is None:
         return None
+    require_server_token(request)
     if source is None or positions is None or not 0 < len(source) <= LONGEST_SOURCE:
         message = f"Penstock-Source is a name of 1 to {LONGEST_SOURCE} characters, and comes with Penstock-Positions"
         raise InvalidRequest(message)

@@ -130,6 +130,15 @@ def require_all_rows(request: Request, name: str) -> None:
         raise Forbidden(message, hint="a table as a whole needs a token without a filter")
 
 
+def require_server_token(request: Request) -> None:
+    """Raises Forbidden if the call's token is a signed one: the positions of a source are for the program that knows
+    them, as rows before a position that was told once are never stored."""
+    token = request.state.token
+    if isinstance(token, SignedToken):
+        message = f"the token `{token.name}` is signed, and positions of a source are not for signed tokens"
+        raise Forbidden(message, hint="create a token with `penstock token create` for the program that sends them")
+
+
 def _cause(error: Exception) -> str:
     if isinstance(error, jwt.MissingRequiredClaimError):
         return f"it has no `{error.claim}`"
