@@ -113,8 +113,12 @@ class Versions:
 def different(found: dict[str, Rows], wanted: dict[str, Rows]) -> dict[str, tuple[list[str], list[str]]]:
     """By table, the rows that are too many and those that are missing: few, so that a failure shows them."""
     assert found.keys() == wanted.keys()
-    many = {name: (Counter(map(repr, rows)), Counter(map(repr, wanted[name]))) for name, rows in found.items()}
-    return {name: (list((a - b).elements()), list((b - a).elements())) for name, (a, b) in many.items() if a != b}
+    differ = {
+        name: (Counter(map(repr, found[name])), Counter(map(repr, rows)))
+        for name, rows in wanted.items()
+        if rows != found[name]
+    }
+    return {name: (list((a - b).elements()), list((b - a).elements())) for name, (a, b) in differ.items()}
 
 
 @pytest.fixture(scope="module")
