@@ -209,7 +209,8 @@ def test_a_rollback_before_post_is_one_command(deployment: Deployment) -> None:
     )
     assert deployment.penstock("apply", "--phase", "pre")[0] == 0
     code, document = deployment.penstock("rollback", _only_id(deployment), "--store", "lake")
-    assert (code, "cannot be taken back" in document["error"]) == (1, True), "Iceberg's types never become narrower"
+    assert "cannot be taken back" in document["error"], "Iceberg's types never become narrower"
+    assert code == 1
     code, document = deployment.penstock("rollback", _only_id(deployment), "--store", "warehouse")
     assert (code, document["taken_back"]) == (0, [{"store": "warehouse", "phase": "pre"}])
     assert deployment.clickhouse() == ["id", "title", "weight", "note"]
