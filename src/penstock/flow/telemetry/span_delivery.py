@@ -33,7 +33,7 @@ CLOSE_SECONDS = 5.0
 
 
 def start_span_delivery(settings: TraceSettings, process: str) -> Callable[[], None]:
-    """Export what this process records from now on; `process` is what it is called there: `server` or `worker`.
+    """Send the spans of this process from now on; `process` is what it is called there: `server`, `worker` or `trial`.
     Returns what ends it. Raises Failed if a collector is named and the packages are missing."""
     if settings.endpoint is None:
         return _do_nothing

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 from opentelemetry.trace import INVALID_SPAN, Span
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,7 +23,7 @@ from penstock.serve.http.metrics import Metrics
 
 HEADER = "x-request-id"
 UNTRACED = ("/health", "/metrics")
-HTTP_500 = 500
+"""The beginnings of the paths whose calls have no span."""
 CALL = "penstock.call"
 """Where the path of the call is in the scope of a request, once it is known which call it is."""
 _ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
@@ -78,11 +79,12 @@ def _context(id: str, span: Span) -> dict[str, str]:
 
 
 def _describe_answer(span: Span, scope: Scope, status: int) -> None:
+    """Say in the span which call it was and how it was answered."""
     if CALL in scope:
         span.update_name(f"{scope['method']} {scope[CALL]}")
         span.set_attribute("http.route", scope[CALL])
     span.set_attribute("http.response.status_code", status)
-    if status >= HTTP_500:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         set_error(span, str(status))
 
 
