@@ -15,8 +15,14 @@ from waiting import wait_until
 @contextmanager
 def web_server(host: PipelineHost, most_connections: int = 1_000) -> Iterator[tuple[str, int]]:
     """Serve on a free port; gives the address."""
+    with serving(WebServer(host, most_connections)) as address:
+        yield address
+
+
+@contextmanager
+def serving(server: WebServer) -> Iterator[tuple[str, int]]:
+    """Let a server serve on a free port; gives the address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = WebServer(host, most_connections)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -6,7 +6,6 @@ whatever the headers claim; never more of all bodies together than the `BodyBudg
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import io
 import zlib
@@ -14,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import BinaryIO, cast
 
+import anyio
 import zstandard
 from starlette.requests import Request
 
@@ -81,22 +81,20 @@ async def receiving_body(request: Request, budget: BodyBudget, most: int) -> Asy
 
 
 async def _read(request: Request, body: ReceivedBody, most: int, seconds: float) -> None:
-    async def read() -> None:
-        parts: list[bytes] = []
-        size = 0
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise _too_large(most)
-            body.take(len(part))
-            parts.append(part)
-        body.content = b"".join(parts)
-
+    parts: list[bytes] = []
+    size = 0
     try:
-        await asyncio.wait_for(read(), seconds)
-    except asyncio.TimeoutError:
+        with anyio.fail_after(seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise _too_large(most)
+                body.take(len(part))
+                parts.append(part)
+    except TimeoutError:
         hint = "send less in a call; `max_body_seconds` in [server] of penstock.toml is the limit"
         raise Timeout(f"the body did not arrive within {seconds:g} seconds", hint=hint) from None
+    body.content = b"".join(parts)
 
 
 def decompress(body: ReceivedBody, encoding: str, most: int = MOST_BYTES) -> bytes:

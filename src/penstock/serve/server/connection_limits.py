@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -44,6 +45,7 @@ class _LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        _send_at_once(transport)
         self._watch()
         if len(self.connections) > self.most and not self._close_longest_idle():
             transport.write(_REFUSAL)
@@ -131,6 +133,14 @@ class _LimitedConnection(HttpToolsProtocol):
         self.connections.discard(connection)
         connection._close()
         return True
+
+
+def _send_at_once(transport: asyncio.Transport) -> None:
+    """Let no answer wait for the client to confirm its head, which takes 40 ms. Asyncio sees to that itself only if the
+    socket that listens was made with the number of its protocol."""
+    connection: socket.socket = transport.get_extra_info("socket")
+    if connection.family in (socket.AF_INET, socket.AF_INET6):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _refusal(status: str, error: PenstockError) -> bytes:
