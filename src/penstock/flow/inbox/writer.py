@@ -36,6 +36,8 @@ LEAST_SECONDS = 1.0
 """For what waited longer, because much was posted, the store gets this long to answer."""
 ASK_AGAIN_SECONDS = 5.0
 """Seconds between two questions whether a batch was logged whose answer was lost."""
+GATHER_SECONDS = 0.01
+"""A body waits at most so long for as many others as the batch before had: the callers of these, who post again."""
 log = logging.getLogger("penstock.flow")
 
 
@@ -79,6 +81,8 @@ class StreamWriter:
         self._waiting: queue.Queue[RequestBody | None] = queue.Queue()
         self._group: list[RequestBody] = []
         self._held: RequestBody | None = None
+        self._together = 1
+        """How many bodies the last batch had."""
         self._unsure: list[str] = []
         self._guard = threading.Lock()
         self._ended = False
@@ -126,6 +130,7 @@ class StreamWriter:
             return False
         self._group, self._held = [first], None
         closing = self._gather(len(first.lines), first.size)
+        self._together = len(self._group)
         self._keep(self._group)
         self._group = []
         return not closing
@@ -153,9 +158,10 @@ class StreamWriter:
     def _gather(self, rows: int, size: int) -> bool:
         """Add waiting bodies to the group, up to the limits of a batch; one body too many is kept for the next group.
         Returns whether the writer is closing."""
+        until = self._group[0].arrived + GATHER_SECONDS
         while True:
             try:
-                body = self._waiting.get_nowait()
+                body = self._waiting.get(timeout=self._patience(until))
             except queue.Empty:
                 return False
             if body is None:
@@ -165,6 +171,10 @@ class StreamWriter:
                 self._held = body
                 return False
             self._group.append(body)
+
+    def _patience(self, until: float) -> float:
+        """Seconds to wait for one more body. A caller that posts alone never waits for others."""
+        return max(until - time.monotonic(), 0.0) if len(self._group) < self._together else 0.0
 
     def _keep(self, group: Sequence[RequestBody]) -> None:
         waited = time.monotonic() - min(body.arrived for body in group)

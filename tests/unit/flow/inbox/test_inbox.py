@@ -11,12 +11,14 @@ import pytest
 
 from penstock import crash_points
 from penstock.errors import Failed, InvalidRequest, TooLarge, Unavailable
+from penstock.flow.inbox import writer
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import ReusedKey
 from penstock.state.batches import Batch
 from unit.flow.inbox.kept_inbox import KeptInbox
+from waiting import wait_until
 
 
 class Kept(KeptInbox):
@@ -55,6 +57,31 @@ def test_callers_at_once_share_batches_and_lose_nothing(kept: Kept) -> None:
     assert sorted(kept.lines()) == sorted(b"%d" % number for number in range(400))
     assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))
     assert max(numbers) < 400
+
+
+def test_callers_that_post_together_share_the_next_batch_too(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller that posts alone does not wait for others. Two whose rows were stored together wait for each other."""
+    monkeypatch.setattr(writer, "GATHER_SECONDS", 3_600.0)
+    going, told = threading.Event(), threading.Event()
+
+    def note(batch: Batch) -> None:
+        told.set()
+        assert going.wait(60)
+
+    inbox = Inbox(tmp_path / "held", kept.batches, note)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(inbox.append, "s", [b"1"], None)
+        assert told.wait(60)
+        both = [pool.submit(inbox.append, "s", [b"2"], None) for _ in range(2)]
+        wait_until(lambda: inbox._writers["s"]._waiting.qsize() == 2)
+        going.set()
+        assert [first.result(), *(each.result() for each in both)] == [1, 2, 2]
+        again = [pool.submit(inbox.append, "s", [b"3"], None) for _ in range(2)]
+        assert [each.result() for each in again] == [3, 3]
+    inbox.close()
+    assert [kept.inbox.append("other", [b"alone"], None) for _ in range(3)] == [1, 2, 3]
 
 
 def test_a_key_is_one_ingestion(kept: Kept) -> None:
