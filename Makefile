@@ -68,8 +68,9 @@ golden: ## Write the golden files anew; read the diff before you commit it
 	@$(VENV)/python scripts/python_docs.py
 	@$(VENV)/python scripts/settings_schema.py
 
-bench-plan: ## What each migration case moves, beside other ways (Spark, some minutes); writes bench/results/plan.md
+bench-plan: ## How long plans take, and what each migration case moves (Spark, some minutes); writes bench/results
 	@scripts/bootstrap test
+	@$(VENV)/python bench/plan_shapes.py --write
 	@$(VENV)/python bench/plan.py --write
 
 bench-bridge: ## What a bridged column costs when it is read (Spark, some minutes); writes bench/results/bridge.md

@@ -41,10 +41,15 @@ def measure(resources: int) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         _run([sys.executable, str(HERE / "generate.py"), folder, "--resources", str(resources)])
         files = sum(1 for path in Path(folder, "before").rglob("*") if path.is_file())
-        plan = [sys.executable, "-m", "penstock.cli", "plan", f"{folder}/before", f"{folder}/after", "--output", "json"]
-        started = time.perf_counter()
-        _run([*_one_core(), *plan])
-        return Measured(files, time.perf_counter() - started)
+        return Measured(files, time_plan(folder))
+
+
+def time_plan(folder: str) -> float:
+    """The seconds of the plan from `before` to `after` in a folder."""
+    plan = [sys.executable, "-m", "penstock.cli", "plan", f"{folder}/before", f"{folder}/after", "--output", "json"]
+    started = time.perf_counter()
+    _run([*_one_core(), *plan])
+    return time.perf_counter() - started
 
 
 def _one_core() -> list[str]:

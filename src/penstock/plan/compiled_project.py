@@ -12,17 +12,15 @@ from dataclasses import field
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.graph import Graph
-from penstock.model.pipe import Pipe
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import is_nullable
+from penstock.plan.diff.project_queries import ProjectQueries, reads_of_view
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.pipe_check import check_pipe
-from penstock.plan.quarantine_sources import is_quarantine, with_quarantines
+from penstock.plan.quarantine_sources import is_quarantine
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.compile import compile_default, compile_view
-from penstock.sql.compiler.caller import Caller
-from penstock.sql.compiler.shared_nodes import SharedNodes
+from penstock.sql.compile import compile_default
 from penstock.sql.query import CompiledView, SourceRead
 from penstock.sql.stored_types import UnknownState, column_default, spark_type
 
@@ -80,21 +78,24 @@ def unsupported_columns(sources: Iterable[DataSource]) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def compile_project(project: Project, only: Collection[str] | None = None) -> CompiledProject:
+def compile_project(
+    project: Project, only: Collection[str] | None = None, queries: ProjectQueries | None = None
+) -> CompiledProject:
     """Compile the queries and DEFAULTs of the resources in `only` (None: of all); collect the problems
-    of all."""
+    of all. `queries` are those of the project, or of one that has all of its resources and more, as far as they were
+    compiled before."""
+    queries = queries or ProjectQueries(project)
     views: dict[str, CompiledView] = {}
     reads: dict[str, tuple[SourceRead, ...]] = {}
     quarantines: dict[str, frozenset[str]] = {}
     problems: list[Problem] = []
     failed: set[str] = set()
-    readable, caller = with_quarantines(project), Caller(nodes=SharedNodes())
     for pipe in project.pipes:
         if only is not None and pipe.name not in only:
             continue
         try:
-            view = _compile_materialized(readable, pipe, caller)
-            checked = check_pipe(readable, pipe, caller) if view is None else None
+            view = queries.view(pipe)
+            checked = check_pipe(queries.readable, pipe, queries.caller) if view is None else None
             found = reads_of_view(view) if view else checked.reads if checked else ()
             reads[pipe.name] = tuple(each for each in found if project.datasource(each.datasource) is not None)
             names = {each.datasource for each in found}
@@ -109,26 +110,6 @@ def compile_project(project: Project, only: Collection[str] | None = None) -> Co
     defaults, wrong = _compile_defaults(sources)
     compiled = CompiledProject(project, views, reads, quarantines, defaults, frozenset(failed), (*problems, *wrong))
     return _refuse_cycle(compiled)
-
-
-def reads_of_view(view: CompiledView) -> tuple[SourceRead, ...]:
-    """The sources that a view reads, the trigger first."""
-    return (view.trigger, *(read for read in view.query.reads if read.placeholder != view.trigger.placeholder))
-
-
-def _compile_materialized(project: Project, pipe: Pipe, caller: Caller) -> CompiledView | None:
-    """The view of a pipe, if it has one. Raises InvalidQuery, also for a view over a quarantine."""
-    node = pipe.materialized
-    if node is None:
-        return None
-    view = compile_view(project, pipe, node, caller)
-    found = next((each.datasource for each in reads_of_view(view) if is_quarantine(project, each.datasource)), None)
-    if found is not None:
-        message = f"a materialized view cannot read `{found}`: rows leave it when they are replayed or cleared"
-        hint = "a copy can store its rows, on a schedule"
-        problem = Problem("unsupported-view", message, node.sql.location, hint)
-        raise InvalidQuery(f"the pipe `{pipe.name}` cannot be compiled", [problem])
-    return view
 
 
 def _compile_defaults(sources: Iterable[DataSource]) -> tuple[dict[tuple[str, str], str], list[Problem]]:

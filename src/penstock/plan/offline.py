@@ -18,10 +18,11 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
 from penstock.plan.diff.change_places import change_places
-from penstock.plan.diff.project_diff import diff_projects
+from penstock.plan.diff.project_diff import diff_projects, diff_versions
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import ResourceKind, pipe_kind
 from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Size
-from penstock.plan.planner import make_plan, plan_changes
+from penstock.plan.planner import plan_changes
 from penstock.plan.strategies.removal import unknown_renames
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
 
@@ -48,14 +49,17 @@ def plan_projects(
 ) -> Plan:
     """The plan between two projects. `sizes` are by data source. If the needed part of the first project has errors of
     its own, the plan consists of these problems."""
-    changes = diff_projects(before, after)
+    read = ProjectQueries(before)
+    wanted = ProjectQueries(after, read)
+    changes = diff_versions(read, wanted)
     reach = find_impact(before, after, changes, options.strategies)
     names = _find_needed_names(before, after, reach)
-    old, new = _select_resources(before, names), _select_resources(after, names)
-    first = make_plan(None, old, FIRST_OPTIONS)
+    old = ProjectQueries(_select_resources(before, names), read)
+    new = ProjectQueries(_select_resources(after, names), wanted, old)
+    first = plan_changes(None, old, FIRST_OPTIONS, diff_projects(Project(), old.project))
     if first.errors:
         return Plan(changes, problems=first.problems)
-    plan = plan_changes(live_from_manifest(old, first.manifest, sizes), new, options, changes)
+    plan = plan_changes(live_from_manifest(old.project, first.manifest, sizes), new, options, changes)
     places = change_places(changes, before, after)
     problems = tuple(dict.fromkeys([*plan.problems, *unknown_renames(before, after)]))
     resources = _fill_in_unplanned(after, plan, reach)

@@ -19,7 +19,8 @@ from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_imp
 from penstock.plan.diff.change_places import change_places
 from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
-from penstock.plan.diff.project_diff import diff_projects
+from penstock.plan.diff.project_diff import diff_versions
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
 from penstock.plan.first_problems import unknown_strategies
@@ -44,15 +45,18 @@ __all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan", "
 def make_plan(live: Live | None, project: Project, options: PlanOptions) -> Plan:
     """The plan to replace `live` by `project`. All problems are in the plan; with an error among them it has no steps
     and no manifest."""
-    return plan_changes(live, project, options, diff_projects(live.project if live else Project(), project))
+    before = ProjectQueries(live.project if live else Project())
+    queries = ProjectQueries(project, before)
+    return plan_changes(live, queries, options, diff_versions(before, queries))
 
 
-def plan_changes(live: Live | None, project: Project, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
-    """Like `make_plan`, where the changes between the two projects are known."""
+def plan_changes(live: Live | None, queries: ProjectQueries, options: PlanOptions, changes: tuple[Change, ...]) -> Plan:
+    """Like `make_plan`, where the changes between the two projects, and some of the next one's queries, are known."""
+    project = queries.project
     before = live or Live(Project(), Manifest(), {})
     wanted = (options.strategies, options.rebuilt)
     reach = full_impact(project) if live is None else find_impact(before.project, project, changes, *wanted)
-    made = _plan_reached(before, project, options, changes, reach)
+    made = _plan_reached(before, queries, options, changes, reach)
     if made is None:
         return plan_everything(live, project, options)
     return _with_places(_unless_unchanged(made, live, changes, options), live, project)
@@ -61,9 +65,9 @@ def plan_changes(live: Live | None, project: Project, options: PlanOptions, chan
 def plan_everything(live: Live | None, project: Project, options: PlanOptions) -> Plan:
     """Like `make_plan`, but every resource is compiled and planned, whether or not a change reaches it. Both give the
     same plan: this one takes longer."""
-    before = live or Live(Project(), Manifest(), {})
-    changes = diff_projects(before.project, project)
-    made = _plan_reached(before, project, options, changes, full_impact(project))
+    before, queries = live or Live(Project(), Manifest(), {}), ProjectQueries(project)
+    changes = diff_versions(ProjectQueries(before.project), queries)
+    made = _plan_reached(before, queries, options, changes, full_impact(project))
     assert made is not None, "what is left out only can be out of date"
     return _with_places(_unless_unchanged(made, live, changes, options), live, project)
 
@@ -79,14 +83,15 @@ def _with_places(made: Plan, live: Live | None, project: Project) -> Plan:
 
 
 def _plan_reached(
-    before: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
+    before: Live, queries: ProjectQueries, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
 ) -> Plan | None:
     """The plan of what the changes reach, with everything else unchanged; None where that is not possible."""
+    project = queries.project
     sources = [source for source in project.datasources if reach.has(source.name)]
     unheld = unsupported_columns(sources)
     if unheld:
         return Plan(changes, problems=unheld)
-    context = _build_context(before, project, options, changes, reach)
+    context = _build_context(before, queries, options, changes, reach)
     _plan_datasources(context, reach)
     if has_outdated_reader(context, reach):
         return None
@@ -114,8 +119,9 @@ def _plan_reached(
 
 
 def _build_context(
-    live: Live, project: Project, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
+    live: Live, queries: ProjectQueries, options: PlanOptions, changes: tuple[Change, ...], reach: ChangeImpact
 ) -> PlanningContext:
+    project = queries.project
     by_resource: dict[str, list[Change]] = {}
     for change in changes:
         by_resource.setdefault(change.resource, []).append(change)
@@ -123,7 +129,7 @@ def _build_context(
         live=live,
         project=project,
         options=options,
-        compiled=compile_project(project, reach.reached),
+        compiled=compile_project(project, reach.reached, queries),
         former=find_former_names(live.project, project),
         changes={name: tuple(found) for name, found in by_resource.items()},
         done={},

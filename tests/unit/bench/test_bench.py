@@ -59,3 +59,9 @@ def test_some_files_are_the_same_and_some_have_moved(folder: Path) -> None:
 
 def test_the_measuring_gives_a_table() -> None:
     assert "| resources | seconds | seconds per 1,000 |" in run("plan_scale.py", "--sizes", "20")
+
+
+def test_each_shape_has_a_plan() -> None:
+    shapes = [word for name in ("views", "chain", "columns", "diamonds") for word in ("--shape", name, "3")]
+    rows = [line for line in run("plan_shapes.py", *shapes).splitlines() if line.startswith("| 3 |")]
+    assert len(rows) == 4

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.parse.project_loader import load_files
 from penstock.plan.compiled_project import CompiledProject, compile_project
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.query_equality import is_same_pipe
 
 EVENTS = "SCHEMA >\n    `id` Int64,\n    `raw` String\n"
@@ -49,5 +50,5 @@ def test_a_reader_changes_only_with_its_query() -> None:
         compiled(sql, "TYPE endpoint").project
         for sql in (READS, READS.replace("length", " length"), f"{READS} LIMIT 1")
     )
-    assert is_same_pipe(before, spaced, "p")
-    assert not is_same_pipe(before, other, "p")
+    assert is_same_pipe(ProjectQueries(before), ProjectQueries(spaced), "p")
+    assert not is_same_pipe(ProjectQueries(before), ProjectQueries(other), "p")

@@ -8,6 +8,7 @@ from penstock.errors import Location
 from penstock.model.datasource import Text
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
 
 
@@ -58,9 +59,9 @@ def test_the_name_of_the_last_node_of_a_template_counts_if_it_can_be_read(last: 
         pipe = f"{FIRST}NODE {name}\nSQL >\n    %\n    {last}\nTYPE endpoint\n"
         return load_files({**TABLE, "p.pipe": pipe}).project
 
-    assert is_same_pipe(project("one"), project("other"), "p") == same
+    assert is_same_pipe(ProjectQueries(project("one")), ProjectQueries(project("other")), "p") == same
     renamed = load_files({**TABLE, "p.pipe": FIRST.replace("first", "one") + f"NODE x\nSQL >\n    %\n    {last}\n"})
-    assert not is_same_pipe(project("x"), renamed.project, "p")
+    assert not is_same_pipe(ProjectQueries(project("x")), ProjectQueries(renamed.project), "p")
 
 
 HANDLED = (
@@ -80,5 +81,5 @@ HANDLED = (
 )
 def test_the_function_of_an_endpoint_counts(was: str, written: str, same: bool) -> None:
     one, other = (load_files({"e.pipe": text}).project for text in (HANDLED, HANDLED.replace(was, written)))
-    assert is_same_pipe(one, other, "e") is same
-    assert is_same_pipe(other, one, "e") is same
+    assert is_same_pipe(ProjectQueries(one), ProjectQueries(other), "e") is same
+    assert is_same_pipe(ProjectQueries(other), ProjectQueries(one), "e") is same

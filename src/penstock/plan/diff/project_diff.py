@@ -35,6 +35,7 @@ from penstock.plan.diff.changes import (
 )
 from penstock.plan.diff.column_matching import ColumnMatch, find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.ttl_and_final import is_same_ttl
@@ -42,6 +43,12 @@ from penstock.plan.diff.ttl_and_final import is_same_ttl
 
 def diff_projects(before: Project, after: Project) -> tuple[Change, ...]:
     """Every change, data sources first, each kind by name."""
+    return diff_versions(ProjectQueries(before), ProjectQueries(after))
+
+
+def diff_versions(old_queries: ProjectQueries, new_queries: ProjectQueries) -> tuple[Change, ...]:
+    """Like `diff_projects`, of two projects whose queries are compiled for others too."""
+    before, after = old_queries.project, new_queries.project
     former = find_former_names(before, after)
     gone = [source for source in before.datasources if source.name not in former.values()]
     found: list[Change] = [ResourceRemoved(source.name, "datasource") for source in gone]
@@ -55,7 +62,7 @@ def diff_projects(before: Project, after: Project) -> tuple[Change, ...]:
         known = before.pipe(pipe.name)
         if known == pipe:
             continue
-        found += _pipe_changes(before, after, pipe) if known else [ResourceAdded(pipe.name, pipe_kind(pipe))]
+        found += _pipe_changes(old_queries, new_queries, pipe) if known else [ResourceAdded(pipe.name, pipe_kind(pipe))]
     return tuple(found)
 
 
@@ -144,8 +151,8 @@ def _normal_forward_query(source: DataSource) -> str | None:
     return normalize_sql(source.forward_query.text) if source.forward_query else None
 
 
-def _pipe_changes(before: Project, after: Project, new: Pipe) -> Iterator[Change]:
-    old = before.pipe(new.name)
+def _pipe_changes(before: ProjectQueries, after: ProjectQueries, new: Pipe) -> Iterator[Change]:
+    old = before.project.pipe(new.name)
     assert old is not None, "asked for pipes of both versions"
     if is_same_pipe(before, after, new.name):
         pass

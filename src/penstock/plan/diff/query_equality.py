@@ -19,10 +19,7 @@ from sqlglot.errors import SqlglotError
 from penstock.errors import InvalidQuery
 from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Exported, Materialized, Node, NodeKind, Pipe, Standard
-from penstock.model.project import Project
-from penstock.plan.quarantine_sources import with_quarantines
-from penstock.sql.compile import compile_copy, compile_pipe, compile_view
-from penstock.sql.query import Query
+from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.template.declared_parameters import is_templated
 from penstock.template.parser import is_template
 
@@ -58,10 +55,10 @@ def is_same_text(before: Text | None, after: Text | None, dialect: Dialect = "cl
     return normalize_sql(before.text, dialect) == normalize_sql(after.text, dialect)
 
 
-def is_same_pipe(before: Project, after: Project, name: str) -> bool:
+def is_same_pipe(before: ProjectQueries, after: ProjectQueries, name: str) -> bool:
     """Whether two versions of a pipe give the same rows, apart from the format of their SQL, node names and
     descriptions."""
-    old, new = before.pipe(name), after.pipe(name)
+    old, new = before.project.pipe(name), after.project.pipe(name)
     if old is None or new is None:
         return False
     if old.dialect == new.dialect and _is_same_text_of_nodes(old, new):
@@ -71,7 +68,7 @@ def is_same_pipe(before: Project, after: Project, name: str) -> bool:
     if _special_kinds(old) != _special_kinds(new) or _differs_by_call(old) or _differs_by_call(new):
         return False
     try:
-        return _compile(before, old) == _compile(after, new)
+        return before.query(old) == after.query(new)
     except InvalidQuery:
         return False
 
@@ -124,10 +121,3 @@ def _comparable_kind(node: Node) -> NodeKind:
             return Exported("", node.kind.location)
         case _:
             return node.kind
-
-
-def _compile(project: Project, pipe: Pipe) -> Query:
-    if pipe.materialized is not None:
-        return compile_view(project, pipe, pipe.materialized).query
-    readable = with_quarantines(project)
-    return compile_pipe(readable, pipe) if pipe.copied is None else compile_copy(readable, pipe, pipe.copied).query

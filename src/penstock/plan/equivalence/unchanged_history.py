@@ -120,11 +120,33 @@ def columns_computed_as_live(
     def are_equal(some: tuple[str, ...]) -> bool:
         return pair_projected_views(live, after, some, known).unchanged
 
+    by_parts = _columns_alike_by_parts(live, after, fields, known)
+    if by_parts is not None:
+        return by_parts
     if not are_equal(()):
         return frozenset()  # the set of rows differs, so no column can be equal
     alike = _equal_columns(tuple(fields), are_equal)
     # Columns that are equal one by one may differ together: DISTINCT compares all of them.
     return frozenset(alike) if are_equal(alike) else frozenset()
+
+
+def _columns_alike_by_parts(
+    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues
+) -> frozenset[str] | None:
+    """What `columns_computed_as_live` returns, for one view and its successor; None where they have no parts."""
+    if len(live) != 1 or len(after) != 1 or not _has_comparable_parts(live, after):
+        return None
+    one, other = view_parts(live[0], NO_VALUES), view_parts(after[0], known)
+    if one is None or other is None:
+        return None
+    if one.of(()) != other.of(()):
+        return frozenset()
+    return frozenset(field for field in fields if one.columns.get(field) == other.columns.get(field))
+
+
+def _has_comparable_parts(live: Sequence[View], after: Sequence[View]) -> bool:
+    """Whether no column that the views read is stored in another type or has another range."""
+    return content_function(live, after) is view_content and not widened_columns(live, after)
 
 
 def _equal_columns(fields: tuple[str, ...], are_equal: Callable[[tuple[str, ...]], bool]) -> tuple[str, ...]:
@@ -150,11 +172,10 @@ def pair_projected_views(
 ) -> ViewPairs:
     """The live views and the new ones, paired by what they compute for some physical columns. `known` are values that
     columns of the triggers have in all rows of history."""
-    content_of, columns = content_function(live, after), widened_columns(live, after)
-    is_plain = content_of is view_content and not columns
-    paired = _pair_by_parts(live, after, fields, known) if is_plain else None
+    paired = _pair_by_parts(live, after, fields, known) if _has_comparable_parts(live, after) else None
     if paired is not None:
         return paired
+    content_of, columns = content_function(live, after), widened_columns(live, after)
 
     def content(view: View, values: KnownValues) -> object:
         bounded = drop_redundant_bounds(project_view(view, sorted(fields)), columns)

@@ -21,7 +21,7 @@ from penstock.plan.strategies.planning_context import PlannedDataSource, Plannin
 
 def reuse_from_candidate(context: PlanningContext, reach: ChangeImpact, name: str) -> PlannedDataSource | None:
     """The data source as planned by the first candidate that has an equal one; None if no candidate has one."""
-    if name in context.options.strategies or name in context.options.rebuilt:
+    if not context.live.candidates or name in context.options.strategies or name in context.options.rebuilt:
         return None
     derived_from = (name, *reach.graph.upstream(name))
     for candidate in context.live.candidates:

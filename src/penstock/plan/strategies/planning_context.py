@@ -14,8 +14,9 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
-from penstock.plan.compiled_project import CompiledProject, reads_of_view
+from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.changes import Change
+from penstock.plan.diff.project_queries import reads_of_view
 from penstock.plan.plan import MOVING, HiddenRows, Live, PlanOptions, ResourcePlan
 from penstock.plan.steps import CheckRows, Clone, Step
 from penstock.plan.strategies.costs import PlannedCosts

@@ -26,7 +26,8 @@ from penstock.model.manifest import (
 )
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import String
-from penstock.plan.compiled_project import CompiledProject, reads_of_view
+from penstock.plan.compiled_project import CompiledProject
+from penstock.plan.diff.project_queries import reads_of_view
 from penstock.plan.quarantine_sources import QUARANTINE_COLUMNS, SUFFIX
 from penstock.sql import query
 from penstock.sql.query import SourceRead

@@ -70,11 +70,13 @@ def _forget_start(view: View) -> View:
 def is_ordered_by_seq(live: Live, running: RunningDataSource) -> bool:
     """Whether `_seq` orders the rows of the table by arrival: all of them derive from one stream, so the same batches
     number them."""
+    if can_ingest(running.source):
+        return False
     tables = (running.table.id, *live.manifest.table_graph.upstream(running.table.id))
     flows = (flow for table in tables for flow in live.manifest.flows_into(table))
     sources = {flow.trigger.binding.name for flow in flows if isinstance(flow, View)}
     streams = [name for name in sources if (read := live.project.datasource(name)) is None or can_ingest(read)]
-    return len(streams) == 1 and not can_ingest(running.source)
+    return len(streams) == 1
 
 
 def without_pending_cut(column: BoundColumn) -> BoundColumn:

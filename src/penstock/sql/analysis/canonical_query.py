@@ -146,10 +146,10 @@ def _merge_and_fold(tree: exp.Select) -> exp.Select:
     counted = _aliases(tree)
     for select in reversed(list(tree.find_all(exp.Select, bfs=True))):
         _fold_select(select)
-        _merge_source(select, counted)
-        _fold_select(select)
-    _merge_outer(tree)
-    _fold_select(tree)
+        if _merge_source(select, counted):
+            _fold_select(select)
+    if _merge_outer(tree):
+        _fold_select(tree)
     return tree
 
 
@@ -164,26 +164,29 @@ def _fold_select(select: exp.Select) -> None:
             select.set(part, None if is_filter and known_value(value.this) is True else value)
 
 
-def _merge_source(select: exp.Select, counted: Counter[str]) -> None:
-    """Merge the subquery that a SELECT reads first into it, or the constants of that subquery."""
+def _merge_source(select: exp.Select, counted: Counter[str]) -> bool:
+    """Merge the subquery that a SELECT reads first into it, or the constants of that subquery. Returns whether it
+    changed."""
     source = _first_source(select)
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select) or not source.alias:
-        return
+        return False
     if (
         counted[source.alias] != 1
         or _reads_star(select)
         or {k for k, v in source.args.items() if v} > {"this", "alias"}
     ):
-        return
+        return False
     inner = source.this
     if _is_projection(inner) and _has_only(select, _READER):
-        _inline(select, source, inner)
-    elif all(map(_has_name, inner.expressions)):
-        values = {each.alias_or_name: each.unalias() for each in inner.expressions if is_constant(each.unalias())}
-        for column in _columns_of(select, source.alias):
-            if column.name in values:
-                column.replace(_operand(values[column.name]))
-        _drop_constants(select, source.alias, inner, values)
+        return _inline(select, source, inner)
+    if not all(map(_has_name, inner.expressions)):
+        return False
+    values = {each.alias_or_name: each.unalias() for each in inner.expressions if is_constant(each.unalias())}
+    for column in _columns_of(select, source.alias):
+        if column.name in values:
+            column.replace(_operand(values[column.name]))
+    _drop_constants(select, source.alias, inner, values)
+    return bool(values)
 
 
 def _is_projection(inner: exp.Select) -> bool:
@@ -194,12 +197,13 @@ def _is_projection(inner: exp.Select) -> bool:
     )
 
 
-def _inline(select: exp.Select, source: exp.Subquery, inner: exp.Select) -> None:
-    """Read what the projection `inner` reads, with its expressions in the place of its columns."""
+def _inline(select: exp.Select, source: exp.Subquery, inner: exp.Select) -> bool:
+    """Read what the projection `inner` reads, with its expressions in the place of its columns. Returns
+    whether that can be."""
     values = {each.alias_or_name: each.unalias() for each in inner.expressions}
     columns = _columns_of(select, source.alias)
     if any(column.name not in values for column in columns) or _names_bare(select, values):
-        return
+        return False
     for column in columns:
         if column.parent is select:  # a column of the select list keeps its name
             column.replace(exp.alias_(_operand(values[column.name]), column.name, quoted=True))
@@ -211,6 +215,7 @@ def _inline(select: exp.Select, source: exp.Subquery, inner: exp.Select) -> None
         parts = [where.this.copy(), *([own.this] if own is not None else [])]
         select.set("where", exp.Where(this=_conjunction(parts)))
     source.replace(inner.args["from_"].this.copy())
+    return True
 
 
 def _operand(node: exp.Expr) -> exp.Expr:
@@ -227,30 +232,32 @@ def _drop_constants(select: exp.Select, alias: str, inner: exp.Select, values: M
         inner.set("expressions", kept)
 
 
-def _merge_outer(tree: exp.Select) -> None:
-    """Write the expressions of the outermost SELECT into the one that it reads, if it only projects that."""
+def _merge_outer(tree: exp.Select) -> bool:
+    """Write the expressions of the outermost SELECT into the one that it reads, if it only projects that.
+    Returns whether it does."""
     if tree.args.get("order") and not tree.args.get("limit") and not tree.args.get("offset"):
         tree.set("order", None)  # the order of rows is no part of a bag
     source = _first_source(tree)
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select) or not source.alias:
-        return
+        return False
     if not _has_only(tree, frozenset(["expressions", "from_"])) or not all(map(_is_plain_item, tree.expressions)):
-        return
+        return False
     inner = source.this
     if _has_only(inner, _BLOCK | {"order"}):
         inner.set("order", None)
     if not all(map(_has_name, inner.expressions)) or not (_has_only(inner, _BLOCK) or _renames_all(tree, inner)):
-        return
+        return False
     values = {each.alias_or_name: each.unalias() for each in inner.expressions}
     columns = _columns_of(tree, source.alias)
     if any(column.name not in values for column in columns) or _names_bare(tree, values):
-        return
+        return False
     for column in [each for each in columns if each.find_ancestor(exp.Subquery) is None]:
         value = _operand(values[column.name])
         column.replace(exp.alias_(value, column.name, quoted=True) if column.parent is tree else value)
     for part, value in inner.args.items():
         if part != "expressions" and value:
             tree.set(part, value)
+    return True
 
 
 def _is_plain_item(item: exp.Expr) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 from sqlglot import exp
@@ -33,6 +34,7 @@ _PARSED = frozenset(["cast", "try_cast", "if", "coalesce", "in", "exists", "expl
 """Calls that stay as they are: their nodes hold all that is written, and rules of this package are about them."""
 _SUFFIX = re.compile(r"(?<=[\d.])(?:BD|[LDFSY])$", re.IGNORECASE)
 """The letters after a number that tell its type; sqlglot writes a cast in their place."""
+_VALUES = frozenset([*QUOTED, TokenType.NUMBER])
 _ARGUMENTS = ("()", "(x)", "(x, y)", "(x, y, z)")
 _MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer", "stack"])
 """Those that are marked calls; the others have nodes of their own."""
@@ -44,15 +46,19 @@ def parse_opaque(sql: str) -> exp.Expr | None:
         tokens = tokenize_spark(sql)
     except PARSE_ERRORS:
         return None
-    spans = []
+    spans, values = [], []
     for at, token in enumerate(tokens):
-        if token.token_type == TokenType.VAR and is_call(tokens, at) and token.text.lower() not in _PARSED:
+        is_marked = token.token_type == TokenType.VAR and is_call(tokens, at) and token.text.lower() not in _PARSED
+        values.append((token.token_type, _MARK + token.text if is_marked else token.text))
+        if is_marked:
             spans.append((token.start, token.end + 1, _MARK + token_source(sql, token)))
     marked = replace_spans(sql, spans)
     tree = parse_tree(marked)
-    # Writing a tree changes it, and a second parse takes less time than a copy.
-    written = tree.sql(dialect=DIALECT, copy=False) if tree is not None else None
-    return parse_tree(marked) if written is not None and _values(marked) == _values(written) else None
+    if tree is None:
+        return None
+    written = tree.sql(dialect=DIALECT, copy=False)  # this changes the tree, and a parse takes less time than a copy
+    is_whole = _values(values) == _values((each.token_type, each.text) for each in tokenize_spark(written))
+    return parse_tree(marked) if is_whole else None
 
 
 def write_opaque(tree: exp.Expr) -> str:
@@ -63,14 +69,12 @@ def write_opaque(tree: exp.Expr) -> str:
     return replace_spans(sql, ((each.start, each.end + 1, each.text[len(_MARK) :]) for each in marked))
 
 
-def _values(sql: str) -> Counter[str]:
-    """The names, numbers and texts in SQL."""
-    kinds = (*QUOTED, TokenType.NUMBER)
-    texts = ((token.token_type in kinds, token.text) for token in tokenize_spark(sql))
+def _values(tokens: Iterable[tuple[TokenType, str]]) -> Counter[str]:
+    """The names, numbers and texts among the tokens of SQL."""
     return Counter(
-        _SUFFIX.sub("", text) if is_value else text.lower()
-        for is_value, text in texts
-        if is_value or text.lower().startswith(_MARK) or text.lower() == "try_cast"
+        _SUFFIX.sub("", text) if kind in _VALUES else text.lower()
+        for kind, text in tokens
+        if kind in _VALUES or text.lower().startswith(_MARK) or text.lower() == "try_cast"
     )
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.graph import Graph
 from penstock.model.project import Project
-from penstock.plan.compiled_project import CompiledProject, compile_project, reads_of_view
+from penstock.plan.compiled_project import CompiledProject, compile_project
+from penstock.plan.diff.project_queries import reads_of_view
 
 FOLDER = "fixtures"
 ENDINGS = (".ndjson", ".jsonl", ".json", ".csv", ".parquet")
