@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql coverage-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide soak clean
+.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql coverage-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide bench-ingest bench-freshness soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,14 @@ soak: ## A month in an hour: what grows under a high rate of commits (an hour); 
 bench-wide: ## A thousand active tables: commits, writes, maintenance, start (Spark, half an hour); writes bench/results/wide.md
 	@scripts/bootstrap test
 	@$(VENV)/python bench/wide.py --write
+
+bench-ingest: ## How fast rows are acknowledged while flows run (Spark, some minutes); writes bench/results/ingest.md
+	@scripts/bootstrap test
+	@$(VENV)/python bench/ingest.py --write
+
+bench-freshness: ## Where the time goes until a row is visible two views away (Spark, some minutes); writes bench/results/freshness.md
+	@scripts/bootstrap demo
+	@$(VENV)/python bench/freshness.py --write
 
 clean: ## Remove all that the other commands made in this folder
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
