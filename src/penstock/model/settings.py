@@ -121,7 +121,7 @@ class FlowSettings:
     max_step_seconds: int = 600
     """A step that takes longer is cancelled and tried again with fewer rows."""
     live_steps: int | None = None
-    """How many steps of live and the previous version run at a time; None: three for each core."""
+    """How many steps of live and the previous version run at a time; None: one for each core, and at least two."""
     staging_step_seconds: int = 30
     """How long a step of a deployment that is not live may run beside live flows; then it moves to a worker process."""
 
