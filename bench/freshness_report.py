@@ -73,14 +73,14 @@ def report(phases: Sequence[Phase], load: float) -> str:
 
 def _phase(phase: Phase) -> list[str]:
     came = [way for way in phase.ways if len(way.steps) == 3]
-    ordered = sorted(way.seconds for way in came)
+    ordered = sorted(way.seconds for way in came) or [float("nan")]
     cores = ", ".join(f"{kind} {share:.2f}" for kind, share in phase.cores.items())
     return [
         f"## {phase.name.capitalize()} fed",
         "",
         f"{phase.rows_a_second:,.0f} rows a second; posted → two views away: **p50 {median(ordered):.2f} s**, p95 "
         f"{ordered[int(0.95 * len(ordered))]:.2f} s ({len(came)} posts); a query of the last table takes "
-        f"{median(phase.queries):.2f} s (p50). Cores used: {cores}.",
+        f"{median(phase.queries or [float('nan')]):.2f} s (p50). Cores used: {cores}.",
         "",
         f"| {' | '.join(PLACES)} |",
         f"|{'---|' * len(PLACES)}",

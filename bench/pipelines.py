@@ -21,10 +21,10 @@ LONGEST = 1_800
 
 
 @contextmanager
-def pipeline() -> Iterator[Pipeline]:
-    """Two cores and 4 GB for Spark."""
+def pipeline(driver_memory: str = "4g") -> Iterator[Pipeline]:
+    """Two cores for Spark."""
     with tempfile.TemporaryDirectory() as home:
-        made = Pipeline(Settings(spark=SparkSettings(master="local[2]", driver_memory="4g")), Path(home))
+        made = Pipeline(Settings(spark=SparkSettings(master="local[2]", driver_memory=driver_memory)), Path(home))
         try:
             yield made
         finally:
