@@ -21,10 +21,11 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from clickhouse_http import PASSWORD, serve
 from clickhouse_session import ClickHouseSession
+from penstock.cli.commands.postgres import applied_migrations
 from penstock.cli.main import run
 from penstock.crash_points import MIGRATION_POINTS
 from penstock.postgres.application.source_journal import SourceJournal
-from penstock.postgres.capture.records import DEFINITIONS
+from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
 from penstock.postgres.catalog.source_connection import open_source
 from postgres_server import PASSWORD as POSTGRES_PASSWORD
 from postgres_server import Postgres
@@ -63,6 +64,11 @@ class Deployment:
 
     def penstock(self, *arguments: str) -> tuple[int, Any]:
         code = run(["--output", "json", "migrations", *arguments])
+        out, _ = self._capfd.readouterr()
+        return code, json.loads(out)
+
+    def cdc(self, *arguments: str) -> tuple[int, Any]:
+        code = run(["--output", "json", "cdc", *arguments])
         out, _ = self._capfd.readouterr()
         return code, json.loads(out)
 
@@ -219,6 +225,51 @@ def test_a_rollback_before_post_is_one_command(deployment: Deployment) -> None:
     assert (code, document["code"]) == (1, "conflict")
 
 
+def test_a_consumer_that_lags_behind_a_stop_that_is_rolled_back(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows from behind the change may be before it, in a broker: nothing tells them apart once the stop is gone, so
+    the table is read again behind them."""
+    monkeypatch.setattr(applied_migrations, "PASSING_SECONDS", 0.0)
+    deployment.develop(
+        *(f"ALTER TABLE public.issues RENAME {each}" for each in ("title TO x", "note TO title", "x TO note"))
+    )
+    for lsn, is_read in (("FFFFFF/0", True), ("0/1", False)):
+        deployment.consume(lsn)
+        deployment.migrate("UPDATE penstock.captured_tables SET read_done = true")
+        assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+        assert deployment.penstock("rollback", _only_id(deployment))[0] == 0
+        opened = open_source(deployment.dsn(deployment.production))
+        assert [each.read.done for each in CaptureRecords(opened, "app").tables()] == [is_read]
+        opened.close()
+
+
+def test_a_stop_of_a_migration_whose_file_is_gone(deployment: Deployment) -> None:
+    """It is taken back unless rows from behind it may be there, or may come."""
+    swap = [f"ALTER TABLE public.issues RENAME {each}" for each in ("title TO x", "note TO title", "x TO note")]
+    deployment.develop(*swap)
+    id = _only_id(deployment)
+    path = deployment.folder / f"migrations/{id}.json"
+    text = path.read_text()
+
+    def announce() -> None:
+        path.write_text(text)
+        assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+        path.unlink()
+
+    announce()
+    assert deployment.penstock("rollback", id) == (0, {"migration": id, "taken_back": []})
+    assert deployment.penstock("rollback", id)[1]["code"] == "not-found"
+    announce()
+    deployment.migrate("; ".join(swap))
+    code, document = deployment.penstock("rollback", id)
+    assert (code, "Postgres has a table as it is behind it" in document["error"]) == (1, True)
+    deployment.migrate("; ".join(swap))
+    deployment.migrate("UPDATE penstock.migration_stops SET reached = '{app/landing}'")
+    code, document = deployment.penstock("rollback", id)
+    assert (code, "consumers stand at it" in document["error"]) == (1, True)
+
+
 def test_undeclared_changes_and_missing_columns_are_told(deployment: Deployment) -> None:
     deployment.develop("ALTER TABLE public.issues ADD severity int")
     assert deployment.penstock("check") == (0, {"ok": True, "problems": []}), "a pending migration is no difference"
@@ -238,6 +289,22 @@ def test_a_store_that_was_made_with_the_present_schema(deployment: Deployment) -
     deployment.session.run(f"ALTER TABLE {deployment.session.database}.issues ADD COLUMN severity Nullable(Int32)")
     code, document = deployment.penstock("apply", "--phase", "pre", "--by-hand", "--store", "warehouse")
     assert (code, [each["state"] for each in document["states"]]) == (0, ["confirmed"])
+
+
+def test_the_status_of_a_capture_names_targets_that_count_twice(deployment: Deployment) -> None:
+    database = deployment.session.database
+    deployment.session.run(f"ALTER TABLE {database}.issues ADD COLUMN cdc_position Array(UInt64)")
+    deployment.session.run(
+        f"CREATE TABLE {database}.sums (id Int64, weight Int64) ENGINE = SummingMergeTree ORDER BY id"
+    )
+    query = f"SELECT id, weight FROM {database}.issues"
+    deployment.session.run(f"CREATE MATERIALIZED VIEW {database}.to_sums TO {database}.sums AS {query}")
+    deployment.consume()
+    assert deployment.cdc("status", "--name", "app")[1]["notes"] == [], "no consumer is this store"
+    deployment.migrate("UPDATE penstock.acknowledged SET consumer = 'warehouse'")
+    code, document = deployment.cdc("status", "--name", "app")
+    assert (code, len(document["notes"])) == (0, 1)
+    assert "sums, the target of the view to_sums, does not remember blocks" in document["notes"][0]
 
 
 def test_one_process_at_a_time(deployment: Deployment) -> None:

@@ -103,6 +103,18 @@ def test_phases_are_deployments_of_the_server(project: Path, pipeline: MemoryPip
     assert [each.name for each in pipeline.list_deployments()] == ["1_flights_b.pre", "first"]
 
 
+def test_rows_that_live_has_not_landed_are_told(project: Path, pipeline: MemoryPipeline) -> None:
+    """Those of other data sources do not matter."""
+    address = json.loads((project / ".penstock/server.json").read_text())["url"]
+    server = PenstockServer(address, pipeline.tokens.create("migrations", ["deploy"]), wait=lambda _: None)
+    server.deploy({"datasources/flights.datasource": "SCHEMA >\n    a UInt8 `json:$.a`\n"}, "first")
+    store = PenstockStore("live", StoreSettings("penstock"), server, lambda _: ViewChoices())
+    pipeline.left = {"others": 3}
+    assert store.unread_rows(MIGRATION) is None
+    pipeline.left = {"flights": 2}
+    assert store.unread_rows(MIGRATION) == "rows of `flights` that are accepted and not landed (batches: 2)"
+
+
 def test_a_rehearsal_is_compared_in_staging_and_discarded(project: Path, pipeline: MemoryPipeline) -> None:
     address = json.loads((project / ".penstock/server.json").read_text())["url"]
     server = PenstockServer(address, read_admin_token(project), wait=lambda _: None)

@@ -146,6 +146,8 @@ class MemoryPipeline:
         self.unchanged = False
         """Whether a project that is sent equals what is live."""
         self.asked: list[tuple[str, str]] = []
+        self.left: dict[str, int] = {}
+        """The batches that are accepted and not landed."""
         self._deployments: list[Deployment] = []
         self._live: list[int] = []
         self._jobs: list[Job] = []
@@ -185,6 +187,9 @@ class MemoryPipeline:
             for number, each in enumerate(self.terms, 1)
             if each.span is not None
         ]
+
+    def unlanded(self, deployment: Deployment) -> dict[str, int]:
+        return self.left
 
     def append_file(self, name: str, content: bytes, form: CsvForm, key: str) -> Receipt:
         self.files_sent.append((content, form))

@@ -20,6 +20,7 @@ from penstock.flow.lag import has_arrived
 from penstock.flow.landing.json_row import InvalidRow, decode_json
 from penstock.flow.landing.row_parser import RowParser
 from penstock.flow.scheduler import ANY_TABLE
+from penstock.flow.table_registry import TableRegistry
 from penstock.model.cursor import BatchCursor, PostTerms
 from penstock.model.deployment import Deployment
 from penstock.model.json_path import parse_json_path
@@ -52,6 +53,10 @@ class MissingColumns(Conflict):
             f"no column of `{name}` reads {shown}; none of these rows is kept",
             hint="deploy the column, then send the rows again",
         )
+        self._missing = tuple(missing)
+
+    def as_json(self) -> dict[str, object]:
+        return {**super().as_json(), "columns": list(self._missing)}
 
 
 class EventIngestion:
@@ -101,6 +106,17 @@ class EventIngestion:
     def stream_of(self, name: str) -> str:
         """The stream of a data source. Raises NotFound."""
         return _find_landing(self._board, name).stream
+
+    def unlanded(self, deployment: Deployment) -> dict[str, int]:
+        """For each data source of a running deployment, how many batches it has accepted and not landed yet; those with
+        none are left out. What was accepted before the call counts, and no table that cannot be read is up to date."""
+        manifest, heads = deployment.manifest, self._flows.arrivals.heads
+        left = {
+            bound.name: heads.get(landing.stream, 0) - _landed_number(self._flows.registry, landing)
+            for bound in manifest.bindings
+            if (landing := manifest.landing(bound.name)) is not None
+        }
+        return {name: count for name, count in left.items() if count > 0}
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
@@ -188,8 +204,13 @@ def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> i
 
 def _landed_numbers(warehouse: Warehouse, deployments: Iterable[Deployment], stream: str) -> list[int]:
     return [
-        at.cursor.number if at is not None and isinstance(at.cursor, BatchCursor) else 0
+        _landed_number(warehouse.registry, landing)
         for deployment in deployments
         for landing in deployment.manifest.landings_of(stream)
-        for at in [warehouse.registry.readable(landing.table).progress.get(landing.id)]
     ]
+
+
+def _landed_number(registry: TableRegistry, landing: Landing) -> int:
+    """Number of the last batch that a landing has brought into its table."""
+    at = registry.readable(landing.table).progress.get(landing.id)
+    return at.cursor.number if at is not None and isinstance(at.cursor, BatchCursor) else 0

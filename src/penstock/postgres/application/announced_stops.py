@@ -18,7 +18,6 @@ from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
-from penstock.postgres.stores.penstock_store import PenstockStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class AnnouncedStops:
                         self.lift(store.name, wanted.migration)
                     continue
                 if stop is not None and stop.is_done:
-                    self.take_back(store.name, wanted.migration)
+                    self.take_back(store.name, wanted.migration, lambda: False)
                     stop = None
                 if (made := self._merged(wanted, stop)) != stop:
                     self.records.announce(made)
@@ -60,7 +59,7 @@ class AnnouncedStops:
     def check(self, store: str, migration: Migration) -> None:
         """Raises Conflict where a change must not be carried out: rows behind it may be in the store, and are never
         read again."""
-        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration.id), None)
+        stop = self._known(store, migration.id)
         if stop is None or stop.is_sure or not self.records.has_inserts_only(self._table(migration.id)):
             return
         raise Conflict(
@@ -69,20 +68,34 @@ class AnnouncedStops:
             hint="put these rows right there, then record the phase: `apply --phase at_lsn --by-hand`",
         )
 
+    def is_sure(self, store: str, migration: str) -> bool:
+        """Whether all rows of before a change, and no others, have come to a store by the time that its consumers stand
+        there."""
+        stop = self._known(store, migration)
+        return stop is not None and stop.is_sure
+
     def lift(self, store: str, migration: str) -> None:
         """The store has carried a change out: let rows go on."""
-        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration), None)
+        stop = self._known(store, migration)
         if stop is not None and not stop.is_done:
             if not stop.is_sure:
                 self.records.read_again(self._table(migration))
             self.records.lift(store, migration)
 
-    def take_back(self, store: str, migration: str) -> None:
+    def lift_by_hand(self, store: str, migration: str) -> None:
+        """Somebody has carried a change out, nobody knows when: let rows go on, and read those that are there again."""
+        stop = self._known(store, migration)
+        if stop is not None and not stop.is_done:
+            self.records.read_again(self._table(migration))
+            self.records.lift(store, migration)
+
+    def take_back(self, store: str, migration: str, passed: Callable[[], bool]) -> None:
         """The change was taken back in a store: there is no stop any more. Rows from behind the change that still come
-        would stay there under the names of before, so the table is read again where there are such rows."""
-        stop = next((each for each in self.records.of_stores([store]) if each.migration == migration), None)
+        would stay there under the names of before, so the table is read again unless there are none: nobody stands
+        there, and every consumer has `passed` the place where Postgres was without the change."""
+        stop = self._known(store, migration)
         if stop is not None:
-            if (stop.reached or stop.is_done) and migration in self.state.tables:
+            if migration in self.state.tables and (stop.reached or stop.is_done or not passed()):
                 self.records.read_again(self._table(migration))
             self.records.forget(store, migration)
 
@@ -91,17 +104,17 @@ class AnnouncedStops:
         chain = next(each for each in table_chains(self.migrations) if migration in each)
         return self.records.standing([each.id for each in chain[chain.index(migration) :]])
 
+    def _known(self, store: str, migration: str) -> ChangeStop | None:
+        return next((each for each in self.records.of_stores([store]) if each.migration == migration), None)
+
     def _table(self, migration: str) -> int:
         return self.state.tables[migration].oid
 
     def _wanted(self, store: MigrationStore) -> list[ChangeStop]:
         forms = change_forms(self.migrations, self.state)
-        # Penstock may have accepted rows of before that it reads only after the deployment, by the new names.
-        reads_at_once = not isinstance(store, PenstockStore)
         return [
             ChangeStop(
-                *(store.name, each.id, forms[each.id].before, forms[each.id].after),
-                is_sure=forms[each.id].is_sure and reads_at_once,
+                *(store.name, each.id, forms[each.id].before, forms[each.id].after), is_sure=forms[each.id].is_sure
             )
             for each in self.migrations
             if each.id in forms and Phase.at_lsn in store.phases(each)

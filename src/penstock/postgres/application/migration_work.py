@@ -112,7 +112,14 @@ class MigrationWork:
                 return f"phase {earlier.value} of the migration"
         if self.state.stages[migration.id] is not SourceStage.after:
             return "Postgres to have the migration"
-        return self._consumers_wait(migration, phase)
+        return self._consumers_wait(migration, phase) or self._store_waits(store, migration, phase)
+
+    def _store_waits(self, store: MigrationStore, migration: Migration, phase: Phase) -> str | None:
+        """What a store has to read by the names of before. Where rows come without a stop that would never end, and the
+        table is read again anyway."""
+        if phase is not Phase.at_lsn or not self._announcements().is_sure(store.name, migration.id):
+            return None
+        return store.unread_rows(migration)
 
     def _consumers_wait(self, migration: Migration, phase: Phase) -> str | None:
         if self.without_consumers:
@@ -166,19 +173,54 @@ class MigrationWork:
         record = self.journal.load(PhaseKey(store.name, migration.id, phase))
         return self._shown(store.name, record) if record else PhaseState(store.name, migration.id, phase, "pending")
 
-    def roll_back(self, stores: Iterable[MigrationStore], id: str) -> list[PhaseRecord]:
-        """Take a migration back that Postgres does not have (any more). Raises Conflict, NotFound."""
+    def is_awaited(self, stores: Iterable[MigrationStore], id: str, lsn: str) -> bool:
+        """Whether it is worth waiting before a migration is rolled back that Postgres is without at an LSN: consumers
+        that lag may have rows from behind it before them, and no such row is known yet."""
+        stops = [each for each in self.stops.of_stores([each.name for each in stores]) if each.migration == id]
+        known = any(each.reached or each.is_done for each in stops)
+        return bool(stops) and not known and not self._has_passed(id, lsn)
+
+    def _has_passed(self, id: str, lsn: str) -> bool:
+        """Whether every consumer of a migration's table has acknowledged an LSN."""
+        table = self.state.tables.get(id)
+        return table is None or all(each.has_passed for each in self.journal.consumers(table.oid, lsn))
+
+    def roll_back(self, stores: Iterable[MigrationStore], id: str, lsn: str) -> list[PhaseRecord]:
+        """Take a migration back that Postgres does not have (any more, at an LSN); of one whose file is gone, the stops
+        that were announced. Raises Conflict, NotFound."""
+        stores = [*stores]
         migration = next((each for each in self.migrations if each.id == id), None)
         if migration is None:
-            raise NotFound(f"there is no migration `{id}`", hint="`penstock migrations status` lists them")
+            self._forget_stops([each.name for each in stores], id)
+            return []
         if self.state.stages[id] is SourceStage.after:
             hint = "roll it back there first; rows that need it would lose values"
             raise Conflict(f"Postgres has the migration {id}", hint=hint)
         taken = []
         for store in stores:
             taken += self.runner(store).take_back(migration)
-            self._announcements().take_back(store.name, id)
+            self._announcements().take_back(store.name, id, lambda: self._has_passed(id, lsn))
         return taken
+
+    def _forget_stops(self, stores: Sequence[str], id: str) -> None:
+        """Let consumers go past a migration that no file knows any more. Raises NotFound, and Conflict where it, or a
+        part of it, may have happened: rows from behind it would be stored under the names of before."""
+        stops = [each for each in self.stops.of_stores(stores) if each.migration == id]
+        begun = [each for each in self.journal.records() if each.key.migration == id]
+        if not stops and not begun:
+            raise NotFound(f"there is no migration `{id}`", hint="`penstock migrations status` lists them")
+        reason = None
+        if begun:
+            reason = f"{begun[0].key.store} has begun it"
+        elif any(each.reached for each in stops):
+            reason = "consumers stand at it, so that there are rows from behind it"
+        elif any(self.state.forms & each.after for each in stops):
+            reason = "Postgres has a table as it is behind it"
+        if reason is not None:
+            hint = f"put `{id}.json` back from your version control, then roll it back"
+            raise Conflict(f"the file of {id} is gone, and {reason}", hint=hint)
+        for each in stops:
+            self.stops.forget(each.store, id)
 
     def record_by_hand(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
         """Record a phase as done that was carried out by hand, or that a store was made with. Raises Conflict if a
@@ -199,7 +241,7 @@ class MigrationWork:
                 self.journal.save(record := PhaseRecord(key, (), hidden_at=self.now(), made_of=made_of))
                 found.append(self._shown(store.name, record))
                 if phase is Phase.at_lsn:
-                    self.stops.lift(store.name, migration.id)
+                    self._announcements().lift_by_hand(store.name, migration.id)
         return found
 
     def _refuse_difference(self, store: MigrationStore, migration: Migration) -> None:

@@ -93,6 +93,11 @@ class SourceJournal:
         )
         return str(lsn)
 
+    def end(self) -> str:
+        """The LSN at the end of the log."""
+        ((lsn,),) = self._rows("SELECT pg_current_wal_lsn()::text")
+        return str(lsn)
+
     def consumers(self, table: int, lsn: str) -> list[ConsumerPosition]:
         """The consumers of a table (by OID), as the captures of this source know them."""
         if not self._rows(_CONSUMERS)[0][0]:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
+from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 
 
@@ -34,6 +35,8 @@ class SourceState:
     """The table as it is now, by the id of each of its migrations."""
     undeclared: tuple[QualifiedName, ...]
     """The tables in no known state."""
+    forms: frozenset[str] = frozenset()
+    """The forms that the tables of Postgres have now."""
 
 
 def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
@@ -52,7 +55,7 @@ def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
             stages[each.id] = stage
             if table is not None:
                 tables[each.id] = table
-    return SourceState(stages, tables, tuple(undeclared))
+    return SourceState(stages, tables, tuple(undeclared), frozenset(map(table_form, catalog.tables)))
 
 
 def table_chains(migrations: Iterable[Migration]) -> list[list[Migration]]:

@@ -35,14 +35,14 @@ class ClickHouseConnection(Protocol):
 class ClickHouseServer:
     """A connection to a server."""
 
-    def __init__(self, settings: StoreSettings):
+    def __init__(self, settings: StoreSettings, seconds: float = SECONDS):
         self._url = settings.url or "http://127.0.0.1:8123"
         headers = {}
         if settings.user:
             headers["X-ClickHouse-User"] = settings.user
         if settings.password:
             headers["X-ClickHouse-Key"] = settings.password
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(SECONDS, connect=10.0))
+        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(seconds, connect=min(seconds, 10.0)))
 
     def run(self, statement: str) -> None:
         self._send(statement)

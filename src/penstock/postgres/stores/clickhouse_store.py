@@ -63,6 +63,9 @@ class ClickHouseStore:
         """The table of ClickHouse for one of Postgres."""
         return self._settings.tables.get(str(name), name.name)
 
+    def unread_rows(self, migration: Migration) -> str | None:
+        return None
+
     def is_done(self, step: StoreStep) -> bool:
         if step.done is None:
             return False

@@ -80,6 +80,9 @@ class IcebergStore:
         name = after if phase is Phase.post else before
         return iceberg_steps(migration, phase, _described(self._table(name), name), after)
 
+    def unread_rows(self, migration: Migration) -> str | None:
+        return None
+
     def is_done(self, step: StoreStep) -> bool:
         document = json.loads(step.text)
         with _iceberg_errors():

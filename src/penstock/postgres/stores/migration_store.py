@@ -43,6 +43,10 @@ class MigrationStore(Protocol):
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The steps of a phase. Raises CannotTranslate, Unavailable."""
 
+    def unread_rows(self, migration: Migration) -> str | None:
+        """Rows of the migration's table that the store has accepted, and will read only later, by the names that it has
+        then; None: there are none. Raises Failed, Unavailable."""
+
     def is_done(self, step: StoreStep) -> bool:
         """Whether a step is not needed (any more), as far as the store itself can tell."""
 

@@ -30,6 +30,10 @@ class PenstockConnection(Protocol):
     def deploy(self, files: Mapping[str, str], name: str) -> None:
         """Deploy a project, and wait until it is live. Raises Failed, Unavailable."""
 
+    def unlanded(self, datasource: str) -> int:
+        """How many batches of rows of a data source live has accepted, and not landed yet. Raises Failed,
+        Unavailable."""
+
     def compare(self, files: Mapping[str, str], name: str) -> Json:
         """Deploy a project to staging, compare it with live, and discard it: the report of the comparison, with `plan`;
         without a change only that. Raises Failed, Unavailable."""
@@ -53,6 +57,10 @@ class PenstockServer:
 
     def deploy(self, files: Mapping[str, str], name: str) -> None:
         self._reach(self._deployed(files, {"name": name, "auto_promote": "true"}), "live")
+
+    def unlanded(self, datasource: str) -> int:
+        found = self._call("GET", "/v1/deployments/live", params={"unlanded": "true"})
+        return int(found["unlanded"].get(datasource, 0))
 
     def compare(self, files: Mapping[str, str], name: str) -> Json:
         made = self._deployed(files, {"name": name, "auto_promote": "false"})

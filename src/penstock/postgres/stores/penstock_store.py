@@ -58,6 +58,12 @@ class PenstockStore:
         )
         return (StoreStep(text, f"deploys {', '.join(sorted(edits))}", undo=undo),)
 
+    def unread_rows(self, migration: Migration) -> str | None:
+        """Rows that live has accepted are read by the names of the version that lands them."""
+        name = self._datasource(migration.table)
+        count = self._connection.unlanded(name)
+        return f"rows of `{name}` that are accepted and not landed (batches: {count:,})" if count else None
+
     def is_done(self, step: StoreStep) -> bool:
         files = self._connection.live_files()
         return all(files.get(path) == text for path, text in json.loads(step.text)["files"].items())

@@ -67,8 +67,11 @@ def list_deployments(host: PipelineHost, request: Request) -> Response:
 
 
 def show_deployment(host: PipelineHost, request: Request) -> Response:
-    """`GET /v1/deployments/ID`."""
-    return _change_one(host, request, host.pipeline.store.find)
+    """`GET /v1/deployments/ID`; with `unlanded`, also how many batches of each data source it has not landed yet."""
+    if not flag_parameter(dict(request.query_params), "unlanded"):
+        return _change_one(host, request, host.pipeline.store.find)
+    found = host.pipeline.store.find(request.path_params["ref"])
+    return json_response({**_shown(host, found), "unlanded": host.pipeline.ingestion.unlanded(found)})
 
 
 def show_files(host: PipelineHost, request: Request) -> Response:

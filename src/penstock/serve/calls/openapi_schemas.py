@@ -332,7 +332,9 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("GET", "/v1/deployments"): CallSchema("List the deployments"),
     ("POST", "/v1/deployments/rollback"): CallSchema("Make the previous deployment live again", answers=ONE),
-    ("GET", "/v1/deployments/{ref}"): CallSchema("Show a deployment", answers=ONE),
+    ("GET", "/v1/deployments/{ref}"): CallSchema(
+        "Show a deployment", (parameter_schema("unlanded", schema=FLAG),), answers=ONE
+    ),
     ("DELETE", "/v1/deployments/{ref}"): CallSchema("Discard a deployment", answers=ONE),
     ("GET", "/v1/deployments/{ref}/events"): CallSchema(
         "The events of a deployment", answers={"200": {"text/event-stream": EVENT}}

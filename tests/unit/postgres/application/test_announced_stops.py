@@ -81,6 +81,21 @@ def test_a_kill_between_the_change_and_its_stop() -> None:
     assert announced(Records(), is_confirmed=True) is None, "nobody is to stop at a change that is over"
 
 
+def test_a_table_is_read_again_where_rows_may_have_passed() -> None:
+    """Nobody knows when somebody carried a change out by hand."""
+    records = Records()
+    announced(records, is_confirmed=False)
+    assert announcements(records).is_sure("store", "1")
+    announcements(records).lift("store", "1")
+    assert (records.stops["1"].is_done, records.again) == (True, [])
+    records.stops["1"] = replace(records.stops["1"], is_done=False)
+    announcements(records).lift_by_hand("store", "1")
+    assert (records.stops["1"].is_done, records.again) == (True, [1])
+    records.stops["1"] = replace(records.stops["1"], is_done=False, is_sure=False)
+    announcements(records).lift("store", "1")
+    assert records.again == [1, 1]
+
+
 def test_a_kill_between_a_rollback_and_its_stop() -> None:
     """Rows of before go to the store again, and those behind the change wait for it once more."""
     records = Records()
@@ -91,14 +106,17 @@ def test_a_kill_between_a_rollback_and_its_stop() -> None:
     assert records.again == [1]
 
 
-@pytest.mark.parametrize(("reached", "again"), [(frozenset(), []), (frozenset({"capture/store"}), [1])])
-def test_rows_from_behind_a_change_that_was_taken_back(reached: frozenset[str], again: list[int]) -> None:
-    """They would stay under the names of before; where none has come, a large table is not read for nothing."""
+@pytest.mark.parametrize(
+    ("reached", "passed", "again"),
+    [(frozenset(), True, []), (frozenset(), False, [1]), (frozenset({"capture/store"}), True, [1])],
+)
+def test_rows_from_behind_a_change_that_was_taken_back(reached: frozenset[str], passed: bool, again: list[int]) -> None:
+    """They would stay under the names of before; where none can come, a large table is not read for nothing."""
     records = Records()
     first = announced(records, is_confirmed=False)
     assert first is not None
     records.stops["1"] = replace(first, reached=reached)
-    announcements(records).take_back("store", "1")
+    announcements(records).take_back("store", "1", lambda: passed)
     assert (records.stops, records.again) == ({}, again)
-    announcements(records).take_back("store", "1")
+    announcements(records).take_back("store", "1", lambda: passed)
     assert records.again == again, "a rollback that is repeated finds no stop"

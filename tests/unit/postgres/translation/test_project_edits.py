@@ -219,6 +219,9 @@ class LiveFiles:
         self.files = files
         self.deployed.append(name)
 
+    def unlanded(self, datasource: str) -> int:
+        return 0
+
     def compare(self, files: Mapping[str, str], name: str) -> dict[str, object]:
         plan = plan_loaded(load_files(dict(self.files)), load_files(dict(files)))
         return {"plan": {"changes": [{"change": str(each)} for each in plan.changes]}}

@@ -37,6 +37,8 @@ from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
 
 POLL_SECONDS = 1.0
+PASSING_SECONDS = 15.0
+"""How long a rollback waits for consumers that lag; where they still do, the table is read again."""
 StoreOption = Annotated[list[str] | None, typer.Option("--store", help="Only this store; repeatable.")]
 WaitOption = Annotated[int, typer.Option("--wait", metavar="SECONDS", min=0, help="Wait for so long at most.")]
 
@@ -188,14 +190,19 @@ def rollback(
 ) -> None:
     """Take a migration back in the stores; Postgres does not have it, or not any more."""
     with _opened(session, dsn, store) as opened:
-        SourceJournal(opened.connection).take_lock()
-        records = opened.work().roll_back(opened.stores, id)
+        journal = SourceJournal(opened.connection)
+        journal.take_lock()
+        lsn, work, end = journal.end(), opened.work(), time.monotonic() + PASSING_SECONDS
+        while work.is_awaited(opened.stores, id, lsn) and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+        records = opened.work().roll_back(opened.stores, id, lsn)
     if session.as_json:
         documents = [{"store": each.key.store, "phase": each.key.phase.value} for each in records]
         print_json({"migration": id, "taken_back": documents})
         return
     count = format_number(len(records), "phase", "phases")
-    console().print(f"{id}: {count} taken back", markup=False)
+    done = f"{count} taken back" if records else "no store had begun it; consumers do not stop at it"
+    console().print(f"{id}: {done}", markup=False)
 
 
 @command
