@@ -53,6 +53,8 @@ CAPTURE_POINTS = (
     "cdc.part-delivered",
 )
 """The points of `penstock cdc run`."""
+KEEPING_POINTS = ("cdc.kept", "cdc.replayed")
+"""The points where rows are kept whose store lacks a column, and of their replay."""
 STORE_POINTS = ("cdc.before-insert", "cdc.inserted")
 """The points of a delivery into ClickHouse."""
 MIGRATION_POINTS = ("migration.carried-out", "migration.noted")

@@ -142,6 +142,7 @@ def test_a_capture_from_setup_to_removal(
     assert status["alarms"] == ["no producer reads the slot: Postgres keeps all that is written since"]
     assert status["slot"]["wal_status"] == "reserved"
     assert [each["consumer"] for each in status["acknowledged"]] == ["penstock"]
+    assert commands.done("replay") == {"capture": source.name, "replayed": {}}
     source.run("CREATE TABLE {s}.labels (id int PRIMARY KEY)")
     added = commands.done("add", f"{source.schema}.labels=tags")
     assert added["files"] == ["datasources/tags.datasource"]

@@ -219,6 +219,9 @@ class PostgresSettings:
     """The folder of the files of migrations, in the project's."""
     delete_after_hours: int = 24
     """For how long a dropped column is only hidden before it is deleted from the stores."""
+    keep_aside: bool = False
+    """Whether rows with a column that a store lacks go on without it, and are kept whole for `penstock cdc replay`;
+    otherwise their table waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,6 +340,7 @@ SETTINGS: SettingChecks = {
         "schemas": check_texts,
         "migrations": check_text,
         "delete_after_hours": NumberRange(0, 24 * 3650),
+        "keep_aside": check_flag,
     },
     "stores": NamedTables(
         {

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
+from penstock.postgres.capture.kept_rows import DEFINITION as DEFINITION_OF_KEPT_ROWS
 from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
 from penstock.postgres.capture.schema_tracker import MESSAGE_PREFIX, identity_key
 from penstock.postgres.capture.table_rows import sql_name, table_sql
@@ -94,6 +95,7 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
         )
     _check_server(connection)
     _run(connection, DEFINITIONS)
+    _run(connection, DEFINITION_OF_KEPT_ROWS)
     records, name = CaptureRecords(connection, capture), f"penstock_{capture}"
     known = _known_tables(records)
     fresh = [each for each in choices if each.name not in known]

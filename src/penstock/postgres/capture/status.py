@@ -6,11 +6,12 @@ that it is known while the producer is down, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -52,6 +53,8 @@ class TableStatus:
     rows_read: int
     rows_set_aside: int
     """Rows that the store took, and could not read."""
+    rows_kept: int
+    """Rows that a store has without a column that it lacks, and that are kept whole for a replay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     capture, captured = records.capture(), records.tables()
     slot = _read_slot(connection, capture.slot)
     waits = {row[0]: row[1:] for row in _rows(connection, _WAITS, name)}
-    tables = tuple(_table_status(each, waits[each.oid]) for each in captured)
+    kept = count_kept_rows(connection, name)
+    tables = tuple(_table_status(each, waits[each.oid], kept) for each in captured)
     acknowledged = tuple(
         Acknowledgement(consumer, store, lsn, int(lag), float(seconds))
         for consumer, store, lsn, lag, seconds in _rows(connection, _ACKNOWLEDGED, name)
@@ -97,7 +101,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     published = [row[0] for row in _rows(connection, _PUBLISHED, list(capture.publications))]
     unread = tuple(each for each in published if each not in known)
     lag = max((each.seconds for each in acknowledged), default=None)
-    alarms = (*_alarms(slot, tables, unread), *_stop_alarms(connection, name))
+    alarms = (*_alarms(slot, tables, unread), *_stop_alarms(connection, name), *_kept_alarms(kept))
     return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
 
 
@@ -127,7 +131,7 @@ def _read_slot(connection: SourceConnection, name: str) -> SlotStatus | None:
     return SlotStatus(name, active, confirmed, current, int(lag), str(wal_status), safe)
 
 
-def _table_status(table: CapturedTable, waits: tuple[Any, ...]) -> TableStatus:
+def _table_status(table: CapturedTable, waits: tuple[Any, ...], kept: Mapping[KeptKey, KeptCount]) -> TableStatus:
     lsn, seconds = waits
     state: TableState = "streaming"
     if table.files_now is None:
@@ -137,7 +141,8 @@ def _table_status(table: CapturedTable, waits: tuple[Any, ...]) -> TableStatus:
     elif not table.read.done:
         state = "reading"
     read, aside = table.read.rows, table.set_aside
-    return TableStatus(str(table.name), table.store, state, table.problem, lsn, seconds, read, aside)
+    rows_kept = sum(each.rows for (_, store), each in kept.items() if store == table.store)
+    return TableStatus(str(table.name), table.store, state, table.problem, lsn, seconds, read, aside, rows_kept)
 
 
 def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequence[str]) -> list[str]:
@@ -170,6 +175,14 @@ def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:
         for stop in StopRecords(connection).reached()
         for consumer in sorted(stop.reached)
         if consumer.startswith(f"{name}/")
+    ]
+
+
+def _kept_alarms(kept: Mapping[KeptKey, KeptCount]) -> list[str]:
+    return [
+        f"{each.rows} rows of `{store}` are in {consumer} without {', '.join(each.columns)}, and are kept: once it has "
+        f"these, `penstock cdc replay {store}`"
+        for (consumer, store), each in kept.items()
     ]
 
 

@@ -8,7 +8,7 @@ it refuses rows with a value that live would not read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import httpx
 import orjson
@@ -103,13 +103,13 @@ def _refusal(answer: httpx.Response, path: str) -> Exception:
     if answer.status_code in _PASSING or code == "other-position":
         return Unavailable(said)
     if code == "missing-columns":
-        return MissingColumn(said)
+        return MissingColumn(said, [str(each) for each in document.get("columns", ())])
     return Failed(f"the Penstock server refuses the rows: {said}", hint="`penstock cdc status` has the table's state")
 
 
 class MissingColumn(StoreLacksColumns):
     """Live has no column for a value."""
 
-    def __init__(self, said: str):
-        super().__init__("the data source", ())
+    def __init__(self, said: str, columns: Sequence[str]):
+        super().__init__("the data source", columns)
         self.message = said

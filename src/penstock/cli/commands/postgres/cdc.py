@@ -28,13 +28,16 @@ from penstock.cli.commands.postgres.destinations import (
     open_destination,
     open_stopping_store,
     open_store,
+    open_whole_store,
 )
 from penstock.cli.commands.postgres.source_settings import DsnOption, source_settings
 from penstock.cli.errors import WrongUsage, print_note
-from penstock.cli.output import console, format_bytes, print_json, print_table
+from penstock.cli.output import console, format_bytes, format_number, print_json, print_table
 from penstock.cli.session import Session, command
 from penstock.model.settings import StoreSettings
 from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
+from penstock.postgres.capture.kept_replay import replay_rows
+from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.producer import Producer
 from penstock.postgres.capture.schema_tracker import identity_key
 from penstock.postgres.capture.setup import (
@@ -144,22 +147,52 @@ def consume(
         else:
             store = open_store(session, source.settings, to)
             print_note("without --dsn nobody knows how far this is, and it does not stop at renames and swaps")
+            if source.settings.postgres.keep_aside:
+                print_note("without --dsn no rows are kept aside: a table waits where its store lacks a column")
         stack.callback(store.close)
         consumer = Consumer(opened, store, stopping.is_set)
         consumer.acknowledgements = SourceAcknowledgements(found, name) if found else None
         consumer.run()
 
 
+@group.command("replay")
+@command
+def replay(
+    session: Session,
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Its name in the store; all if none.")] = None,
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+    to: StoreOption = "penstock",
+) -> None:
+    """Send rows again that were kept because the store lacked a column."""
+    source = source_settings(session)
+    found = source.dsn(dsn)
+    kept = KeptRows(found, name)
+    with closing(open_whole_store(session, source.settings, to, name, found)) as store:
+        counts = {each: replay_rows(kept, store, each) for each in ([table] if table else kept.stores(store.name))}
+    if session.as_json:
+        print_json({"capture": name, "replayed": counts})
+        return
+    for each, count in counts.items():
+        console().print(f"{each}: {format_number(count, 'row', 'rows')} sent again", markup=False)
+    if not any(counts.values()):
+        console().print("no rows were kept", markup=False)
+
+
 @group.command("status")
 @command
 def status(session: Session, dsn: DsnOption = None, name: NameOption = "main") -> None:
     """Show lag, slot, tables and consumers of a capture, and what somebody should look at."""
-    with closing(open_source(source_settings(session).dsn(dsn))) as connection:
+    source = source_settings(session)
+    with closing(open_source(source.dsn(dsn))) as connection:
         found = read_status(connection, name)
+    consumers = sorted({each.consumer for each in found.acknowledged})
+    notes = [note for each in consumers for note in notes_on_store(source.settings, each)]
     if session.as_json:
-        print_json(asdict(found))
+        print_json({**asdict(found), "notes": notes})
     else:
         _print_status(found)
+        _print_notes(notes)
 
 
 @group.command("add")
@@ -251,10 +284,10 @@ def _print_status(found: CaptureStatus) -> None:
         text = f"slot {slot.name} is {state}: {format_bytes(slot.lag_bytes)} behind{seconds}; it may grow by: {safe}"
         console().print(text, markup=False)
     rows = [
-        (each.table, each.store, each.state, each.rows_read, each.rows_set_aside, each.problem or "")
+        (each.table, each.store, each.state, each.rows_read, each.rows_set_aside, each.rows_kept, each.problem or "")
         for each in found.tables
     ]
-    print_table(("table", "store", "state", "rows read", "set aside", "waits for"), rows)
+    print_table(("table", "store", "state", "rows read", "set aside", "kept", "waits for"), rows)
     if found.acknowledged:
         acknowledged = [(each.consumer, each.store, each.lsn, each.lag_bytes) for each in found.acknowledged]
         print_table(("consumer", "store", "acknowledged", "bytes behind"), acknowledged)

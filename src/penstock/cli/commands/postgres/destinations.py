@@ -14,11 +14,13 @@ from penstock.cli.errors import WrongUsage
 from penstock.cli.session import Session
 from penstock.errors import PenstockError, did_you_mean
 from penstock.model.settings import Settings, StoreSettings
+from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.delivery.clickhouse_landing import POSITION, ClickHouseLanding
 from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.kafka_broker import KafkaBroker
+from penstock.postgres.delivery.keeping_destination import KeepingDestination
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
@@ -32,6 +34,8 @@ DestinationOption = Annotated[
 StoreOption = Annotated[str, typer.Option("--to", help="penstock, or a store of penstock.toml.")]
 BrokerOption = Annotated[str, typer.Option("--from", help="The broker: nats://host:port or kafka://host:port.")]
 Broker: TypeAlias = Union[NatsBroker, KafkaBroker]
+NOTE_SECONDS = 10.0
+"""How long a store may take to say what is worth knowing of it."""
 
 
 def open_broker(url: str, capture: str) -> Broker:
@@ -50,9 +54,22 @@ def open_destination(session: Session, settings: Settings, to: str, capture: str
 
 
 def open_stopping_store(session: Session, settings: Settings, to: str, capture: str, dsn: str) -> Destination:
-    """The store of a name, which stops at changes that the source announces. Raises WrongUsage."""
+    """The store of a name, which stops at changes that the source announces, and goes on without the columns that it
+    lacks if the settings say so. Raises WrongUsage."""
+    store = open_store(session, settings, to)
+    if settings.postgres.keep_aside:
+        store = KeepingDestination(store, KeptRows(dsn, capture))
+    return StoppingDestination(store, _stops(settings, to, capture, dsn))
+
+
+def open_whole_store(session: Session, settings: Settings, to: str, capture: str, dsn: str) -> Destination:
+    """The same, for rows that were kept: all their columns are there now, or they stay. Raises WrongUsage."""
+    return StoppingDestination(open_store(session, settings, to), _stops(settings, to, capture, dsn))
+
+
+def _stops(settings: Settings, to: str, capture: str, dsn: str) -> SourceStops:
     names = [each for each, of in settings.stores.items() if each == to or (to == of.type == "penstock")]
-    return StoppingDestination(open_store(session, settings, to), SourceStops(dsn, capture, names))
+    return SourceStops(dsn, capture, names)
 
 
 def open_store(session: Session, settings: Settings, to: str) -> Destination:
@@ -75,7 +92,9 @@ def notes_on_store(settings: Settings, to: str) -> list[str]:
     if store is None or store.type != "clickhouse":
         return []
     try:
-        schema = ClickHouseStore(to, store, ClickHouseServer(store), lambda _: ViewChoices()).read_schema()
+        schema = ClickHouseStore(
+            to, store, ClickHouseServer(store, NOTE_SECONDS), lambda _: ViewChoices()
+        ).read_schema()
     except PenstockError:
         return []
     landings = [each.name for each in schema.tables if each.column(POSITION) is not None]
