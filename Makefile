@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 VENV := .venv/bin
 
-.PHONY: help demo test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql coverage-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide bench-ingest bench-freshness soak clean
+.PHONY: help demo demo-postgres test test-slow test-all test-fast test-sql check fuzz golden fuzz-sql coverage-sql chaos bench-plan bench-bridge bench-backfill bench-sql bench-wide bench-ingest bench-freshness soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -11,6 +11,10 @@ help: ## Show this list
 demo: ## Set up, then change a live pipeline under 336,776 real flights (about 4 minutes)
 	@scripts/bootstrap demo
 	@$(VENV)/python -m penstock.demo $(DEMO)
+
+demo-postgres: ## Set up, then change the Postgres of an application while its rows flow into two stores (about 4 minutes)
+	@scripts/bootstrap demo-postgres
+	@$(VENV)/python -m penstock.demo.issue_tracker --postgres "$$($(VENV)/python scripts/postgres_programs.py)" $(DEMO)
 
 test: ## Set up, then run the tests: first those without a JVM, then Spark, then whole commands
 	@scripts/bootstrap test
@@ -103,5 +107,5 @@ bench-freshness: ## Where the time goes until a row is visible two views away (S
 	@$(VENV)/python bench/freshness.py --write
 
 clean: ## Remove all that the other commands made in this folder
-	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .demo .demo-postgres .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

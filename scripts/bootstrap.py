@@ -1,4 +1,4 @@
-"""Set up the project folder for one purpose: demo, test or dev.
+"""Set up the project folder for one purpose: demo, demo-postgres, test or dev.
 
 In: the purpose as the one argument. Out: `.venv` with the package and what the purpose needs, and Spark's jars in the
 package cache. Only the standard library; nothing is written outside the folder but package caches (and, for the tests,
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-PURPOSES = {"demo": True, "test": True, "dev": False}
+PURPOSES = {"demo": True, "demo-postgres": True, "test": True, "dev": False}
 """Each purpose is an extra of pyproject.toml; the value says whether it runs Spark."""
 
 BEAT = 10.0
@@ -51,6 +51,8 @@ def main(purpose: str) -> None:
     once(f"{purpose}-packages", lambda: install(purpose), ROOT / "pyproject.toml")
     if PURPOSES[purpose]:
         once("jars", fetch_jars, ROOT / "src/penstock/lake/spark/packages.py")
+    if purpose == "demo-postgres" and not postgres_programs.install():
+        raise SetupFailed(f"This demo needs Postgres, which is not installed.\n  {postgres_programs.HOW}")
     if purpose == "test":
         once("postgres", find_postgres, ROOT / "scripts/postgres_programs.py")
         once("mariadb", find_mariadb, ROOT / "scripts/mariadb_programs.py")

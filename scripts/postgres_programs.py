@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 PROGRAMS = ("initdb", "postgres", "pg_isready")
@@ -57,3 +58,8 @@ def _quietly(command: list[str]) -> None:
         subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS / 2, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return
+
+
+if __name__ == "__main__":
+    folder = programs()
+    print(folder) if folder else sys.exit(f"Postgres is not installed ({HOW})")

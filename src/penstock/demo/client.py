@@ -61,6 +61,11 @@ class DemoClient:
         rows: Answer = _json(self._http.get(f"/v0/pipes/{name}.json", params={"deployment": deployment}))["data"]
         return rows
 
+    def late_flows(self) -> list[Json]:
+        """The flows of live that have not processed every row that was accepted."""
+        found = _json(self._http.get("/v0/status"))
+        return [late for each in found["deployments"] if each["state"] == "live" for late in each["behind"]]
+
     def deploy(self, files: Mapping[str, str]) -> Json:
         """Start a deployment that waits to be promoted; its record holds the plan."""
         parts = [("files", (path, text.encode())) for path, text in files.items()]

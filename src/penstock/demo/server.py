@@ -6,6 +6,7 @@ with the demo; everything it keeps is in the folder.
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -40,9 +41,12 @@ class Server:
         self.folder = folder
         self.url = f"http://127.0.0.1:{_free_port()}"
         self._log = (folder / "up.log").open("wb")
+        self.start()
+
+    def start(self) -> None:
         port = self.url.rpartition(":")[2]
         self._process = subprocess.Popen(
-            [*PENSTOCK, "up", "--project", str(folder), "--port", port],
+            [*PENSTOCK, "up", "--project", str(self.folder), "--port", port],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -69,6 +73,12 @@ class Server:
         if done.returncode != 0:
             raise ServerFailed(f"`penstock {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    def kill(self) -> None:
+        """As `kill -9` does to the server, which is a process of its own; Spark's ends when it does."""
+        os.kill(int((self.folder / ".penstock" / "server.pid").read_text()), signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
 
     def stop(self) -> None:
         if self._process.poll() is None:
