@@ -7,18 +7,23 @@ import threading
 import pytest
 
 from penstock.crash_points import KEEPING_POINTS, Crashed, arm, disarm
+from penstock.errors import Failed
 from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.status import read_status
+from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.destination import StoreLacksColumns
 from penstock.postgres.delivery.keeping_destination import KeepingDestination
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
+from penstock.postgres.packages.package import PackageColumn, PackageRow, PackageSchema, RowPackage
 from postgres_capture.conftest import Source
 from postgres_capture.landing_server import InboxPipeline
 from postgres_capture.producing import producing
 from waiting import wait_until
 
 Landing = tuple[InboxPipeline, str, str]
+SCHEMA = PackageSchema(QualifiedName("public", "one"), (PackageColumn("id", "integer", is_key=True),))
+ROW = RowPackage("s", "one", SCHEMA, (1, 0), (PackageRow((1, 0), 1, "insert", ("9",)),))
 
 
 def expected(source: Source) -> dict[tuple[object, ...], dict[str, object]]:
@@ -87,3 +92,46 @@ def test_rows_that_are_read_are_kept_too_and_a_key_never_goes(source: Source, la
         replay_rows(kept, store, "one")
     assert pipeline.final("one", ("id",)) == expected(source)
     assert pipeline.landed("two")[0]["id"] == 1
+
+
+def test_what_a_replay_would_bring_back_is_not_kept(source: Source, landing: Landing) -> None:
+    """Rows from before a TRUNCATE; and of a table without a key each row would be there twice."""
+    pipeline, url, token = landing
+    source.run(
+        "CREATE TABLE {s}.one (id int PRIMARY KEY, a text, label text); CREATE TABLE {s}.events (id int, label text)"
+    )
+    source.set_up("one", "events", insert_only=("events",))
+    pipeline.columns |= {"one": frozenset({"id", "a"}), "events": frozenset({"id"})}
+    kept, store = KeptRows(source.dsn, source.name), PenstockLanding(url, token)
+    with producing(source.dsn, source.name, KeepingDestination(store, kept)):
+        source.run("INSERT INTO {s}.one VALUES (1, 'a', 'l')")
+        wait_until(lambda: kept.stores("penstock") == ["one"], 30)
+        source.run("INSERT INTO {s}.events VALUES (1, 'l')")
+        wait_until(lambda: read_status(source.connection, source.name).tables[0].state == "waiting", 30)
+        source.run("TRUNCATE {s}.one")
+        wait_until(lambda: kept.stores("penstock") == [], 30)
+        source.run("INSERT INTO {s}.one VALUES (2, 'b', 'm')")
+        wait_until(lambda: kept.stores("penstock") == ["one"], 30)
+        pipeline.columns |= {"one": frozenset({"id", "a", "label"}), "events": frozenset({"id", "label"})}
+        source.wait_until_stored()
+        replay_rows(kept, store, "one")
+        kept.keep("penstock", ROW, ["label"])
+        source.remove("one")
+        source.set_up("one")
+        assert kept.stores("penstock") == [], "all is read again"
+        source.wait_until_stored()
+    assert pipeline.final("one", ("id",)) == expected(source)
+    assert [(row["id"], row["label"]) for row in pipeline.landed("events")] == [(1, "l")]
+
+
+def test_a_capture_that_was_set_up_before_rows_could_be_kept(source: Source) -> None:
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY)")
+    source.set_up("one")
+    source.run("ALTER TABLE penstock.kept_rows RENAME TO other_rows")
+    try:
+        with pytest.raises(Failed) as refused:
+            KeptRows(source.dsn, source.name).keep("penstock", ROW, ["label"])
+        assert refused.value.hint == "`penstock cdc setup` once more makes it"
+        assert read_status(source.connection, source.name).tables[0].rows_kept == 0
+    finally:
+        source.run("ALTER TABLE penstock.other_rows RENAME TO kept_rows")

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from penstock.errors import Failed
 from penstock.postgres.capture.source_session import SourceSession
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -54,6 +55,13 @@ class KeptRows:
 
     def __init__(self, dsn: str, capture: str):
         self._session, self._capture = SourceSession(dsn), capture
+        self._is_there = False
+
+    def may_keep(self, store: str) -> bool:
+        """Whether a row of a table may come twice: where only inserted rows are taken, each one stays."""
+        statement = f"SELECT insert_only FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND store = %s"
+        found = self._asked(statement, self._capture, store)
+        return bool(found) and not found[0][0]
 
     def keep(self, consumer: str, package: RowPackage, columns: Collection[str]) -> None:
         """Keep the rows of a package for a consumer."""
@@ -63,13 +71,13 @@ class KeptRows:
           SELECT %s, %s, %s, %s, p::numeric[], %s, t FROM unnest(%s::text[], %s::text[]) AS u (p, t)
           ON CONFLICT DO NOTHING"""
         values = (self._capture, consumer, package.store, package.source, sorted(columns), positions, texts)
-        self._session.run(lambda source: _rows(source, f"{statement} RETURNING 1", *values))
+        self._asked(f"{statement} RETURNING 1", *values)
 
     def next_part(self, consumer: str, store: str) -> KeptPart | None:
         """The first rows that are kept of a table; None if there are none."""
         statement = f"""SELECT source, position::text, package FROM {TABLE}
           WHERE capture = %s AND consumer = %s AND store = %s ORDER BY source, position LIMIT {PART_ROWS}"""
-        found = self._session.run(lambda source: _rows(source, statement, self._capture, consumer, store))
+        found = self._asked(statement, self._capture, consumer, store)
         return _part(found) if found else None
 
     def forget(self, consumer: str, part: KeptPart) -> None:
@@ -77,19 +85,41 @@ class KeptRows:
         statement = f"""DELETE FROM {TABLE} WHERE capture = %s AND consumer = %s AND store = %s AND source = %s
           AND position = ANY (SELECT p::numeric[] FROM unnest(%s::text[]) AS u (p)) RETURNING 1"""
         values = (self._capture, consumer, part.package.store, part.source, [*part.positions])
-        self._session.run(lambda source: _rows(source, statement, *values))
+        self._asked(statement, *values)
+
+    def forget_table(self, consumer: str, store: str) -> None:
+        """The rows of a table are gone from Postgres."""
+        statement = f"DELETE FROM {TABLE} WHERE capture = %s AND consumer = %s AND store = %s RETURNING 1"
+        self._asked(statement, self._capture, consumer, store)
 
     def stores(self, consumer: str) -> list[str]:
         """The tables of which rows are kept."""
         statement = f"SELECT DISTINCT store FROM {TABLE} WHERE capture = %s AND consumer = %s ORDER BY 1"
-        return [
-            str(row[0]) for row in self._session.run(lambda source: _rows(source, statement, self._capture, consumer))
-        ]
+        return [str(row[0]) for row in self._asked(statement, self._capture, consumer)]
+
+    def _asked(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement. Raises Failed where a capture was set up before rows could be kept."""
+
+        def ask(source: SourceConnection) -> list[tuple[Any, ...]]:
+            self._is_there = self._is_there or _has_table(source)
+            if not self._is_there:
+                raise Failed(f"the source has no table `{TABLE}`", hint="`penstock cdc setup` once more makes it")
+            return _rows(source, statement, *values)
+
+        return self._session.run(ask)
+
+
+def forget_kept_rows(connection: SourceConnection, capture: str, store: str | None = None) -> None:
+    """All rows of a table, or of the capture, are read again: what was kept of them is no more than they are."""
+    if _has_table(connection):
+        chosen = "AND store = %s" if store is not None else ""
+        values = [capture, store] if store is not None else [capture]
+        _rows(connection, f"DELETE FROM {TABLE} WHERE capture = %s {chosen} RETURNING 1", *values)
 
 
 def count_kept_rows(connection: SourceConnection, capture: str) -> dict[KeptKey, KeptCount]:
     """What is kept for each consumer and table."""
-    if not _rows(connection, "SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL", TABLE):
+    if not _has_table(connection):
         return {}
     statement = f"""SELECT consumer, store, count(DISTINCT (source, position)), array_agg(DISTINCT c ORDER BY c)
       FROM {TABLE}, unnest(columns) AS u (c) WHERE capture = %s GROUP BY consumer, store"""
@@ -97,6 +127,10 @@ def count_kept_rows(connection: SourceConnection, capture: str) -> dict[KeptKey,
         (consumer, store): KeptCount(int(count), tuple(columns))
         for consumer, store, count, columns in _rows(connection, statement, capture)
     }
+
+
+def _has_table(connection: SourceConnection) -> bool:
+    return bool(_rows(connection, "SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL", TABLE))
 
 
 def _part(found: Sequence[tuple[Any, ...]]) -> KeptPart:

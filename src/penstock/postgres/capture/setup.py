@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
 from penstock.postgres.capture.kept_rows import DEFINITION as DEFINITION_OF_KEPT_ROWS
+from penstock.postgres.capture.kept_rows import forget_kept_rows
 from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
 from penstock.postgres.capture.schema_tracker import MESSAGE_PREFIX, identity_key
 from penstock.postgres.capture.table_rows import sql_name, table_sql
@@ -108,6 +109,7 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
                 "in the stores: empty the tables there first"
             )
         records.begin(name, name, secrets.token_hex(6))
+        forget_kept_rows(connection, capture)
         _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
     for each in fresh:
         add_table(connection, capture, each)
@@ -127,6 +129,7 @@ def add_table(connection: SourceConnection, capture: str, choice: TableChoice) -
     with _transaction(connection):
         _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE {table_sql(choice.name)}")
         records.add_table(table.oid, choice.name, choice.store, choice.insert_only)
+        forget_kept_rows(connection, capture, choice.store)
     return notes
 
 

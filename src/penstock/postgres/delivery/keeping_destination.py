@@ -24,8 +24,14 @@ log = logging.getLogger("penstock.cdc")
 class AsideRows(Protocol):
     """Where whole rows are kept whose store lacks a column."""
 
+    def may_keep(self, store: str) -> bool:
+        """Whether a row of a table may come twice, since the later version takes the place of the former."""
+
     def keep(self, consumer: str, package: RowPackage, columns: Collection[str]) -> None:
         """Keep the rows of a package durably; those that are kept stay once. Raises Failed, Unavailable."""
+
+    def forget_table(self, consumer: str, store: str) -> None:
+        """The rows of a table are gone from Postgres. Raises Failed, Unavailable."""
 
 
 class KeepingDestination:
@@ -43,13 +49,16 @@ class KeepingDestination:
         return self._store.unsure(source, store)
 
     def deliver(self, package: Package) -> Delivered:
-        """Raises StoreLacksColumns for a column of the key, and what the store raises."""
+        """Raises StoreLacksColumns for a column of the key and for a table without one, and what the store raises."""
+        if not isinstance(package, RowPackage):
+            self._aside.forget_table(self.name, package.store)  # a replay would bring rows of before back
+            return self._store.deliver(package)
         try:
             return self._store.deliver(package)
         except StoreLacksColumns as error:
-            if not isinstance(package, RowPackage) or not _may_leave_out(package.schema, error.columns):
-                raise
             lacking = error.columns
+            if not _may_leave_out(package.schema, lacking) or not self._aside.may_keep(package.store):
+                raise
         known = [each for each in package.rows if not each.key_only]
         if known:
             self._aside.keep(self.name, package.part(known, package.after), lacking)
