@@ -33,6 +33,7 @@ from penstock.sql.clauses.projection import (
 from penstock.sql.clauses.render import render_block
 from penstock.sql.clauses.select_list import expand_stars, resolve_aliases
 from penstock.sql.clauses.set_operations import compile_set_operation, refuse_ending
+from penstock.sql.clauses.settings import read_settings
 from penstock.sql.clauses.unsupported import refuse_unsupported
 from penstock.sql.clauses.with_clause import read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
@@ -76,6 +77,7 @@ __all__ = [
 
 PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     refuse_unsupported,
+    read_settings,
     read_with,
     resolve_aliases,
     read_from,

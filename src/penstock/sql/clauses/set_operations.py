@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type
+from penstock.sql.clauses.settings import refuse_settings
 from penstock.sql.clauses.with_clause import add_with_names
 from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_joins
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
@@ -66,7 +67,9 @@ def _refused_totals(environment: Environment, tree: exp.SetOperation) -> Totals:
 
 
 def refuse_ending(environment: Environment, tree: exp.Query) -> None:
-    """Raises Refused for ORDER BY or LIMIT after a SELECT in parentheses, which ClickHouse does not accept."""
+    """Raises Refused for ORDER BY or LIMIT after a SELECT in parentheses, which ClickHouse does not accept, and for
+    settings there."""
+    refuse_settings(environment, tree)
     for key in _ENDINGS:
         ending = tree.args.get(key)
         if isinstance(ending, exp.Expr):

@@ -84,6 +84,8 @@ class Environment:
     """True only on the path to the table that triggers a materialized view."""
     feeds_view: bool = False
     """Whether what is compiled are the rows of a materialized view."""
+    join_nulls: bool = False
+    """Whether a side of a join without a row reads as NULL, not as defaults (`join_use_nulls`)."""
     external: ReadColumns | None = None
     """Tells the columns of tables of other databases; None where they cannot be read, as nothing but a copy can."""
     compiled: dict[Hashable, CompiledPart] = field(default_factory=dict)
@@ -99,9 +101,10 @@ class Environment:
     def compile_once(self, key: Hashable, part: object, compile: Callable[[], SelectOutput]) -> SelectOutput:
         """What a part compiles to; a part that is named many times is compiled once. `part` is kept alive, so that its
         `id` may be in the key."""
-        found = self.compiled.get((key, self.triggers))
+        name = (key, self.triggers, self.join_nulls)
+        found = self.compiled.get(name)
         if found is None:
-            found = self.compiled[key, self.triggers] = (part, compile())
+            found = self.compiled[name] = (part, compile())
         return found[1]
 
     def check_name(self, name: str) -> None:

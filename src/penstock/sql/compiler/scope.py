@@ -135,6 +135,8 @@ class ExpressionTrace:
     free: list[exp.Expr] = field(default_factory=list)
     """Columns outside of aggregates that are no grouping keys."""
     aggregates: int = 0
+    aggregate_sqls: list[str] = field(default_factory=list)
+    """The SQL of the aggregates, of which a function that only looks at types (`isNull(count())`) leaves nothing."""
     windows: int = 0
     spread: dict[str, str] = field(default_factory=dict)
     """The arrays that `arrayJoin` unfolds: their SQL and generated name."""

@@ -1,7 +1,7 @@
 """FROM with its joins: the Spark SQL of FROM, and the relations in which names are looked up.
 
 In: a `SelectBlock` with the tree of one SELECT. Out: the block with `source` and a scope. Invariant: columns of a side
-that may have no row read as defaults of their types, as with ClickHouse's join_use_nulls = 0.
+that may have no row read as defaults of their types, or as NULL with join_use_nulls = 1.
 """
 
 from __future__ import annotations

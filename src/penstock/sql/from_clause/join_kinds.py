@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.model import types as t
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
 from penstock.sql.compiler.scope import ScopeTable
@@ -36,7 +37,16 @@ _HINTS = {
     "NATURAL": "JOIN … USING (…)",
     "PASTE": "JOIN … USING (…) of a row number",
 }
-_ONE_ROW = "INNER JOIN with a SELECT that gives one row for each key"
+_NEVER_NULLABLE = (t.Array, t.Map, t.AggregateFunction, t.Dynamic)
+_NULLABLE_THERE = (t.Tuple, t.Json)
+_NO_NULLS = (
+    "would be Nullable by join_use_nulls, which tuples and documents cannot be here",
+    "join a SELECT that gives its elements as columns",
+)
+_ONE_ROW = (
+    "has no single value: several rows may match",
+    "INNER JOIN with a SELECT that gives one row for each key",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,9 @@ class JoinKind:
     """ClickHouse demands an equality of both sides in ON, or conditions on the side `filters` alone."""
     filters: str | None = None
     misses: frozenset[str] = frozenset()
-    """Sides that may have no row: their columns then read as defaults."""
+    """Sides that may have no row: their columns then read as defaults, or as NULL."""
+    nulls: bool = False
+    """As NULL (`join_use_nulls`)."""
     swapped: bool = False
     """Spark's join has the right side first."""
     picks: frozenset[str] = frozenset()
@@ -163,10 +175,23 @@ def _merge_column(left: TypedSql, right: TypedSql, kind: JoinKind) -> TypedSql:
 
 
 def _with_missing_rows(relation: ScopeTable, kind: JoinKind) -> ScopeTable:
-    """A side that may have no row (after ANTI it never has one), with defaults in place of missing values."""
+    """A side that may have no row (after ANTI it never has one), with defaults or NULL in place of missing values."""
     kept = {name: value for name, value in relation.columns.items() if name in relation.own}
+    if kind.nulls:
+        lost = {name: _NO_NULLS for name, value in relation.columns.items() if isinstance(value.bare, _NULLABLE_THERE)}
+        relation = replace(relation.map_columns(_as_nullable), unreadable={**relation.unreadable, **lost})
+        kept = {name: _as_nullable(value) if kind.spark == "FULL JOIN" else value for name, value in kept.items()}
     filled = relation.map_columns(_default_value if kind.matches else _zero_if_missing)
     return filled.with_columns({**filled.columns, **kept})
+
+
+def _as_nullable(value: TypedSql) -> TypedSql:
+    """The column in the Nullable type; arrays, maps and states have none, and keep their default."""
+    if value.nullable or isinstance(value.bare, _NEVER_NULLABLE):
+        return value
+    of = value.type
+    inner = of.of if isinstance(of, t.LowCardinality) else of
+    return replace(value, type=t.Nullable(inner) if inner is of else t.LowCardinality(t.Nullable(inner)))
 
 
 def _default_value(value: TypedSql) -> TypedSql:

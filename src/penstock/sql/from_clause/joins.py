@@ -6,6 +6,8 @@ USING leaves one column for both sides, that of the side that always has a row.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.model import types as t
@@ -32,7 +34,7 @@ from penstock.sql.operators.logic import join_conditions
 def join_table(block: SelectBlock, node: exp.Join, right: TableReference) -> JoinResult:
     """FROM with the join. Raises Refused."""
     tr = block.translator
-    kind = read_join_kind(tr, node)
+    kind = replace(read_join_kind(tr, node), nulls=block.environment.join_nulls)
     before = tr.scope.relations
     if any(each.name == right.relation.name for each in before):
         message = f"two tables are called `{right.relation.name}`"

@@ -208,7 +208,7 @@ def inline_node(environment: Environment, place: exp.Expr, found: tuple[Pipe, No
         way = " → ".join((*environment.inside, f"{pipe.name}.{node.name}"))
         raise refusal(environment.text, place, "cyclic-pipes", f"the SQL reads itself: {way}")
     inner, nodes = environment.for_node(pipe, node), environment.uses.budget.caller.nodes
-    if nodes is not None and environment.external is None:
+    if nodes is not None and environment.external is None and not environment.join_nulls:
         return nodes.compile(inner, pipe.name, node.name)
     return environment.compile_once((pipe.name, node.name), node, lambda: inner.compile_text(inner))
 

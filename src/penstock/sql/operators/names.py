@@ -121,8 +121,8 @@ READING_KEY = "reading"
 def read_column(tr: Translator, node: exp.Expr, relation: ScopeTable, name: str, how: str = "bare") -> TypedSql:
     """A column of a table, recorded as used. Raises Refused if it has no single value after a join."""
     if name in relation.unreadable:
-        message = f"`{relation.name}.{name}` has no single value: several rows may match"
-        raise tr.refusal(node, "unsupported-clause", message, relation.unreadable[name])
+        reason, hint = relation.unreadable[name]
+        raise tr.refusal(node, "unsupported-clause", f"`{relation.name}.{name}` {reason}", hint)
     if relation.placeholder is not None:
         tr.uses.add_column(relation.placeholder, name)
     tr.trace.free.append(node)

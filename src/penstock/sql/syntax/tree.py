@@ -32,7 +32,7 @@ def parse_query(text: Text) -> exp.Query:
         inner = inner.this
     if not isinstance(inner, exp.Query):
         raise refusal(text, inner, "not-a-query", "only SELECT is allowed here")
-    ends = found.args.get("order") or found.args.get("limit")
+    ends = any(found.args.get(each) for each in ("order", "limit", "settings"))
     return found if ends and isinstance(found, exp.Query) else inner
 
 

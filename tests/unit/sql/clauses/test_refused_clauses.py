@@ -78,7 +78,12 @@ REFUSED = {
     "SELECT count() OVER () FROM flights GROUP BY day WITH ROLLUP HAVING count() > 1": (
         "HAVING beside window functions and grouping sets is not supported"
     ),
-    "SELECT day FROM flights SETTINGS join_use_nulls = 1": "the setting join_use_nulls is not supported",
+    "SELECT day FROM flights SETTINGS join_use_nulls = 2": "join_use_nulls is 0 or 1",
+    "SELECT day FROM flights UNION ALL SELECT month FROM flights SETTINGS join_use_nulls = 1": "behind a UNION",
+    "(SELECT day FROM flights) SETTINGS join_use_nulls = 1": "behind a UNION or parentheses",
+    "SELECT day FROM flights UNION ALL SELECT month FROM flights SETTINGS transform_null_in = 1": (
+        "the setting transform_null_in is not supported"
+    ),
     "SELECT day FROM flights SETTINGS aggregate_functions_null_for_empty = true": (
         "the setting aggregate_functions_null_for_empty is not supported"
     ),
