@@ -31,6 +31,7 @@ SOURCES = {
         "SipHash.java",
         "ByteTexts.java",
         "JsonSource.java",
+        "KeyValuePairs.java",
         "StaticFunctions.java",
     ),
 }

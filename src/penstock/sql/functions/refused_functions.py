@@ -66,8 +66,7 @@ MISSING: Mapping[str, str] = {
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",
-    "extractKeyValuePairs": "mapFromArrays over extractAll(…), or a JSON text",
-    "str_to_map": "mapFromArrays over extractAll(…), or a JSON text",
+    "extractKeyValuePairsWithEscaping": "extractKeyValuePairs(…), or a JSON text",
     "toTime": "formatDateTime(t, '%T'), or toHour, toMinute and toSecond",
 }
 _HINTS = {name.lower(): hint for name, hint in MISSING.items()}

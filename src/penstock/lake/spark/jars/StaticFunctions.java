@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
@@ -50,6 +51,10 @@ public final class StaticFunctions {
         add("penstock_unhex", ByteTexts.class, "ofHex", text);
         add("penstock_unbin", ByteTexts.class, "ofBinary", text);
         add("penstock_source_json", JsonSource.class, "of", text);
+        DataType pair = DataTypes.createStructType(new StructField[] {
+            DataTypes.createStructField("key", text, false), DataTypes.createStructField("value", text, false)
+        });
+        add("penstock_key_values", KeyValuePairs.class, "of", DataTypes.createArrayType(pair, false));
     }
 
     private void addHashes() {

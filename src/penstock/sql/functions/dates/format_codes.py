@@ -7,10 +7,12 @@ quoted for Spark.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from penstock.model import types as t
 from penstock.sql.expr.dates import clamp, wall_clock
+from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
@@ -58,6 +60,10 @@ _CODE_FORMULAS: Mapping[str, str] = {
     "%t": "'\\t'",
 }
 """Codes that need a formula, of a wall-clock time."""
+_CALENDAR = ("-62135596800L", "253402300799L")
+"""The seconds of the first and the last time of the years 1 to 9999."""
+FormatTime: TypeAlias = Callable[[TypedSql, str], str]
+"""The SQL of a time in a format. Raises BadArguments."""
 
 
 def format_time(value: TypedSql, pattern: str) -> str:
@@ -100,31 +106,58 @@ def _offset_digits(value: TypedSql, moment: str) -> str:
     return f"concat(if({minutes} < 0, '-', '+'), lpad(CAST({digits} AS STRING), 4, '0'))"
 
 
-def _format_datetime(values: Sequence[TypedSql]) -> TypedSql:
-    if isinstance(values[0].bare, t.Date) and len(values) > 2:
-        literal_string(values[2], "the time zone")
-        value = values[0]  # a day is the same in every zone
-    else:
-        value = apply_zone_argument(values[0], values, 2)
-    return typed_sql(format_time(value, literal_string(values[1], "the format")), nullable_if_any(STRING, [value]))
+def format_function(name: str, format_value: FormatTime) -> Function:
+    """name(time, format, zone)"""
+
+    def build(values: Sequence[TypedSql]) -> TypedSql:
+        if isinstance(values[0].bare, t.Date) and len(values) > 2:
+            literal_string(values[2], "the time zone")
+            value = values[0]  # a day is the same in every zone
+        else:
+            value = apply_zone_argument(values[0], values, 2)
+        shown = format_value(value, literal_string(values[1], "the format"))
+        return typed_sql(shown, nullable_if_any(STRING, [value]))
+
+    return Function(name, (2, 3), ("time", "constant"), build)
 
 
-def _from_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
-    number = values[0]
+def _seconds_of_time(number: TypedSql) -> str:
+    """The seconds of a DateTime: the nearest one there is."""
     of = number.bare
-    seconds = as_spark(number, "BIGINT")
     if isinstance(of, t.Int) and (of.signed or of.bits == 64) and not isinstance(number.constant, int):
-        seconds = f"CAST({clamp(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
-    moment = typed_sql(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
-    if len(values) == 1:
-        return moment
-    shown = format_time(apply_zone_argument(moment, values, 2), literal_string(values[1], "the format"))
-    return typed_sql(shown, nullable_if_any(STRING, [number]))
+        return f"CAST({clamp(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
+    return as_spark(number, "BIGINT")
+
+
+def _shown_seconds(number: TypedSql) -> str:
+    """The seconds of what is only shown: of 64 bits any time of the calendar, of fewer bits with a sign that of the
+    unsigned number."""
+    of = number.bare
+    if isinstance(of, t.Int) and of.bits == 64:
+        bits = number.sql if of.signed else lowest_64_bits(number.sql)
+        return clamp(bits, *_CALENDAR, nullable=number.nullable)
+    seconds = as_spark(number, "BIGINT")
+    return f"({seconds} & 4294967295L)" if isinstance(of, t.Int) and of.signed else seconds
+
+
+def from_unix_function(name: str, format_value: FormatTime) -> Function:
+    """name(seconds), a time; name(seconds, format, zone), its text."""
+
+    def build(values: Sequence[TypedSql]) -> TypedSql:
+        number, shown = values[0], len(values) > 1
+        seconds = _shown_seconds(number) if shown else _seconds_of_time(number)
+        moment = typed_sql(f"timestamp_seconds({seconds})", nullable_if_any(t.DateTime(), [number]))
+        if not shown:
+            return moment
+        text = format_value(apply_zone_argument(moment, values, 2), literal_string(values[1], "the format"))
+        return typed_sql(text, nullable_if_any(STRING, [number]))
+
+    return Function(name, (1, 3), ("integer", "constant"), build)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function("formatDateTime", (2, 3), ("time", "constant"), _format_datetime),
-    Function("fromUnixTimestamp", (1, 3), ("integer", "constant"), _from_unix_timestamp),
+    format_function("formatDateTime", format_time),
+    from_unix_function("fromUnixTimestamp", format_time),
 )
 ALIASES: dict[str, str] = {
     "DATE_FORMAT": "formatDateTime",
