@@ -110,3 +110,12 @@ SELECT uniq(toNullable(1)), uniqExact(toNullable(1)), count(toNullable(1)) FROM 
 SELECT uniq(u8) OVER (), uniq(ni) OVER (PARTITION BY s) FROM t;
 SELECT s, uniq(ni), uniqExact(ns), uniq(if(u8 > 500, ni, NULL)) FROM t GROUP BY s;
 SELECT uniqMerge(x), uniqExact(y) FROM (SELECT uniqState(ni) AS x, u8 AS y FROM t GROUP BY u8) WHERE y > 1000;
+SELECT isNull(count()) FROM t;
+SELECT count() IS NOT NULL, isNotNull(max(s)), isNullable(max(ns)), defaultValueOfArgumentType(sum(id)) FROM t;
+SELECT isNotNull(count()) FROM none;
+SELECT toTypeName(count()) FROM t;
+SELECT toTypeName(count()), max(id) FROM t;
+SELECT toTypeName(sum(f)) FROM t HAVING count() > 100;
+SELECT toTypeName(count()) FROM t ORDER BY count() LIMIT 1;
+SELECT isNull(count()) FROM t QUALIFY row_number() OVER () = 1;
+SELECT toTypeName(max(s)) FROM t GROUP BY lc ORDER BY lc;

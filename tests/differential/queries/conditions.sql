@@ -18,3 +18,4 @@ SELECT transform(1, [2, NULL], ['a', 'c'], 'x');
 SELECT f, (f, 1) IN ((f, 1)) AS a, (f, 1) IN ((f, 1), (3, 2)) AS b, (f, 1) IN ((nan, 1), (3, 1)) AS c, f IN (nan, nan) AS d, f IN (f) AS e, f IN (f, 3) AS g, f IN (nan, 3, f) AS h, f NOT IN (f, 7) AS i, toFloat32(f) IN (f, 3) AS k, f IN [f, 3] AS l, f IN tuple(f, 3) AS m FROM (SELECT arrayJoin([nan, 3, 0.5]) AS f) ORDER BY f;
 SELECT f, f IN (f, 3) AS a, f IN (f, NULL) AS b, f NOT IN (f, NULL, 3) AS c, f IN (nan, NULL) AS d, f IN (f) AS e FROM (SELECT arrayJoin([nan, 3, NULL]) AS f) ORDER BY f;
 SELECT (u8, 1) IN ((u8, 1)) AS a, (u8, s) IN ((1, 'a')) AS c, (u8, s) IN ((u8, 'a'), (2, s)) AS d, (ni, s) IN ((ni, s)) AS e, (u8, s) IN (tuple(u8, s)) AS f FROM t;
+SELECT isNotNull(accurateCast(s, 'Date')), accurateCast(s, 'Date') IS NOT NULL, isNull(accurateCast(s, 'Date')), isNotNull(ni), isNotNull(throwIf(id > 0)) FROM t;

@@ -75,3 +75,7 @@ SELECT s, toDateOrNull(s), toDate32OrNull(s), toDateTimeOrNull(s), toDateTimeOrN
 SELECT toDate('2020é01é02'), toDate(s), toDate32(s) FROM (SELECT arrayJoin(['2020\t01\t02', '2020/1/2', '20200102', '2020-01-02 xxxxxxxx']) AS s) ORDER BY s;
 SELECT toDateTime64OrNull(f, 3), toDateTime64OrZero(f, 3), toDateTimeOrNull(f), toDateOrNull(f) FROM (SELECT arrayJoin([toFixedString('', 12), toFixedString('2020-01-01', 12)]) AS f) ORDER BY f;
 SELECT toDate('2020-01-0x');
+SELECT toUInt8OrDefault(num, toUInt8(startsWith(s, 'a'))), toUInt8OrDefault(num, startsWith(s, 'a')), toUInt8OrDefault(i32, u8 = 1), toUInt8OrDefault(num, u8 > 1 OR b), accurateCastOrDefault(num, 'UInt8', s = 'x') FROM t;
+SELECT toInt32OrDefault(num, u8 = 1) FROM t;
+SELECT toBoolOrNull(s) FROM t;
+SELECT toTypeName(toNullable(CAST((1, 2), 'Tuple(a Int8, b String)'))), toTypeName([CAST((1, 2), 'Tuple(a Int8, b String)')]), toTypeName(toNullable((1, 'x')));

@@ -17,3 +17,4 @@ SELECT age('second', toDateTime64('2020-01-01 00:00:00.9', 1), toDateTime64('202
 SELECT timestampAdd(DAY, 1, t), timestamp_add(t, INTERVAL 1 MONTH), timestampSub(HOUR, 2, t), timestamp_sub(MONTH, 1, d), TIMESTAMP_ADD(MINUTE, 3, t) FROM t;
 SELECT addDate(d, INTERVAL 1 DAY), subDate(t, INTERVAL 1 MONTH), ADDDATE(d, INTERVAL 1 HOUR), addDate(nt, INTERVAL 2 WEEK), id FROM t ORDER BY id;
 SELECT addDate(d, 5) FROM t;
+SELECT toDateTime(4294967295) - toDateTime(1), toDateTime(1) - toDateTime(4294967295), subtractSeconds(t, 2000000000) - t, t - subtractSeconds(t, 2000000000), toDateTime(0) - subtractSeconds(toDateTime(0), 2) FROM t;

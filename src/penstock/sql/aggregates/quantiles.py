@@ -401,4 +401,10 @@ QUANTILES: tuple[Aggregate, ...] = (
     *(_family_row(family, "", _one_level) for family in _FAMILIES),
     *(_family_row(family, "plural", _several_levels) for family in _FAMILIES),
 )
-MEDIANS = {row.name.replace("quantile", "median"): row.name for row in QUANTILES if "quantiles" not in row.name}
+_WITHOUT_MEDIAN = ("quantileExactExclusive", "quantileExactInclusive")
+MEDIANS = {
+    row.name.replace("quantile", "median"): row.name
+    for row in QUANTILES
+    if "quantiles" not in row.name and row.name not in _WITHOUT_MEDIAN
+}
+"""The names of the median of each family, as far as ClickHouse has one."""

@@ -73,9 +73,11 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
     refuse_intervals(tr, node, values)
     if not over:
         del tr.trace.free[mark:]
-    if call.form in ("Merge", "MergeState"):
-        return _merge_states(tr, node, call, values, (parameters, over))
-    return _aggregate_values(tr, node, call, values, (parameters, over))
+    compiled = _merge_states if call.form in ("Merge", "MergeState") else _aggregate_values
+    found = compiled(tr, node, call, values, (parameters, over))
+    if not over:
+        tr.trace.aggregate_sqls.append(found.sql)
+    return found
 
 
 def _read_call(

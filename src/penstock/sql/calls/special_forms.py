@@ -37,7 +37,7 @@ from penstock.sql.conversions.explicit import (
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
-from penstock.sql.expr.typed import TypedSql, is_null, replace_sql, text, typed_sql
+from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.literals import make_tuple
@@ -208,14 +208,9 @@ def _square(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 def _type_name(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (argument,) = call_arguments(tr, node, 1, 1)
-    before = tr.trace.aggregates
     value = tr.translate(argument)
     _refuse_lost_low_cardinality(tr, argument)
-    name = text(f"Interval{value.unit.capitalize()}" if value.unit else _pretty_type_name(value.type))
-    if tr.trace.aggregates == before:
-        return name
-    # Over an aggregate there is one row for each group, so the name is made an aggregate as well.
-    return replace_sql(name, f"coalesce(max({name.sql}), {name.sql})")
+    return text(f"Interval{value.unit.capitalize()}" if value.unit else _pretty_type_name(value.type))
 
 
 def _refuse_lost_low_cardinality(tr: Translator, node: exp.Expr) -> None:
@@ -303,15 +298,14 @@ def _grouping_bits(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 
 def _pretty_type_name(of: Type, level: int = 0) -> str:
-    """The name of a type as toTypeName writes it: named fields of a tuple on lines of their own.
+    """The name of a type as toTypeName writes it: named fields of a tuple on lines of their own,
+    except within Nullable.
 
     The format is that of ClickHouse's `DataTypeTuple::doGetPrettyName`; `level` is the depth of indentation.
     """
     match of:
         case t.Array(inner):
             return f"Array({_pretty_type_name(inner, level)})"
-        case t.Nullable(inner):
-            return f"Nullable({_pretty_type_name(inner, level)})"
         case t.Map(key, value):
             return f"Map({_pretty_type_name(key, level)}, {_pretty_type_name(value, level)})"
         case t.Tuple(fields) if any(name for name, _ in fields):

@@ -89,7 +89,7 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
     """Pass: the columns of the select list."""
     found: list[TranslatedColumn] = []
     by_name: dict[str, TypedSql] = {}
-    aggregates = 0
+    aggregates, kept = 0, False
     for selected in block.selected:
         with block.environment.report.collecting():
             tr = block.translator.with_new_trace()
@@ -98,9 +98,12 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
             by_name.setdefault(selected.name, value)
             found.append(TranslatedColumn(selected.name, value, tuple(tr.trace.free)))
             aggregates += tr.trace.aggregates
+            kept = kept or any(sql in value.sql for sql in tr.trace.aggregate_sqls)
         if selected.name not in by_name:
             block.environment.report.note_lost(selected.name)
-    return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0)
+    # Without HAVING, Spark would see rows where all aggregates are gone: SELECT isNull(count()) FROM t.
+    having = block.having if block.grouped or not aggregates or kept else "true"
+    return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0, having=having)
 
 
 def _check_column(

@@ -32,8 +32,8 @@ class ScopeTable:
     """What `table.column` reads where that differs from the bare name (USING)."""
     whole: Mapping[str, TypedSql] = field(default_factory=dict)
     """What `table.*` gives (the array that ARRAY JOIN unfolds)."""
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-    """Why a column cannot be read."""
+    unreadable: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Why a column cannot be read, and what to do."""
     table_name: str = ""
     """The name of the table behind its alias."""
     named: frozenset[str] = frozenset()

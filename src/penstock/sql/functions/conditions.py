@@ -21,7 +21,7 @@ from penstock.sql.expr.sort_order import (
     nested_key,
 )
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
-from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, null_test, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, null_test, replace_sql, typed_sql
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 from penstock.sql.operators.dynamic_values import all_dynamic, is_dynamic_value
@@ -163,6 +163,12 @@ def _throw_if(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"if({as_condition(values[0])}, raise_error({string_literal(message)}), 0)", UINT8)
 
 
+def _is_not_null(values: Sequence[TypedSql]) -> TypedSql:
+    """True without a look at the value where its type has no NULL: there ClickHouse does not compute it."""
+    found = null_test(values[0])
+    return replace_sql(found, f"(NOT {found.sql})")
+
+
 def _is_nullable(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql("1" if values[0].nullable else "0", UINT8)
 
@@ -176,9 +182,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("ifNull", (2, 2), ("any",), coalesce, strict=False),
     Function("assumeNotNull", (1, 1), ("any",), _assume_not_null),
     Function("isNull", (1, 1), ("any",), lambda v: null_test(v[0]), strict=False),
-    Function(
-        "isNotNull", (1, 1), ("any",), lambda v: TypedSql(f"({v[0].sql} IS NOT NULL)", UINT8, "BOOLEAN"), strict=False
-    ),
+    Function("isNotNull", (1, 1), ("any",), _is_not_null, strict=False),
     Function(
         "isZeroOrNull",
         (1, 1),

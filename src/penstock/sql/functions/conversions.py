@@ -12,8 +12,8 @@ from typing import TypeAlias
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, STRICT_MODE, ConversionMode, convert
-from penstock.sql.expr.spark_types import function_default, value_default
-from penstock.sql.expr.typed import TypedSql, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.spark_types import function_default, value_default, value_type
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_zone, precision_argument
 from penstock.sql.functions.function import BadArguments, Function, template_function
 
@@ -29,6 +29,8 @@ _SIMPLE_TYPES: Mapping[str, Type] = {
     "IPv4": t.IPv4(),
     "IPv6": t.IPv6(),
 }
+_ALWAYS_STRICT = ("String", "Bool")
+"""ClickHouse has no OrZero, OrNull and OrDefault of these."""
 _DECIMALS = ((32, 9), (64, 18), (128, 38))
 """The sizes in bits, and the digits that they hold."""
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
@@ -110,7 +112,7 @@ def _conversion_functions(name: str, of: Type) -> tuple[Function, ...]:
         return build
 
     rows = []
-    if name != "String":
+    if name not in _ALWAYS_STRICT:
         rows.append(Function(f"to{name}OrZero", (1, 1), ("string",), forgiving(_OR_ZERO)))
         rows.append(Function(f"to{name}OrNull", (1, 1), ("string",), forgiving(_OR_NULL)))
         rows.append(Function(f"to{name}OrDefault", (1, 2), ("any",), _or_default_build(of), strict=False))
@@ -230,9 +232,10 @@ def _default_sql(values: Sequence[TypedSql], place: int, of: Type) -> str:
         raise BadArguments("a literal NULL has no default", "the default alone")
     if len(values) <= place:
         return function_default(of)
-    if values[place].type != of:
+    is_bool = of == t.Int(8, signed=False) and values[place].type == t.Bool()  # equal types in ClickHouse
+    if values[place].type != of and not is_bool:
         raise BadArguments(f"the default must be a {of}, this is {values[place].type}", "CAST it")
-    return values[place].sql
+    return as_spark(values[place], value_type(of))
 
 
 def _refuse_date_in_zone(value: TypedSql, of: t.DateTime | t.DateTime64) -> None:

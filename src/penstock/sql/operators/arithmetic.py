@@ -301,12 +301,13 @@ def _move_fine_time(operator: str, time: TypedSql, step: TypedSql) -> TypedSql |
 
 
 def _time_difference(left: TypedSql, right: TypedSql) -> TypedSql | None:
-    """Days between dates, seconds between times, as Int32."""
+    """Days between dates, seconds between times, as Int32 (which wraps around after 68 years)."""
     of = nullable_if_any(t.Int(32), [left, right])
     if left.bare == right.bare == t.Date():  # ClickHouse has no difference of two Date32.
         return TypedSql(f"datediff({left.sql}, {right.sql})", of, "INT")
     if isinstance(left.bare, t.DateTime) and isinstance(right.bare, t.DateTime):
-        return TypedSql(f"CAST(unix_seconds({left.sql}) - unix_seconds({right.sql}) AS INT)", of, "INT")
+        seconds = f"unix_seconds({left.sql}) - unix_seconds({right.sql})"
+        return TypedSql(f"CAST(shiftright(shiftleft({seconds}, 32), 32) AS INT)", of, "INT")
     if isinstance(left.bare, (t.DateTime, t.DateTime64)) and isinstance(right.bare, (t.DateTime, t.DateTime64)):
         return _datetime64_difference(left, right)
     return None
