@@ -34,7 +34,7 @@ def test_only_what_something_happened_to_is_looked_at(queue: WorkQueue) -> None:
     queue.batch_arrived("s7")
     assert drain(queue) == [("s7", "landing.s7")]
     queue.table_changed("s7")
-    assert drain(queue) == [("s7", "landing.s7"), ("v7", "view.v7")]
+    assert drain(queue) == [("v7", "view.v7"), ("s7", "landing.s7")]
     queue.batch_arrived("unknown")
     queue.table_changed("unknown")
     assert drain(queue) == []
@@ -117,3 +117,19 @@ def test_a_view_whose_source_was_stepped_does_not_wait_for_all_others(queue: Wor
     first = queue.take((URGENT,), lambda table: True, 0.0)
     assert first is not None
     assert first.table == "v7"
+
+
+def test_a_view_that_was_given_rows_comes_before_all_that_were_not(queue: WorkQueue) -> None:
+    """Also if it had to wait for its table or for a time; until its step begins."""
+    landing, view = ("s2", "landing.s2"), ("v1", "view.v1")
+    queue.step_began(view)
+    queue.batch_arrived("s2")
+    queue.table_changed("s1")
+    assert drain(queue) == [view, landing, ("s1", "landing.s1")]
+    queue.batch_arrived("s2")
+    queue.add_at(view, 1.0)
+    assert drain(queue, 1.0) == [view, landing]
+    queue.batch_arrived("s2")
+    queue.step_began(view)
+    queue.add([view])
+    assert drain(queue) == [landing, view]
