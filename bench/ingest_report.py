@@ -61,15 +61,17 @@ def report(
             "whose flows run (a landing, two views one after the other). Server, Java, Spark's workers and the client",
             "share 2 cores. Beside it, in the same run: the same HTTP server that only reads bodies and answers, and",
             "appends to one file, each forced to disk before the next. At a rate, times count from when a request was",
-            "due. `caught up` is when the last row of a load was visible two views away, in seconds after the load.",
+            "due. `caught up` is when the last row of a load was visible two views away, in seconds after the load. The",
+            "processor time of a request depends least on what else the machine does: where all together had much less than",
+            "2 cores, other programs had the rest, and the figures say little about a machine of their own.",
             f"Load of the machine before: {load:.1f}.",
             "",
             "| load | requests/s | rows/s | p50, ms | p99, ms | of the empty server | of forced appends | caught up |",
             "|---|---|---|---|---|---|---|---|",
             *(_line(each, nothing[each.name], disk[each.rows]) for each in found.values()),
             "",
-            "| load | answers | cores of the server | of Java | of Spark's workers | of the client |",
-            "|---|---|---|---|---|---|",
+            "| load | answers | server's ms a request | cores: server | Java | Spark's workers | client | all |",
+            "|---|---|---|---|---|---|---|---|",
             *(_processors(each) for each in found.values()),
             "",
             "Every acknowledged row was visible two views away after each load, and none of them twice.",
@@ -97,5 +99,7 @@ def _processors(each: Measured) -> str:
     answers = ", ".join(f"{count:,} × {status}" for status, count in sorted(each.statuses.items()))
     if each.told_when:
         answers += f" ({each.told_when:,} with Retry-After)"
-    shares = (each.shares.get(name, 0.0) for name in ("server", "Java", "workers", "client"))
-    return f"| {each.name} | {answers} | {' | '.join(f'{share:.2f}' for share in shares)} |"
+    shares = [each.shares.get(name, 0.0) for name in ("server", "Java", "workers", "client")]
+    shares.append(sum(shares))
+    a_request = 1000 * each.shares["server"] / max(each.a_second, 1e-9)
+    return f"| {each.name} | {answers} | {a_request:.2f} | {' | '.join(f'{share:.2f}' for share in shares)} |"

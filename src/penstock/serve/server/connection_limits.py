@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -139,8 +140,9 @@ def _send_at_once(transport: asyncio.Transport) -> None:
     """Let no answer wait for the client to confirm its head, which takes 40 ms. Asyncio sees to that itself only if the
     socket that listens was made with the number of its protocol."""
     connection: socket.socket = transport.get_extra_info("socket")
-    if connection.family in (socket.AF_INET, socket.AF_INET6):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(OSError):  # a client that is gone already
+        if connection.family in (socket.AF_INET, socket.AF_INET6):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _refusal(status: str, error: PenstockError) -> bytes:
