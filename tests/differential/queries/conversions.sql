@@ -79,3 +79,7 @@ SELECT toUInt8OrDefault(num, toUInt8(startsWith(s, 'a'))), toUInt8OrDefault(num,
 SELECT toInt32OrDefault(num, u8 = 1) FROM t;
 SELECT toBoolOrNull(s) FROM t;
 SELECT toTypeName(toNullable(CAST((1, 2), 'Tuple(a Int8, b String)'))), toTypeName([CAST((1, 2), 'Tuple(a Int8, b String)')]), toTypeName(toNullable((1, 'x')));
+SELECT x, toDateTime64OrNull(x, 2), toDateTime64OrNull(toUInt64(id), 3), toDateTimeOrNull(x) FROM (SELECT id, arrayJoin([toInt64(253402300799), toInt64(253402300800), toInt64(1000000000000), toInt64(-62167219201), toInt64(-92233720368547758), toInt64(5)]) AS x FROM t);
+SELECT toDateTime64OrZero(i32, 3) FROM t;
+SELECT toDateTimeOrNull(d) FROM t;
+SELECT toDateTime64OrNull(f, 2) FROM t;

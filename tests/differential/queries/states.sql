@@ -7,3 +7,4 @@ SELECT countIfMerge(c), sumIfMerge(s), avgIfMerge(a) FROM (SELECT countIfState(u
 -- a state of countIf(condition) is one of count
 SELECT lc, countMerge(c) AS x, countMergeIf(c, id > 2) AS y, countIfMerge(c) AS z FROM (SELECT lc, id, countIfState(u8 > 3) AS c FROM t GROUP BY lc, id) GROUP BY lc ORDER BY lc;
 SELECT toTypeName(countMergeState(c)) AS x, finalizeAggregation(countMergeState(c)) AS y FROM (SELECT countIfState(u8 > 3) AS c FROM t GROUP BY lc);
+SELECT finalizeAggregation(avgState(x)), avg(x), sum(x), avgMerge(s) FROM (SELECT x, avgState(x) AS s FROM (SELECT arrayJoin([toInt64(9223372036854775807), toInt64(9223372036854775806), toInt64(5)]) AS x) GROUP BY x);

@@ -225,6 +225,10 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
     for element, item in given:
         _check_time_precision(tr, element, item, value)
+    sizes = {each.bare for each in (value, *items) if isinstance(each.bare, t.FixedString)}
+    if len(sizes) > 1 and len(tr.trace.free) > reads:  # of a list with columns, ClickHouse keeps some zeros
+        message = f"IN of {' and '.join(sorted(map(str, sizes)))} is not supported"
+        raise tr.refusal(node, "no-common-type", message, "toString(…), without the zeros at the end")
     pairs = [as_comparable_pair(tr, element, value, item) for element, item in given]
     by_equality = isinstance(value.bare, t.Float) and any("`" in right for _, right in pairs)
     if by_equality:  # NaN equals the NaN of a list of literals, and none of a list with something computed

@@ -31,6 +31,8 @@ _SIMPLE_TYPES: Mapping[str, Type] = {
 }
 _ALWAYS_STRICT = ("String", "Bool")
 """ClickHouse has no OrZero, OrNull and OrDefault of these."""
+_YEARS_0_TO_9999 = (-62167219200, 253402300799)
+"""The first and the last second of what a DateTime64 holds."""
 _DECIMALS = ((32, 9), (64, 18), (128, 38))
 """The sizes in bits, and the digits that they hold."""
 _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
@@ -146,8 +148,15 @@ def _on_clock_of(values: Sequence[TypedSql]) -> TypedSql:
     return value
 
 
+def _require_text_or_seconds(value: TypedSql, mode: ConversionMode) -> None:
+    """toDateTimeOrNull takes texts and integers, toDateTimeOrZero texts alone."""
+    if mode.failure == "zero" or not isinstance(value.bare, (t.Int, t.Bool)):
+        _require_string(value)
+
+
 def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
     def build(values: Sequence[TypedSql]) -> TypedSql:
+        _require_text_or_seconds(values[0], mode)
         accurate = mode.failure == "null" and isinstance(values[0].bare, t.Int)
         return _convert(
             values[0], t.DateTime(_zone_argument(values, 1)), ConversionMode("null", "refused") if accurate else mode
@@ -158,13 +167,24 @@ def _to_datetime(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSq
 
 def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], TypedSql]:
     def build(values: Sequence[TypedSql]) -> TypedSql:
+        _require_text_or_seconds(values[0], mode)
         of = _time64_argument(values)
         found = _convert(values[0], of, mode)
+        if isinstance(values[0].bare, t.Int):
+            return _within_calendar(values[0], found)
         if mode.failure == "null" and isinstance(values[0].bare, t.String):
             return replace(found, sql=f"if({values[0].sql} IN ('', '-'), {value_default(found.bare)}, {found.sql})")
         return found
 
     return build
+
+
+def _within_calendar(seconds: TypedSql, found: TypedSql) -> TypedSql:
+    """The time of a number of seconds; NULL before the year 0 and after the year 9999."""
+    if seconds.spark == "INT" or (isinstance(seconds.constant, int) and abs(seconds.constant) < 2**32):
+        return found
+    first, last = _YEARS_0_TO_9999
+    return replace(found, sql=f"if({seconds.sql} BETWEEN {first} AND {last}, {found.sql}, NULL)", computed=None)
 
 
 def _time64_argument(values: Sequence[TypedSql]) -> t.DateTime64:

@@ -10,6 +10,11 @@ REFUSED = {
     "greatest(toIPv4(carrier), toIPv4('1.2.3.4'))": "`greatest` of IPv4 is not supported",
     f"if(carrier = 'a', today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
     "greatest(map('a', 1), map('b', 2))": "`greatest` of Map(String, UInt8) is not supported",
+    "toFixedString('ab', 5) IN (toFixedString(origin, 3), toFixedString('ab', 5))": (
+        "IN of FixedString(3) and FixedString(5) is not supported"
+    ),
+    "toDateTimeOrNull(today())": "the argument must be a String, this is Date",
+    "toDateTime64OrZero(distance, 3)": "the argument must be a String, this is UInt32",
     f"greatest(today(), {_NY})": "there is no common type of Date, DateTime('America/New_York')",
 }
 
