@@ -13,6 +13,8 @@ from penstock.model.settings import StoreSettings
 from penstock.postgres.application.announced_stops import AnnouncedStops
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.kept_replay import replay_rows
+from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.schema_tracker import identity_key
 from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.capture.status import read_status
@@ -21,6 +23,7 @@ from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
 from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.clickhouse_values import refused_value
+from penstock.postgres.delivery.keeping_destination import KeepingDestination
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase, SwapColumns
@@ -303,3 +306,23 @@ def test_a_truncation_keeps_the_position(chdb: Chdb, database: str, source: Sour
             source.run("DELETE FROM {s}.t")
             source.wait_until_stored("clickhouse")
     assert chdb.rows(f"SELECT id FROM {database}.t FINAL") == []
+
+
+def test_kept_rows_take_the_place_of_what_is_there_of_them(chdb: Chdb, database: str, source: Source) -> None:
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY, a text)")
+    make_table(chdb, source, "t")
+    source.set_up("t")
+    kept = KeptRows(source.dsn, source.name)
+    with producing(source.dsn, source.name, KeepingDestination(ClickHouseLanding(chdb, database), kept)):
+        source.wait_until_stored("clickhouse")
+        source.run("ALTER TABLE {s}.t ADD COLUMN label text")
+        source.run("INSERT INTO {s}.t VALUES (1, 'a1', 'l1'), (2, 'a2', 'l2'), (3, 'a3', 'l3')")
+        source.run("DELETE FROM {s}.t WHERE id = 2")
+        source.wait_until_stored("clickhouse")
+        assert chdb.rows(f"SELECT id, a FROM {database}.t FINAL ORDER BY id") == [[1, "a1"], [3, "a3"]]
+        chdb.run(f"ALTER TABLE {database}.t ADD COLUMN label Nullable(String)")
+        source.run("UPDATE {s}.t SET label = 'l3*' WHERE id = 3")
+        source.wait_until_stored("clickhouse")
+        assert replay_rows(kept, ClickHouseLanding(chdb, database), "t") == 3
+    expected = [list(row) for row in sorted(source.rows("SELECT id, a, label FROM {s}.t"))]
+    assert chdb.rows(f"SELECT id, a, label FROM {database}.t FINAL ORDER BY id") == expected

@@ -113,6 +113,9 @@ def test_rows_that_live_has_not_landed_are_told(project: Path, pipeline: MemoryP
     assert store.unread_rows(MIGRATION) is None
     pipeline.left = {"flights": 2}
     assert store.unread_rows(MIGRATION) == "rows of `flights` that are accepted and not landed (batches: 2)"
+    pipeline.left = None  # type: ignore[assignment]
+    with pytest.raises(Failed, match="former release"):
+        store.unread_rows(MIGRATION)
 
 
 def test_a_rehearsal_is_compared_in_staging_and_discarded(project: Path, pipeline: MemoryPipeline) -> None:

@@ -60,6 +60,11 @@ class PenstockServer:
 
     def unlanded(self, datasource: str) -> int:
         found = self._call("GET", "/v1/deployments/live", params={"unlanded": "true"})
+        if found.get("unlanded") is None:
+            raise Failed(
+                "the server of Penstock does not say which rows it has not landed: it is of a former release",
+                hint="upgrade it before a migration with a rename or a swap",
+            )
         return int(found["unlanded"].get(datasource, 0))
 
     def compare(self, files: Mapping[str, str], name: str) -> Json:
