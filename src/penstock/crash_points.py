@@ -55,6 +55,8 @@ CAPTURE_POINTS = (
 """The points of `penstock cdc run`."""
 KEEPING_POINTS = ("cdc.kept", "cdc.replayed")
 """The points where rows are kept whose store lacks a column, and of their replay."""
+IMPORT_POINTS = ("import.part_stored", "import.part_noted")
+"""The points of files that data sources take: behind a part of the rows, and behind its entry in the store."""
 STORE_POINTS = ("cdc.before-insert", "cdc.inserted")
 """The points of a delivery into ClickHouse."""
 MIGRATION_POINTS = ("migration.carried-out", "migration.noted")

@@ -19,6 +19,8 @@ from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.ingest.copy_jobs import CopyContext, CopyJobs
 from penstock.deploy.ingest.copy_schedule import CopySchedule, RunSchedule
 from penstock.deploy.ingest.event_ingestion import EventIngestion, landed_batch
+from penstock.deploy.ingest.imports.file_import import ImportParts
+from penstock.deploy.ingest.imports.file_imports import FileImports
 from penstock.deploy.ingest.quarantine import Quarantines
 from penstock.deploy.ingest.quarantine_replay import QuarantineReplay
 from penstock.deploy.ingest.row_deletion import RowDeletion
@@ -96,12 +98,15 @@ from penstock.state.logs.call_log import CallLog
 from penstock.state.logs.operations import OperationsLog
 from penstock.state.logs.topic_reads import TopicReads
 from penstock.state.made_tables import MadeTables
+from penstock.state.positions.imported_files import ImportedFiles
 from penstock.state.positions.topic_positions import TopicPositions
 from penstock.state.reader_leases import ReaderLeases
 from penstock.state.tokens import ApiToken, ApiTokens
 
 SINKS = ".sinks"
 """The folder of the inbox for what sinks have not published yet; no stream can have this name."""
+IMPORTS = ".imports"
+"""The folder of the inbox for files while they are read; no stream can have this name."""
 JOBS = ".jobs"
 """The folder of the inbox for rows that a copy job has read and not appended yet; no stream can have this name."""
 
@@ -167,6 +172,13 @@ class Pipeline:
         self.copy_schedule = CopySchedule(core.store.jobs, self._scheduled_runs)
         parts = TopicParts(self.inbox, TopicPositions(self.database), core.store.topic_reads)
         self.topics = TopicIngestion(core.board, core.projects, parts, read_template_secrets())
+        self.imports = self._open_imports(core, folder / IMPORTS)
+
+    def _open_imports(self, core: Core, folder: Path) -> FileImports:
+        least = self._settings.inbox.min_free_bytes
+        files = ImportedFiles(self.database)
+        parts = ImportParts(self.ingestion, files, self.batches.positions, folder, least)
+        return FileImports(core.board, core.projects, parts, self._settings, read_template_secrets())
 
     def _open_upkeep(self, core: Core, folder: Path) -> None:
         """What watches, tidies and retires in the background; `folder` is the inbox."""
@@ -277,6 +289,7 @@ class Pipeline:
             PipelinePart("maintenance", self.maintenance.start, self.maintenance.stop),
             PipelinePart("inbox", stop=self.inbox.close),
             PipelinePart("topics", self.topics.start, self.topics.stop),
+            PipelinePart("files", self.imports.start, self.imports.stop),
             PipelinePart("monitor", self.monitor.start, self.monitor.stop),
             PipelinePart("copies", self.copies.start, self.copies.stop),
             PipelinePart("sinks", self.sinks.start, self.sinks.stop),

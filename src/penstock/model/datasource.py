@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from datetime import datetime
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -87,6 +88,30 @@ class KafkaSource:
     location: Location = field(default=Location(""), compare=False)
 
 
+FileRowFormat: TypeAlias = Literal["csv", "ndjson", "parquet"]
+AUTO, ONCE, ON_DEMAND = "@auto", "@once", "@on-demand"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """The files that a data source takes, each once: those of a bucket, or of a folder of the server."""
+
+    connection: str
+    """The name of a .connection file."""
+    place: str
+    """Their address, whose path may be a pattern: `s3://bucket/visits/*.csv.gz`, `file:///folder/*.ndjson`."""
+    schedule: str = ON_DEMAND
+    """When files are looked for: `@auto` (all the time), `@once` (until there are some), `@on-demand`, or as cron says,
+    in UTC."""
+    format: FileRowFormat | None = None
+    """None: the end of its name says how a file is written."""
+    since: datetime | None = None
+    """Files that were last changed before are passed over; with a zone."""
+    reached_by: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What the .connection file says: a change of it is one of the data source."""
+    location: Location = field(default=Location(""), compare=False)
+
+
 @dataclass(frozen=True)
 class DataSource:
     """One .datasource file. It has no slots because the index of its columns is cached."""
@@ -107,6 +132,8 @@ class DataSource:
     """Whether no deployment may take rows or values from it: `LIFE_CYCLE deletion_protected`."""
     kafka: KafkaSource | None = None
     """The topic that its rows come from, besides those that are posted."""
+    files: FileSource | None = None
+    """The files that its rows come from, besides those that are posted."""
     location: Location = field(default=Location(""), compare=False)
 
     def column(self, name: str) -> Column | None:

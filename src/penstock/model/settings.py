@@ -163,6 +163,14 @@ class CopySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportSettings:
+    """Where data sources may take files from on this machine."""
+
+    folders: tuple[str, ...] = ()
+    """Folders in which, and below which, data sources may take files; without any they take none of this machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class SinkSettings:
     """Where sinks may write on this machine."""
 
@@ -262,6 +270,7 @@ class Settings:
     backfill: BackfillSettings = BackfillSettings()
     inbox: InboxSettings = InboxSettings()
     copies: CopySettings = CopySettings()
+    imports: ImportSettings = ImportSettings()
     sinks: SinkSettings = SinkSettings()
     traces: TraceSettings = TraceSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()

@@ -13,6 +13,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, DataSource, Text
 from penstock.parse.classic.directives import ALIASES, CLASSIC_DATASOURCE, IGNORED, current_entries
 from penstock.parse.connectors.connector import CONNECTOR_KEYWORDS, check_connectors, with_added_columns
+from penstock.parse.connectors.file_source import parse_files
 from penstock.parse.connectors.kafka_source import parse_kafka
 from penstock.parse.datafile import Datafile, Entry, parse_datafile
 from penstock.parse.directive_values import (
@@ -75,6 +76,7 @@ def parse_datasource(text: str, file: str, name: str, problems: list[Problem]) -
         renamed_from=_parse_renamed_from(directives.get("RENAMED_FROM"), problems),
         is_protected=_parse_life_cycle(directives.get("LIFE_CYCLE"), problems) == "deletion_protected",
         kafka=parse_kafka(datafile.entries, problems),
+        files=parse_files(datafile.entries, problems),
         location=Location(file),
     )
 

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from cronsim import CronSim, CronSimError
 
 from penstock.errors import Location, Problem, did_you_mean
-from penstock.model.datasource import Text, Token
+from penstock.model.datasource import ON_DEMAND, Text, Token
 from penstock.parse.datafile import Entry, split_items, split_words
 from penstock.parse.sql_syntax.source_text import NAME
 from penstock.template.parser import is_template, read_template
@@ -33,7 +33,6 @@ def unique_directives(entries: Iterable[Entry], problems: list[Problem]) -> dict
     return found
 
 
-ON_DEMAND = "@on-demand"
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=timezone.utc)
 
 

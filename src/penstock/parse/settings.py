@@ -19,6 +19,7 @@ from penstock.model.settings import (
     CopySettings,
     DeploySettings,
     FlowSettings,
+    ImportSettings,
     InboxSettings,
     LogFormat,
     MaintenanceSettings,
@@ -247,6 +248,7 @@ TABLES: Mapping[str, Callable[..., Any]] = {
     "backfill": BackfillSettings,
     "inbox": InboxSettings,
     "copies": CopySettings,
+    "imports": ImportSettings,
     "sinks": SinkSettings,
     "traces": TraceSettings,
     "maintenance": MaintenanceSettings,
@@ -313,6 +315,7 @@ SETTINGS: SettingChecks = {
         "max_read_bytes": NumberRange(1, _MANY),
         "max_read_seconds": NumberRange(1, 86_400),
     },
+    "imports": {"folders": check_texts},
     "sinks": {"folders": check_texts},
     "traces": {"endpoint": check_web_address},
     "maintenance": {

@@ -31,6 +31,7 @@ from penstock.serve.calls import (
     events,
     health,
     iceberg,
+    imports,
     jobs,
     logs,
     openapi,
@@ -118,6 +119,15 @@ CALLS: tuple[ApiCall, ...] = (
     ApiCall(("POST",), f"{DATASOURCES}/{{name}}/truncate", "deploy", rows.truncate_datasource, action="truncate"),
     ApiCall(
         ("POST",), f"{DATASOURCES}/{{name}}/delete", "deploy", rows.delete_rows, most_body=FORM, action="delete rows"
+    ),
+    ApiCall(("GET",), f"{DATASOURCES}/{{name}}/files", "deploy", imports.show_files),
+    ApiCall(
+        ("POST",),
+        f"{DATASOURCES}/{{name}}/sync",
+        "deploy",
+        imports.look_for_files,
+        most_body=FORM,
+        action="look for files",
     ),
     ApiCall(("GET",), QUARANTINE, "read", quarantines.show_quarantine, no_name, "queries"),
     ApiCall(("POST",), f"{QUARANTINE}/replay", "deploy", quarantines.replay_quarantine, action="replay quarantine"),

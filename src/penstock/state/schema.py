@@ -301,6 +301,24 @@ topic_reads = sa.Table(
     sa.Index("topic_reads_timestamp", "timestamp"),
 )
 
+imported_files = sa.Table(
+    "imported_files",
+    METADATA,
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("mark", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("has_header", sa.Boolean),
+    sa.Column("successful_rows", sa.BigInteger, nullable=False),
+    sa.Column("quarantined_rows", sa.BigInteger, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("found_at", UtcDateTime, nullable=False),
+    sa.Column("updated_at", UtcDateTime, nullable=False),
+    sa.Index("imported_files_address", "stream", "address", unique=True),
+    sa.Index("imported_files_state", "stream", "state", "number"),
+)
+
 reader_leases = sa.Table(
     "reader_leases",
     METADATA,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
-from penstock.errors import Problem
+from penstock.errors import Location, Problem
 from penstock.model import types as t
-from penstock.model.datasource import MESSAGE_COLUMNS, DataSource, KafkaSource, Token
+from penstock.model.datasource import MESSAGE_COLUMNS, DataSource, FileSource, KafkaSource, Token
 from penstock.parse.datasource import parse_datasource
 
 
@@ -16,6 +18,7 @@ def read(text: str) -> DataSource:
     return parse_datasource(text, "x.datasource", "x", [])
 
 
+FILES = "IMPORT_CONNECTION_NAME k\nIMPORT_BUCKET_URI s3://b/in/*.csv"
 TOPIC = "KAFKA_CONNECTION_NAME k\nKAFKA_TOPIC t\nKAFKA_GROUP_ID g"
 
 
@@ -163,6 +166,17 @@ def test_sampling_keys(written: str, said: str | None) -> None:
         (f"{TOPIC}\nKAFKA_STORE_HEADERS maybe", "invalid-value", "error"),
         (f"{TOPIC}\nKAFKA_TARGET_PARTITIONS auto", "ignored-directive", "warning"),
         ("IMPORT_SERVICE s3_iamrole\nIMPORT_SCHEDULE @auto", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_STRATEGY replace", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_SERVICE gcs", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_BUCKET_URI gs://b/*.csv", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_BUCKET_URI file:incoming", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_CONNECTION_NAME ''", "missing-directive", "warning"),
+        (f"{FILES}\nIMPORT_SCHEDULE @soon", "invalid-value", "error"),
+        (f"{FILES}\nIMPORT_SCHEDULE 61 * * * *", "invalid-value", "error"),
+        (f"{FILES}\nIMPORT_FORMAT xlsx", "invalid-value", "error"),
+        (f"{FILES}\nIMPORT_FROM_TIMESTAMP yesterday", "invalid-value", "error"),
+        (f"{FILES}\nIMPORT_TABLE_ARN arn:x", "unsupported-directive", "warning"),
+        ("IMPORT_CONNECTION_NAME k\nIMPORT_QUERY SELECT 1", "unsupported-directive", "warning"),
         ("PG_CONNECTION_NAME shop\nPG_TABLE orders", "unsupported-directive", "warning"),
         ('ENGINE "MergeTree"\nENGINE MergeTree', "duplicate-directive", "warning"),
         ("LIFE_CYCLE deletion_protect", "invalid-value", "error"),
@@ -174,6 +188,17 @@ def test_what_the_format_has_and_means_nothing_here(line: str, code: str, level:
     assert (found.code, found.level) == (code, level)
     assert found.location is not None
     assert ("penstock migrate" in str(found.hint)) == (code == "classic-format")
+
+
+def test_files_that_a_data_source_takes() -> None:
+    more = "IMPORT_SCHEDULE '@AUTO'\nIMPORT_FORMAT jsonl\nIMPORT_FROM_TIMESTAMP \"2026-01-31T00:00:00Z\"\n"
+    found = read(f"SCHEMA >\n    a Int8\n{FILES}\n{more}").files
+    assert found == FileSource(
+        "k", "s3://b/in/*.csv", "@auto", "ndjson", datetime(2026, 1, 31, tzinfo=timezone.utc), location=Location("")
+    )
+    plain = read(f"SCHEMA >\n    a Int8\n{FILES}\nIMPORT_SCHEDULE */5 * * * *\n").files
+    assert plain is not None
+    assert (plain.schedule, plain.format, plain.since) == ("*/5 * * * *", None, None)
 
 
 def test_the_last_of_two_directives_counts() -> None:

@@ -18,9 +18,9 @@ import typer
 from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job, watch_job
-from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.errors import FAILED, ServerRefusal, WrongUsage
 from penstock.cli.json_documents import Json, query_parameters
-from penstock.cli.output import console, format_number, print_json, print_table
+from penstock.cli.output import console, format_count, format_number, print_json, print_table
 from penstock.cli.row_files.row_file import RowFile, RowFormat, open_row_file
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
@@ -200,6 +200,72 @@ def _print_traces(name: str, traces: Json, rebuild: Json | None = None) -> None:
         page.print(f"  stays: {rows} in the inbox, until {traces['raw_until'][:19]} UTC or later", markup=False)
 
 
+@group.command("files")
+@command
+def files(
+    session: Session,
+    name: DataSourceArgument,
+    limit: Annotated[int, typer.Option("--limit", help="Show so many of the newest.", min=0, max=10_000)] = 20,
+) -> None:
+    """Show the files that a data source takes by itself, and what became of each."""
+    found = session.client().get(f"/v0/datasources/{name}/files", {"limit": str(limit)})
+    if session.as_json:
+        print_json(found)
+    else:
+        _print_files(found)
+
+
+@group.command("sync")
+@command
+def sync(
+    session: Session,
+    name: DataSourceArgument,
+    retry: Annotated[bool, typer.Option("--retry", help="Try those again that could not be read.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when all are taken.")] = True,
+) -> None:
+    """Look now for files that a data source takes by itself; exit code 1 if one cannot be read."""
+    client, path = session.client(), f"/v0/datasources/{name}"
+    asked = client.post(f"{path}/sync", query_parameters(retry=retry))
+    found, patient_until = client.get(f"{path}/files", {"limit": "20"}), time.monotonic() + STUCK_SECONDS
+    while wait and (found["looks"] <= asked["looks"] or _files_left(found)):
+        if found["state"] != "waiting":
+            patient_until = time.monotonic() + STUCK_SECONDS
+        elif time.monotonic() > patient_until:
+            raise ServerRefusal(503, {"error": f"the files of `{name}` wait: {found['reason']}"})
+        time.sleep(LOOK)
+        found = client.get(f"{path}/files", {"limit": "20"})
+    if session.as_json:
+        print_json(found)
+    else:
+        _print_files(found)
+    if found["counts"].get("failed"):
+        raise typer.Exit(FAILED)
+
+
+def _files_left(found: Json) -> int:
+    return sum(found["counts"].get(state, 0) for state in ("waiting", "reading"))
+
+
+def _print_files(found: Json) -> None:
+    counts = ", ".join(f"{count:,} {state}" for state, count in sorted(found["counts"].items())) or "none yet"
+    text = f"files of {found['place']} ({found['schedule']}): {counts}"
+    console().print(f"{text}; waits: {found['reason']}" if found["reason"] else text, markup=False)
+    if not found["files"]:
+        return
+    rows = [
+        (
+            each["file"],
+            each["state"],
+            format_count(each["successful_rows"]),
+            format_count(each["quarantined_rows"]),
+            each["updated_at"][:19],
+            each["error"] or "",
+        )
+        for each in found["files"]
+    ]
+    print_table(("file", "state", "rows", "in quarantine", "since (UTC)", "reason"), rows)
+
+
 @group.command("quarantine")
 @command
 def quarantine(
@@ -265,6 +331,10 @@ def _print_quarantine(name: str, found: Json) -> None:
 
 
 ATTEMPTS = 4
+LOOK = 0.3
+"""Seconds between two looks at the files of a data source."""
+STUCK_SECONDS = 5.0
+"""A command stops waiting for files that could not go on for so long."""
 
 
 def append_rows(client: ServerClient, name: str, rows: RowFile, wait: bool) -> Json:

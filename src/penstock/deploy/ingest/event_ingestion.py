@@ -21,7 +21,7 @@ from penstock.flow.landing.json_row import InvalidRow, decode_json
 from penstock.flow.landing.row_parser import RowParser
 from penstock.flow.scheduler import ANY_TABLE
 from penstock.flow.table_registry import TableRegistry
-from penstock.model.cursor import BatchCursor, PostTerms
+from penstock.model.cursor import BatchCursor, PostTerms, SourceSpan
 from penstock.model.deployment import Deployment
 from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing
@@ -83,6 +83,18 @@ class EventIngestion:
             raise MissingColumns(name, missing)
         stream, lines, counts = self.examine(name, body)
         return Receipt(stream, self._inbox.append(stream, lines, terms.key, terms.span), *counts)
+
+    def append_file_rows(self, name: str, lines: Sequence[bytes], span: SourceSpan) -> Receipt:
+        """Store rows of files; each that is no JSON is one that does not fit. Raises NotFound, OtherPosition if they do
+        not follow what is stored of their source, and what `Inbox.append` raises; then nothing is stored."""
+        landing = _find_landing(self._board, name)
+        quarantined = _count_rejected(_row_parser(landing), lines)
+        number = self._inbox.append(landing.stream, lines, None, span)
+        return Receipt(landing.stream, number, len(lines) - quarantined, quarantined)
+
+    def count_rejected(self, name: str, lines: Sequence[bytes]) -> int:
+        """How many of the rows do not fit. Raises NotFound."""
+        return _count_rejected(_row_parser(_find_landing(self._board, name)), lines)
 
     def positions(self, name: str) -> Sequence[StoredPosition]:
         """How far the sources of a data source's rows have come. Raises NotFound."""

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+from penstock.deploy.connections.bucket_connection import connected_bucket
 from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.s3_objects import object_address, signed_request
 from penstock.deploy.external.web_client import UnreadableSource, WebClient
 from penstock.errors import Conflict, Failed, Forbidden, InvalidRequest, StorageFull, Unavailable
 from penstock.flow.inbox.writer import DISK_FULL_ERRNOS
 from penstock.lake.storage.durable_writes import sync_folder
-from penstock.model.external_tables import Bucket, BucketLogin
 from penstock.model.pipe import FileStrategy
 from penstock.model.settings import CopySettings
 
 TEMPORARY = ".penstock-"
 """How the name of a file begins that is being written."""
-USUAL_REGION = "us-east-1"
 GONE, DENIED, REFUSED = 404, 403, 400
 MOST_SHOWN = 300
 
@@ -115,7 +114,7 @@ class BucketDestination:
         parts = urlsplit(place)
         if parts.scheme not in ("s3", "s3a") or not parts.netloc:
             raise InvalidRequest(f"`{place}` is no place in a bucket", hint="write EXPORT_BUCKET_URI s3://bucket/path")
-        self._bucket = _bucket(values, parts.netloc)
+        self._bucket = connected_bucket(values, parts.netloc)
         self._beginning = unquote(parts.path).strip("/")
         self._client = WebClient(settings, stops)
 
@@ -144,18 +143,6 @@ class BucketDestination:
                 return answer.status_code, said.decode(errors="replace")[:MOST_SHOWN]
         except UnreadableSource as error:
             raise Unavailable(f"the bucket `{self._bucket.name}` cannot be reached: {error}") from None
-
-
-def _bucket(values: ConnectionValues, name: str) -> Bucket:
-    key, secret = values.text("S3_ACCESS_KEY"), values.text("S3_SECRET")
-    if not key or not secret:
-        hint = "write S3_ACCESS_KEY and S3_SECRET; a role (S3_ARN) cannot be taken here"
-        raise InvalidRequest(f"the connection `{values.connection.name}` has no keys", hint=hint)
-    region, endpoint = values.text("S3_REGION") or USUAL_REGION, values.text("S3_ENDPOINT").rstrip("/")
-    login = BucketLogin(key, secret)
-    if endpoint:
-        return Bucket(endpoint, name, region, in_host=False, login=login)
-    return Bucket(f"https://s3.{region}.amazonaws.com", name, region, in_host="." not in name, login=login)
 
 
 def _refused(status: int, said: str, what: str) -> Unavailable | Failed:

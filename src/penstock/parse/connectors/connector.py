@@ -14,18 +14,13 @@ from penstock.errors import Location, Problem
 from penstock.model.datasource import MESSAGE_COLUMNS, Column, Text
 from penstock.model.json_path import path_of_key
 from penstock.model.types import DateTime, DateTime64, Int, LowCardinality, Map, Nullable, String, Type
+from penstock.parse.connectors.file_source import FILE_KEYWORDS
 from penstock.parse.connectors.kafka_source import KAFKA_KEYWORDS, is_set
 from penstock.parse.datafile import Entry
 
 CONNECTOR_KEYWORDS = (
     *KAFKA_KEYWORDS,
-    "IMPORT_SERVICE",
-    "IMPORT_CONNECTION_NAME",
-    "IMPORT_BUCKET_URI",
-    "IMPORT_SCHEDULE",
-    "IMPORT_STRATEGY",
-    "IMPORT_FORMAT",
-    "IMPORT_FROM_TIMESTAMP",
+    *FILE_KEYWORDS,
     "IMPORT_QUERY",
     "IMPORT_EXTERNAL_DATASOURCE",
     "IMPORT_TABLE_ARN",
@@ -34,7 +29,7 @@ CONNECTOR_KEYWORDS = (
     "PG_TABLE",
     "EXPORT_SERVICE",
 )
-"""Directives that fetch rows from elsewhere. All are accepted; only topics of Kafka are read."""
+"""Directives that fetch rows from elsewhere. All are accepted; only topics of Kafka and files are read."""
 _KAFKA = "KAFKA_TOPIC"
 # Source: the format's documentation of the Kafka connector. A posted row has no offset; what it lacks is empty, and its
 # time is that of its arrival.
@@ -64,10 +59,10 @@ _DYNAMODB_COLUMNS: Sequence[tuple[str, Type, str]] = (
 
 def check_connectors(entries: Iterable[Entry]) -> Iterator[Problem]:
     """One warning for a data source that fetches rows from where this version fetches none."""
-    others = (entry for entry in entries if entry.keyword in CONNECTOR_KEYWORDS and entry.keyword not in KAFKA_KEYWORDS)
-    first = next(others, None)
+    read = (*KAFKA_KEYWORDS, *FILE_KEYWORDS)
+    first = next((each for each in entries if each.keyword in CONNECTOR_KEYWORDS and each.keyword not in read), None)
     if first is not None:
-        message = "no rows are fetched from a bucket or another service: its connectors are not in this version"
+        message = f"no rows are fetched by {first.keyword}: its connector is not in this version"
         hint = "let a copy read it, or post the rows to the events API"
         yield Problem("unsupported-directive", message, first.location, hint, "warning")
 

@@ -25,6 +25,9 @@ def check_connections(
         if isinstance(each, DataSource) and each.kafka is not None:
             named = _Named(each.kafka.connection, ("kafka",), each.kafka.location)
             yield from _check(named, "no rows are read from Kafka", connections)
+        if isinstance(each, DataSource) and each.files is not None:
+            named = _Named(each.files.connection, ("s3", "file"), each.files.location)
+            yield from _check(named, "no files are taken", connections)
         if isinstance(each, Pipe) and each.exported is not None and isinstance(each.exported.kind, Exported):
             kind = each.exported.kind
             if kind.target is not None:
@@ -38,10 +41,12 @@ def with_connections(
 ) -> Union[DataSource, Pipe]:
     """The resource with what the connection says that it names, so that a change of it is a change of the resource."""
     if isinstance(resource, DataSource):
-        kafka = resource.kafka
-        if kafka is None:
-            return resource
-        return replace(resource, kafka=replace(kafka, reached_by=_options(kafka.connection, connections)))
+        kafka, files = resource.kafka, resource.files
+        if kafka is not None:
+            kafka = replace(kafka, reached_by=_options(kafka.connection, connections))
+        if files is not None:
+            files = replace(files, reached_by=_options(files.connection, connections))
+        return replace(resource, kafka=kafka, files=files) if kafka is not None or files is not None else resource
     node = resource.exported
     if node is None or not isinstance(node.kind, Exported):
         return resource

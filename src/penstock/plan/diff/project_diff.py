@@ -141,6 +141,7 @@ def _changed_metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
         "backfill": (old.keeps_history, new.keeps_history),
         "life cycle": (old.is_protected, new.is_protected),
         "topic": (old.kafka, new.kafka),
+        "files": (old.files, new.files),
         "forward query": (_normal_forward_query(old), _normal_forward_query(new)),
         "codecs": tuple({column.name: column.codec for column in each.columns if column.codec} for each in (old, new)),
     }

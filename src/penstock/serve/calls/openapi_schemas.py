@@ -230,6 +230,15 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         {"202": {JSON: DELETED}, "200": {JSON: DELETED}},
     ),
     ("GET", "/v0/datasources/{name}"): CallSchema("Show a data source", WHICH),
+    ("GET", "/v0/datasources/{name}/files"): CallSchema(
+        "The files that a data source takes", (parameter_schema("limit"),), None, {"200": {JSON: OBJECT}}
+    ),
+    ("POST", "/v0/datasources/{name}/sync"): CallSchema(
+        "Look for the files of a data source now",
+        (parameter_schema("retry", schema=FLAG),),
+        None,
+        {"202": {JSON: object_schema(looks=COUNT, tried_again=COUNT)}},
+    ),
     ("GET", "/v0/datasources/{name}/quarantine"): CallSchema(
         "Why rows of a data source were rejected",
         (*WHICH, parameter_schema("limit")),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from xml.etree import ElementTree
 
 import httpx
@@ -25,6 +26,16 @@ class BucketObject:
 
     key: str
     mark: str = ""
+    modified: datetime | None = None
+    """When it was put there, if the list says so."""
+
+
+class RefusedRequest(UnreadableSource):
+    """The server has answered, but not with what was asked for."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +87,9 @@ def check_answer(answer: httpx.Response) -> None:
         where = f": it is in the region {region}, which its address must name" if region else ""
         raise UnreadableSource(f"the bucket is not at this address{where}")
     if answer.status_code == 412:
-        raise UnreadableSource("the object was replaced while the copy was reading; run it again")
-    raise UnreadableSource(f"the server answers {answer.status_code} {answer.reason_phrase}{_told(answer)}")
+        raise RefusedRequest("the object was replaced while the copy was reading; run it again", answer.status_code)
+    said = f"the server answers {answer.status_code} {answer.reason_phrase}{_told(answer)}"
+    raise RefusedRequest(said, answer.status_code)
 
 
 def _told(answer: httpx.Response) -> str:

@@ -7,7 +7,9 @@ a login of this machine. Sources: https://docs.aws.amazon.com/AmazonS3/latest/AP
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from urllib.parse import quote, urlencode, urlsplit
+from xml.etree import ElementTree
 
 from penstock.deploy.external.buckets.object_lists import BucketObject, ListPage, all_objects, read_list
 from penstock.deploy.external.web_client import UnreadableSource, WebClient
@@ -30,7 +32,7 @@ def list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator[
         root = read_list(client, url, signed_headers(bucket, url))
         entries = root.findall("{*}Contents")
         objects = [
-            BucketObject(each.findtext("{*}Key") or "", each.findtext("{*}ETag") or "")
+            BucketObject(each.findtext("{*}Key") or "", each.findtext("{*}ETag") or "", _modified(each))
             for each in entries
             if each.findtext("{*}Size") != "0"
         ]
@@ -42,6 +44,14 @@ def list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator[
         return ListPage(objects, len(entries), following)
 
     return all_objects(page_at, beginning)
+
+
+def _modified(entry: ElementTree.Element) -> datetime | None:
+    text = entry.findtext("{*}LastModified") or ""
+    try:
+        return datetime.fromisoformat(f"{text[:19]}+00:00")  # in UTC; Python 3.10 reads no fraction of two digits
+    except ValueError:
+        return None
 
 
 def object_address(bucket: Bucket, key: str) -> str:

@@ -1,6 +1,6 @@
 """Rows of a CSV file as JSON rows.
 
-In: the bytes of a file (RFC 4180: values in double quotes may hold delimiters, line breaks and doubled quotes), and the
+In: a file or its bytes (RFC 4180: values in double quotes may hold delimiters, line breaks and doubled quotes), and the
 landing of its data source. Out: lines of JSON. Invariants: `\\N` and an empty value without quotes are NULL or absent,
 `""` is an empty text; a row that has too many or too few values, or is not UTF-8, is in the quarantine as it was sent.
 """
@@ -11,7 +11,8 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -30,6 +31,10 @@ from penstock.model.manifest import Landing
 from penstock.model.types import Array, Bool, FixedString, Json, Map, String, Tuple, Type, is_nullable, unwrap_type
 
 NULL = "\\N"
+MARK = b"\xef\xbb\xbf"
+"""Some programs begin a text in UTF-8 with it."""
+BLOCK_BYTES = 32 * 2**20
+"""How much of a file is in memory at once, and so the most bytes of one of its records."""
 SLICE_ROWS = 8_192
 """Rows whose values are in memory at once."""
 LONGEST_VALUE = 2**25
@@ -47,12 +52,11 @@ class CsvForm:
     """Whether the first record is that of the whole file, repeated before a later part of it."""
 
 
-def csv_rows(content: bytes, landing: Landing, name: str, form: CsvForm) -> Iterator[bytes]:
-    """The rows of a file, in its order but for those with too many or too few values, which come last. Raises
-    InvalidRequest if it has no columns that are known, or is no CSV."""
-    content, broken = content.removeprefix(b"\xef\xbb\xbf"), list[str]()
-    first = _first_record(content, form)
-    has_names = form.has_header if form.has_header is not None else _is_header(first, landing)
+def csv_rows(content: bytes | Path, landing: Landing, name: str, form: CsvForm) -> Iterator[bytes]:
+    """The rows of a file, in its order but for those with too many or too few values, which follow the others of their
+    block. Raises InvalidRequest if it has no columns that are known, or is no CSV."""
+    first, broken = _first_record(content, form), list[str]()
+    has_names = has_header(content, landing, form)
     placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name)
     converters = [_converter(column.type) for column in placement.columns]
     left_out = int(has_names or form.repeats_first)
@@ -62,10 +66,25 @@ def csv_rows(content: bytes, landing: Landing, name: str, form: CsvForm) -> Iter
             columns = [part.column(column.at).to_pylist() for column in placement.columns]
             yield from (_row(placement, converters, values) for values in zip(*columns, strict=True))
         left_out = max(left_out - batch.num_rows, 0)
+        yield from map(unreadable_row, broken)
+        broken.clear()
     yield from map(unreadable_row, broken)
 
 
-def _read_batches(content: bytes, width: int, form: CsvForm, broken: list[str]) -> Iterator[pa.RecordBatch]:
+def has_header(content: bytes | Path, landing: Landing, form: CsvForm) -> bool:
+    """Whether the first record of a file has names. Raises InvalidRequest for an empty file."""
+    return form.has_header if form.has_header is not None else _is_header(_first_record(content, form), landing)
+
+
+def _opened(content: bytes | Path) -> BinaryIO:
+    """The file, after the mark that it may begin with."""
+    file = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    if file.read(len(MARK)) != MARK:
+        file.seek(0)
+    return file
+
+
+def _read_batches(content: bytes | Path, width: int, form: CsvForm, broken: list[str]) -> Iterator[pa.RecordBatch]:
     """All records of so many values; the text of each other one goes to `broken`."""
 
     def keep(row: arrow_csv.InvalidRow) -> str:
@@ -80,20 +99,22 @@ def _read_batches(content: bytes, width: int, form: CsvForm, broken: list[str]) 
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    # A record does not go on from one block to the next but one, so the block is the body, whose size is limited.
-    read = arrow_csv.ReadOptions(column_names=names, block_size=max(len(content), 1), use_threads=False)
+    # A record does not go on from one block to the next but one: a body, whose size is limited, is one block.
+    block = max(len(content), 1) if isinstance(content, bytes) else BLOCK_BYTES
+    read = arrow_csv.ReadOptions(column_names=names, block_size=block, use_threads=False)
     try:
-        yield from arrow_csv.open_csv(io.BytesIO(content), read, parse, convert)
+        with _opened(content) as file:
+            yield from arrow_csv.open_csv(file, read, parse, convert)
     except pa.ArrowInvalid as error:
         raise InvalidRequest(f"the file is no CSV: {error}") from error
 
 
-def _first_record(content: bytes, form: CsvForm) -> list[str]:
+def _first_record(content: bytes | Path, form: CsvForm) -> list[str]:
     """Raises InvalidRequest for an empty file."""
     csv.field_size_limit(LONGEST_VALUE)
-    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", errors="replace", newline="")
     try:
-        found = next((record for record in csv.reader(text, delimiter=form.delimiter) if record), None)
+        with io.TextIOWrapper(_opened(content), "utf-8", errors="replace", newline="") as text:
+            found = next((record for record in csv.reader(text, delimiter=form.delimiter) if record), None)
     except csv.Error as error:
         raise InvalidRequest(f"the file is no CSV: {error}") from error
     if found is None:

@@ -37,7 +37,7 @@ class FileIngestion:
         """Store the rows of a file durably. Raises NotFound, InvalidRequest, and what storing raises; then some of its
         parts may be stored, and are not stored again under the same key."""
         found: Receipt | None = None
-        for number, part in enumerate(_parts(self._rows(name, content, form)), 1):
+        for number, part in enumerate(parts_of_rows(self._rows(name, content, form)), 1):
             stored = self.ingestion.append(name, b"\n".join(part), f"{key} part {number}")
             found = stored if found is None else _both(found, stored)
         if found is None:
@@ -74,7 +74,8 @@ def _both(before: Receipt, after: Receipt) -> Receipt:
     )
 
 
-def _parts(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+def parts_of_rows(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """The rows in parts, each of which is stored at once."""
     part: list[bytes] = []
     size = 0
     for line in lines:

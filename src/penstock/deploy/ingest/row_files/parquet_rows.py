@@ -1,6 +1,6 @@
 """Rows of a Parquet file as JSON rows.
 
-In: the bytes of a file, and the landing of its data source. Out: lines of JSON, some thousand rows in memory at a time.
+In: a file or its bytes, and the landing of its data source. Out: lines of JSON, some thousand rows in memory at a time.
 Invariant: every value is written exactly (decimals and times with all their digits, integers of 64 bits); a time
 without a zone is one of UTC, as ClickHouse reads it, unless the file says that it is one of its column's zone.
 """
@@ -13,6 +13,7 @@ import io
 import math
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 import orjson
@@ -25,16 +26,19 @@ from penstock.model.manifest import Landing
 from penstock.model.types import Json, Type, unwrap_type
 
 BATCH_ROWS = 8_192
+READ_BYTES = 2**20
 Converter: TypeAlias = Callable[[object], object]
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EPOCH = dt.datetime(1970, 1, 1)
 _UTC = "Z"
 
 
-def parquet_rows(content: bytes, landing: Landing, name: str) -> Iterator[bytes]:
+def parquet_rows(content: bytes | Path, landing: Landing, name: str) -> Iterator[bytes]:
     """The rows of a file, in its order. Raises InvalidRequest if it is damaged, or has no column that is known."""
     try:
-        file = parquet.ParquetFile(io.BytesIO(content))
+        source = io.BytesIO(content) if isinstance(content, bytes) else content
+        # With a buffer of a limited size a column is read by its pages, and not whole for each group of rows.
+        file = parquet.ParquetFile(source, pre_buffer=False, buffer_size=READ_BYTES)
         schema = file.schema_arrow
         placement = place_columns(landing, schema.names, name)
         naive = "" if (schema.metadata or {}).get(b"penstock.naive") == b"column" else _UTC

@@ -1,0 +1,148 @@
+"""The files that data sources take: which were found, and what became of each.
+
+In: what a place has, and what was read of a file. Out: `ImportedFile` values. Invariants: a file is known by its
+address, so it is taken once, whatever it holds later; numbers rise in the order in which files are found and are never
+used again, so that a number and a count of rows say how far a stream has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from penstock.state.database import Database
+from penstock.state.schema import imported_files
+from penstock.state.transactions.locks import take_named_lock
+
+ImportState: TypeAlias = Literal["waiting", "reading", "done", "failed", "changed"]
+"""`changed`: other rows were put into it after it was taken, and these are not taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of a place."""
+
+    address: str
+    mark: str
+    """What tells its contents from others under its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file that a data source has taken, or will take."""
+
+    number: int
+    address: str
+    mark: str
+    state: ImportState
+    has_header: bool | None
+    """Of a CSV file that was begun: whether its first record has names."""
+    successful_rows: int
+    quarantined_rows: int
+    error: str | None
+    found_at: datetime
+    updated_at: datetime
+
+    @property
+    def rows(self) -> int:
+        """Rows of it that are stored."""
+        return self.successful_rows + self.quarantined_rows
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "file": self.address,
+            "state": self.state,
+            "successful_rows": self.successful_rows,
+            "quarantined_rows": self.quarantined_rows,
+            "error": self.error,
+            "found_at": self.found_at.isoformat(),
+            "updated_at": self.updated_at.isoformat(),
+        }
+
+
+_COLUMNS = [each for each in imported_files.c if each.name != "stream"]
+
+
+class ImportedFiles:
+    """The files of every stream."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    def add(self, stream: str, found: Sequence[FoundFile]) -> None:
+        """Write down files that were not known, in their order."""
+        of, now = imported_files.c, datetime.now(timezone.utc)
+        with self._database.write() as connection:
+            take_named_lock(connection, stream)
+            last = connection.execute(sa.select(sa.func.max(of.number)).where(of.stream == stream)).scalar() or 0
+            values = [
+                {
+                    "stream": stream,
+                    "number": number,
+                    "address": each.address,
+                    "mark": each.mark,
+                    "state": "waiting",
+                    "successful_rows": 0,
+                    "quarantined_rows": 0,
+                    "found_at": now,
+                    "updated_at": now,
+                }
+                for number, each in enumerate(found, last + 1)
+            ]
+            if values:
+                connection.execute(sa.insert(imported_files), values)
+
+    def known(self, stream: str) -> Mapping[str, ImportedFile]:
+        """All files of a stream by address."""
+        return {each.address: each for each in self._select(imported_files.c.stream == stream)}
+
+    def try_again(self, stream: str, numbers: Sequence[int]) -> None:
+        """Let files wait that could not be read, behind all others; each goes on after its rows that are stored."""
+        of, now = imported_files.c, datetime.now(timezone.utc)
+        with self._database.write() as connection:
+            take_named_lock(connection, stream)
+            last = connection.execute(sa.select(sa.func.max(of.number)).where(of.stream == stream)).scalar() or 0
+            for number, old in enumerate(sorted(numbers), last + 1):
+                where = sa.and_(of.stream == stream, of.number == old, of.state == "failed")
+                values = {"number": number, "state": "waiting", "error": None, "updated_at": now}
+                connection.execute(sa.update(imported_files).where(where).values(values))
+
+    def next(self, stream: str) -> ImportedFile | None:
+        """The file that is being read, else the first that waits."""
+        of = imported_files.c
+        for state in ("reading", "waiting"):
+            found = self._select(sa.and_(of.stream == stream, of.state == state), 1)
+            if found:
+                return found[0]
+        return None
+
+    def latest(self, stream: str, limit: int) -> Sequence[ImportedFile]:
+        """The files that were found last, newest first."""
+        query = sa.select(*_COLUMNS).where(imported_files.c.stream == stream)
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(imported_files.c.number.desc()).limit(limit)).all()
+        return [ImportedFile(*row) for row in rows]
+
+    def counts(self, stream: str) -> Mapping[str, int]:
+        """How many files of a stream there are, by state."""
+        of = imported_files.c
+        query = sa.select(of.state, sa.func.count()).where(of.stream == stream).group_by(of.state)
+        with self._database.read() as connection:
+            return {str(state): int(count) for state, count in connection.execute(query)}
+
+    def change(self, stream: str, number: int, **values: object) -> None:
+        """Set columns of a file."""
+        of = imported_files.c
+        where = sa.and_(of.stream == stream, of.number == number)
+        changed = {**values, "updated_at": datetime.now(timezone.utc)}
+        with self._database.write() as connection:
+            connection.execute(sa.update(imported_files).where(where).values(changed))
+
+    def _select(self, where: sa.ColumnElement[bool], limit: int | None = None) -> Sequence[ImportedFile]:
+        query = sa.select(*_COLUMNS).where(where).order_by(imported_files.c.number).limit(limit)
+        with self._database.read() as connection:
+            return [ImportedFile(*row) for row in connection.execute(query)]
