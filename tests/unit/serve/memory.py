@@ -15,6 +15,8 @@ from types import SimpleNamespace
 
 from penstock.deploy.backup.layout import BackupInfo
 from penstock.deploy.figures import PipelineFigures
+from penstock.deploy.ingest.imports.file_import import ImportStatus
+from penstock.deploy.ingest.imports.file_imports import ImportReport
 from penstock.deploy.ingest.quarantine import QuarantineReport, Reason
 from penstock.deploy.ingest.row_files.csv_rows import CsvForm
 from penstock.deploy.ingest.row_rebuilds import RebuildContext, RowRebuilds
@@ -47,6 +49,7 @@ from penstock.serve.http.request_parameters import parameter_texts
 from penstock.state.jobs import Job, Jobs
 from penstock.state.logs.audit_log import AuditLog
 from penstock.state.logs.call_log import CallLog
+from penstock.state.positions.imported_files import ImportedFile
 from penstock.state.positions.stream_positions import StoredPosition
 from penstock.state.tokens import ApiToken, ApiTokens
 from penstock.template.render_frame import Parameter
@@ -131,6 +134,10 @@ class MemoryPipeline:
         self.tokens = tokens
         self.monitor = self
         self.health = sample_health()
+        self._looks = 3
+        self.imports = SimpleNamespace(
+            files=self.imported_files, look_now=self.look_for_files, try_again=lambda name: 0
+        )
         self.topics = SimpleNamespace(statuses=lambda: sample_figures().topics, skip_missing=self.skip_missing)
         self.step_times = sample_step_times()
         self.audit = AuditLog(tokens._database)
@@ -263,6 +270,19 @@ class MemoryPipeline:
         bad = self.describe(name, "live", 0).rows
         self.rows[name] = [line for line in self.rows[name] if self._is_row(line)]
         return bad
+
+    def imported_files(self, name: str, limit: int) -> ImportReport:
+        if name != "visits":
+            raise NotFound(f"`{name}` takes no files")
+        status = ImportStatus(name, "s3://b/*.csv", "@auto", "idle", looks=self._looks)
+        now = datetime.now(timezone.utc)
+        file = ImportedFile(1, "s3://b/x.csv", "m", "failed", None, 7, 2, "it cannot be unpacked", now, now)
+        return ImportReport(status, {"failed": 1, "done": 3}, (file,))
+
+    def look_for_files(self, name: str) -> ImportStatus:
+        before = self.imported_files(name, 0).status
+        self._looks += 1
+        return before
 
     def skip_missing(self, name: str) -> Mapping[int, tuple[int, int]]:
         if name != "visits":

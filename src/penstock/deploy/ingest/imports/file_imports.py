@@ -37,7 +37,7 @@ class _Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenFiles:
+class ImportReport:
     """How the files of a data source are taken, how many there are by state, and the latest of them."""
 
     status: ImportStatus
@@ -104,11 +104,11 @@ class FileImports(PeriodicTask):
             found += [each.status for each in self._imports.values()]
         return tuple(sorted(found, key=lambda each: each.datasource))
 
-    def files(self, name: str, limit: int) -> TakenFiles:
+    def files(self, name: str, limit: int) -> ImportReport:
         """The files of a data source. Raises NotFound."""
         stream, status = self._find(name)
         latest = self._parts.files.latest(stream, limit)
-        return TakenFiles(status, self._parts.files.counts(stream), tuple(latest))
+        return ImportReport(status, self._parts.files.counts(stream), tuple(latest))
 
     def look_now(self, name: str) -> ImportStatus:
         """Look for the files of a data source, whatever its schedule says. Returns how it was before. Raises NotFound,

@@ -33,8 +33,8 @@ from penstock.model.types import Array, Bool, FixedString, Json, Map, String, Tu
 NULL = "\\N"
 MARK = b"\xef\xbb\xbf"
 """Some programs begin a text in UTF-8 with it."""
-BLOCK_BYTES = 32 * 2**20
-"""How much of a file is in memory at once, and so the most bytes of one of its records."""
+BLOCK_BYTES = 4 * 2**20
+"""The most bytes of a record of a file. Arrow reads up to 32 blocks ahead, and these are in memory."""
 SLICE_ROWS = 8_192
 """Rows whose values are in memory at once."""
 LONGEST_VALUE = 2**25
@@ -106,6 +106,8 @@ def _read_batches(content: bytes | Path, width: int, form: CsvForm, broken: list
         with _opened(content) as file:
             yield from arrow_csv.open_csv(file, read, parse, convert)
     except pa.ArrowInvalid as error:
+        if "straddl" in str(error):
+            raise InvalidRequest(f"a record has more than {BLOCK_BYTES // 2**20} MiB") from error
         raise InvalidRequest(f"the file is no CSV: {error}") from error
 
 

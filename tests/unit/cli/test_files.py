@@ -1,0 +1,30 @@
+"""`penstock datasource files` and `sync` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unit.cli.conftest import Run
+from unit.serve.memory import MemoryPipeline
+
+Json = Callable[..., tuple[int, Any]]
+
+
+def test_files_of_a_data_source_are_listed(pipeline: MemoryPipeline, penstock: Run, penstock_json: Json) -> None:
+    status, found = penstock_json("datasource", "files", "visits")
+    assert (status, found["state"], found["counts"]) == (0, "idle", {"done": 3, "failed": 1})
+    [file] = found["files"]
+    assert (file["file"], file["state"], file["successful_rows"]) == ("s3://b/x.csv", "failed", 7)
+    status, shown = penstock("datasource", "files", "visits")[:2]
+    assert "3 done, 1 failed" in shown
+    assert "it cannot be unpacked" in " ".join(shown.split())
+    assert penstock("datasource", "files", "visit")[0] != 0
+
+
+def test_a_look_waits_until_it_is_over_and_fails_if_a_file_cannot_be_read(
+    pipeline: MemoryPipeline, penstock_json: Json
+) -> None:
+    status, found = penstock_json("datasource", "sync", "visits", "--retry")
+    assert (status, found["looks"]) == (1, 4)
+    assert "look for files" in [each.action for each in pipeline.audit.recent(10)]
