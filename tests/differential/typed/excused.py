@@ -20,7 +20,6 @@ EXCUSES: tuple[tuple[str, str], ...] = (
 """What an error of Spark says, and words of the line. No wrong answer is excused, only an error."""
 
 LEFT_OUT: tuple[tuple[str, str], ...] = (
-    (r"THEN (ai|ani|as_|ans|af|ad|aa|at|m|mn|mi) END", "an array or map, or NULL, is a Variant in ClickHouse"),
     (r"uniqCombined", "of Nullable values it is Nullable in ClickHouse"),
     (r"\]\[9\]", "an Enum that is missing in an array is no value of the Enum in ClickHouse"),
     (r"deltaSum\w*OrNull", "of no rows it is NULL here, 0 there"),
