@@ -36,7 +36,7 @@ from penstock.flow.landing.landing import (
 )
 from penstock.flow.landing.removal import land_removal
 from penstock.flow.landing.unstorable_rows import find_unstorable_rows
-from penstock.flow.materialized_view import ViewStep, check_shared, next_view_step, resume_view
+from penstock.flow.materialized_view import SplitRequired, ViewStep, check_shared, next_view_step, resume_view
 from penstock.flow.table_registry import TableRegistry
 from penstock.flow.telemetry.spans import AttributeValue, span
 from penstock.flow.throttle import BackfillThrottle
@@ -223,7 +223,7 @@ class Stepper:
         ended; each makes the step smaller. `seconds` is the time limit (None: the one of the limits). Raises
         DriftedTable, and what Spark or the disk raise; a step is committed wholly or not at all."""
         started = time.monotonic()
-        with span(f"step {work.kind}", _described(work)) as traced:
+        with span(f"step {work.kind}", _described(work), SplitRequired) as traced:
             self._recorded.verify(work.tables)
             least = self._limits.seconds if seconds is None else seconds
             with time_limit(self._lake.spark, least * self._size(work)):

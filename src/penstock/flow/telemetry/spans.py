@@ -22,9 +22,10 @@ TRACER = trace.get_tracer("penstock")
 
 
 @contextmanager
-def span(name: str, attributes: Mapping[str, AttributeValue]) -> Iterator[Span]:
-    """A span of work within this process. One that an exception ends has an error, with the code or the type of it."""
-    with _recorded(name, attributes, None, SpanKind.INTERNAL) as made:
+def span(name: str, attributes: Mapping[str, AttributeValue], *expected: type[Exception]) -> Iterator[Span]:
+    """A span of work within this process. One that an exception ends has an error, with the code or the type of it,
+    unless that is one of `expected`, by which the work says how it goes on."""
+    with _recorded(name, attributes, None, SpanKind.INTERNAL, expected) as made:
         yield made
 
 
@@ -37,13 +38,19 @@ def call_span(name: str, headers: Mapping[str, str], attributes: Mapping[str, At
 
 @contextmanager
 def _recorded(
-    name: str, attributes: Mapping[str, AttributeValue], parent: Context | None, kind: SpanKind
+    name: str,
+    attributes: Mapping[str, AttributeValue],
+    parent: Context | None,
+    kind: SpanKind,
+    expected: tuple[type[Exception], ...] = (),
 ) -> Iterator[Span]:
     with TRACER.start_as_current_span(
         name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
     ) as made:
         try:
             yield made
+        except expected:
+            raise
         except Exception as error:
             set_error(made, error.code if isinstance(error, PenstockError) else type(error).__name__)
             raise

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.util._once import Once
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -104,6 +104,21 @@ def test_work_within_work_is_a_span_below_it(collector: Collector, export: Calla
     assert "geheim" not in str(collector.requests), "messages of errors may tell of rows"
     of = {each.key: each.value.string_value for each in collector.requests[0].resource_spans[0].resource.attributes}
     assert (of["service.name"], of["penstock.process"]) == ("penstock", "server")
+
+
+def test_an_expected_end_is_no_error(collector: Collector, export: Callable[[str], Callable[[], None]]) -> None:
+    end = export(collector.address)
+
+    def split(*expected: type[Exception]) -> None:
+        with spans.span(f"{len(expected)} expected", {}, *expected):
+            raise Conflict("splits")
+
+    for expected in ((), (Failed,), (Failed, Conflict)):
+        with pytest.raises(Conflict):
+            split(*expected)
+    end()
+    states = [collector.spans[f"{count} expected"].status.code for count in range(3)]
+    assert states == [Status.STATUS_CODE_ERROR, Status.STATUS_CODE_ERROR, Status.STATUS_CODE_UNSET]
 
 
 def test_names_of_the_environment_come_first(
