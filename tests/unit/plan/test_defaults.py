@@ -58,6 +58,12 @@ def test_a_short_chain_of_defaults_is_added_in_place() -> None:
         ("`n` Float32 DEFAULT '1.2.3'", "invalid-literal"),
         ("`n` Date DEFAULT 'today'", "invalid-literal"),
         ("`n` UUID DEFAULT 'none'", "invalid-literal"),
+        ("`n` UInt64 DEFAULT toUInt64('x')", "invalid-literal"),
+        ("`n` UInt8 DEFAULT CAST('-1' AS UInt8)", "invalid-literal"),
+        ("`n` UInt64 DEFAULT ' 5'::UInt64", "invalid-literal"),
+        ("`n` Float64 DEFAULT toFloat64('1.2.3')", "invalid-literal"),
+        ("`n` UUID DEFAULT toUUID('none')", "invalid-literal"),
+        ("`n` DateTime DEFAULT toDateTime('never')", "invalid-literal"),
         ("`n` String DEFAULT n", "cycle"),
         ("`n` UUID DEFAULT generateUUIDv4()", "needs-forward-query"),
     ],
@@ -77,6 +83,10 @@ def test_a_default_that_is_refused(column: str, code: str) -> None:
         "`n` Date DEFAULT '2024-01-01'",
         "`n` Nullable(UInt8) DEFAULT NULL",
         "`n` Array(String) DEFAULT []",
+        "`n` UInt64 DEFAULT toUInt64('+5')",
+        "`n` UInt64 DEFAULT toUInt64OrZero('x')",
+        "`n` Nullable(UInt8) DEFAULT CAST('x' AS Nullable(UInt8))",
+        "`n` Float64 DEFAULT toFloat64('-inf')",
     ],
 )
 def test_a_default_that_is_accepted(column: str) -> None:

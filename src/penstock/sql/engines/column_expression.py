@@ -22,6 +22,7 @@ from penstock.sql.conversions.constants import written_constant
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.conversions.literals import parse_literal
+from penstock.sql.engines.constant_conversions import failing_text
 from penstock.sql.expr.typed import Constant, TypedSql
 from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
@@ -53,6 +54,10 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
     with report.collecting():
         tr = row_translator(text, {c.name: stored_column_value(c) for c in columns})
         tree, value = _translate_single(tr, text)
+        failing = failing_text(tree, value.type)
+        if failing is not None:
+            message = f"DEFAULT of `{column.name}`: '{failing}' is not a {value.type}"
+            raise tr.refusal(tree, "invalid-literal", message)
         exact = cast_column(value.sql, value.type, column.type)
         if exact is not None:
             return exact
