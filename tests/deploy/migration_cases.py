@@ -140,6 +140,7 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "50_a_default_over_another_path": lambda number: {"time": f"2024-03-{1 + number % 28:02} 12:00:00"},
     "50_a_default_over_another_zone": lambda number: {"at": 1_706_745_600 + number * 1800},
     "60_a_column_added_throughout": lambda number: {"bot": number % 3},
+    "64_numbers_widened_below_their_values": lambda number: {"count": number if number % 2 else 65_535 - number},
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

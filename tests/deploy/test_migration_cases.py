@@ -57,6 +57,7 @@ GROUPS = {
         "60_a_column_added_throughout",
         "62_queries_written_otherwise",
         "63_functions_of_stored_columns",
+        "64_numbers_widened_below_their_values",
     ),
     "views": (
         "07_to_nullable",

@@ -19,13 +19,13 @@ from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.view_equivalence import (
-    TYPE_FAMILIES,
     ViewPairs,
     content_function,
     pair_views,
     view_content,
 )
 from penstock.plan.equivalence.view_parts import view_parts
+from penstock.plan.equivalence.widened_numbers import TYPE_FAMILIES
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, value_in_older_rows
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.expression_facts import expression_facts

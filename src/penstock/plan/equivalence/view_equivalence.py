@@ -3,8 +3,8 @@
 In: views of two manifests. Out: `ViewPairs`: which live views are kept, which views are new, which end. Two views are
 the same if their SQL is equal after each name of a data source is replaced by its physical table, and each name of a
 column by its physical column; logical names do not matter. Where a column is stored in a wider type (INT to BIGINT) the
-view counts as the same only if no use of the column depends on the width: comparing, grouping, counting, summing and
-passing it on do not, a hash, a text or arithmetic may. Invariant: equal content means equal rows.
+view counts as the same only if no use of the column depends on the width (`widened_numbers`). Invariant: equal content
+means equal rows.
 """
 
 from __future__ import annotations
@@ -12,21 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
+from penstock.plan.equivalence.widened_numbers import stored_type_family, without_widths
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type
 
 TRIGGER_ROLE = "__new_"
-TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
-"""Families of stored types: the wider type holds each value of the narrower one exactly."""
-_BY_VALUE = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Count, exp.Sum, exp.Avg, exp.Group)
-_PASSED_ON = (exp.Min, exp.Max, exp.Paren)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,8 @@ def view_content(view: View) -> tuple[object, ...]:
 
 def view_content_by_value(view: View) -> tuple[object, ...]:
     """Like `view_content`, but only those properties of a column's type count on which the SQL depends."""
-    return _content_of(view, lambda each: stored_type_family(view.sql, each.name, spark_type(each.type)))
+    alike = replace(view, sql=without_widths(view.sql))
+    return _content_of(alike, lambda each: stored_type_family(alike.sql, each.name, spark_type(each.type)))
 
 
 def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
@@ -237,40 +234,3 @@ class _PhysicalText:
 
     def _is(self, at: int, kind: TokenType) -> bool:
         return 0 <= at < len(self.tokens) and self.tokens[at].token_type == kind
-
-
-def stored_type_family(sql: str, name: str, stored: str) -> str:
-    """The stored type of a column as far as a view depends on it: only the family, if the width has no effect."""
-    family = TYPE_FAMILIES.get(stored)
-    return family if family is not None and ignores_column_width(sql, name) else stored
-
-
-def ignores_column_width(sql: str, name: str) -> bool:
-    """Whether the width of a column has no effect on a view. Columns are compared by name alone: a column of the same
-    name in another source counts as this one."""
-    tree = query_facts(sql).tree
-    if tree is None:
-        return False
-    uses: dict[str, list[exp.Column]] = {}
-    for column in tree.find_all(exp.Column):
-        uses.setdefault(column.name, []).append(column)
-    waiting = [name]
-    for each in waiting:  # grows while it is walked
-        for use in uses.get(each, []):
-            onward = _passed_on_name(use)
-            if onward is None:
-                return False
-            waiting += [onward] if onward and onward not in waiting else []
-    return True
-
-
-def _passed_on_name(use: exp.Column) -> str | None:
-    """The name under which a use of a column is passed on, '' if it is not; None if its type may matter."""
-    node = use.parent
-    while isinstance(node, _PASSED_ON):
-        node = node.parent
-    if isinstance(node, exp.Alias):
-        return str(node.alias)
-    if isinstance(node, exp.Select):
-        return use.name
-    return "" if isinstance(node, _BY_VALUE) else None

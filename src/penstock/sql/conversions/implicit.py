@@ -18,7 +18,7 @@ from penstock.sql.stored_types import spark_type
 def cast_column(sql: str, have: Type, want: Type) -> str | None:
     """The SQL of a stored column of type `have` as type `want`; None if that may lose a value."""
     if isinstance(have, t.AggregateFunction) or isinstance(want, t.AggregateFunction):
-        return sql if is_same_state(have, want) else None
+        return sql if is_same_state(have, want) else _wider_state(sql, have, want)
     if is_nullable(have) and not is_nullable(want):
         return None
     if not _holds(unwrap_type(want), unwrap_type(have)):
@@ -111,6 +111,21 @@ def is_same_state(have: Type, want: Type) -> bool:
     return _state_function(have) == "count" or all(
         is_nullable(new) or not is_nullable(old) for old, new in zip(have.arguments, want.arguments, strict=False)
     )
+
+
+def _wider_state(sql: str, have: Type, want: Type) -> str | None:
+    """A state that is one of the values, as the state of a type that holds all of these; None for another one."""
+    if not isinstance(have, t.AggregateFunction) or not isinstance(want, t.AggregateFunction):
+        return None
+    if have.function not in _CHOOSING or have.function != want.function:
+        return None
+    old, new = have.arguments[0], want.arguments[0]
+    are_numbers = isinstance(old, t.Int) and isinstance(new, t.Int) and spark_type(have) == spark_type(old)
+    return cast_column(sql, old, new) if are_numbers else None
+
+
+_CHOOSING = ("min", "max", "any", "anyLast")
+"""Functions whose state is one of the values that they were given."""
 
 
 def _state_function(of: t.AggregateFunction) -> str:

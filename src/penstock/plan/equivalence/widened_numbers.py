@@ -1,0 +1,190 @@
+"""Whether a view gives the same where a number is stored in a wider type: INT to BIGINT, FLOAT to DOUBLE.
+
+In: compiled SQL in canonical form, and the name of a column. Out: yes or no, and the SQL without the widths of the
+constants that stand beside such numbers. Invariant: every use of the number is one of the rules below, each of which
+depends on its value alone, or passes that value on to a place that does; a use that no rule names may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from penstock.model.quick_dataclass import dataclass
+from penstock.sql.analysis.constant_folding import known_value
+from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
+
+TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
+"""Families of stored types: the wider type holds each value of the narrower one exactly."""
+_ANY = frozenset(TYPE_FAMILIES.values())
+_INTEGER = frozenset(["integer"])
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
+_WHOLE_TYPES = (exp.DType.INT, exp.DType.BIGINT)
+
+Families: TypeAlias = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueUse:
+    """A use of a number, for which only its value counts."""
+
+    kinds: tuple[type[exp.Expr], ...] = ()
+    calls: tuple[str, ...] = ()
+    places: tuple[str, ...] = ("this", "expression", "expressions")
+    """Where the number stands in the use."""
+    casts_to: tuple[exp.DType, ...] = ()
+    families: Families = _ANY
+    passes_on: bool = False
+    """The result is one of the numbers, so its own use counts as well."""
+
+
+USES = (
+    # compared as numbers, and grouped by
+    ValueUse((*_COMPARISONS, exp.Is, exp.Group)),
+    # aggregated in a type of its own: BIGINT for whole numbers, DOUBLE for others
+    ValueUse(calls=("count", "sum", "avg"), places=("expressions",)),
+    # written as digits, or cast to a type that holds every one of them
+    ValueUse(
+        (exp.Cast,),
+        places=("this",),
+        casts_to=(exp.DType.TEXT, exp.DType.BIGINT, exp.DType.DOUBLE),
+        families=_INTEGER,
+    ),
+    ValueUse((exp.Cast,), places=("this",), casts_to=(exp.DType.DOUBLE,)),
+    # the least, the largest or any of them
+    ValueUse((exp.Paren, exp.First, exp.Last, exp.IgnoreNulls), places=("this",), passes_on=True),
+    ValueUse(calls=("min", "max"), places=("expressions",), passes_on=True),
+    # chosen among constants
+    ValueUse((exp.Coalesce,), places=("this", "expressions"), families=_INTEGER, passes_on=True),
+    ValueUse((exp.If,), places=("true", "false"), families=_INTEGER, passes_on=True),
+    ValueUse((exp.Case,), places=("ifs", "default"), families=_INTEGER, passes_on=True),
+)
+"""All uses that do not depend on how wide a number is stored."""
+
+
+def stored_type_family(sql: str, name: str, stored: str) -> str:
+    """The stored type of a column as far as a view depends on it: only the family, if the width has no effect."""
+    family = TYPE_FAMILIES.get(stored)
+    return family if family is not None and ignores_width(sql, name, family) else stored
+
+
+def ignores_width(sql: str, name: str, family: str) -> bool:
+    """Whether the width of a column has no effect on a view. Columns are compared by name alone: a column of the same
+    name in another source counts as this one."""
+    uses = _uses_by_name(sql)
+    return uses is not None and _is_free(uses, name, family)
+
+
+@lru_cache(maxsize=256)
+def without_widths(sql: str) -> str:
+    """The SQL with whole numbers as bare digits where they stand beside values whose width has no effect."""
+    tree, uses = parse_opaque(sql), _uses_by_name(sql)
+    if tree is None or uses is None:
+        return sql
+    for node in list(tree.find_all(exp.Cast)):
+        value = known_value(node) if node.to.this in _WHOLE_TYPES else None
+        if isinstance(value, int) and not isinstance(value, bool) and _is_beside_numbers(node, uses):
+            node.replace(exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value)))
+    return write_opaque(tree)
+
+
+@lru_cache(maxsize=256)
+def _uses_by_name(sql: str) -> Mapping[str, tuple[exp.Column, ...]] | None:
+    """The uses of each column by its name in folded case; None where the SQL cannot be looked into."""
+    tree = parse_opaque(sql)
+    if tree is None:
+        return None
+    found: dict[str, list[exp.Column]] = {}
+    for column in tree.find_all(exp.Column):
+        found.setdefault(column.name.casefold(), []).append(column)
+    return {name: tuple(each) for name, each in found.items()}
+
+
+def _is_free(uses: Mapping[str, tuple[exp.Column, ...]], name: str, family: str) -> bool:
+    waiting = [name.casefold()]
+    for each in waiting:  # grows while it is walked
+        for use in uses.get(each, ()):
+            onward = _passed_on_name(use, family)
+            if onward is None:
+                return False
+            waiting += [onward] if onward and onward not in waiting else []
+    return True
+
+
+def _passed_on_name(number: exp.Expr, family: str) -> str | None:
+    """The name under which a number is passed on, '' if it is not; None if its type may matter."""
+    node, parent = number, number.parent
+    while parent is not None:
+        if isinstance(parent, exp.Alias):
+            return str(parent.alias).casefold()
+        if isinstance(parent, exp.Select):
+            return node.name.casefold() if isinstance(node, exp.Column) else None
+        use = _rule_for(parent, node, family)
+        if use is None:
+            return None
+        if not use.passes_on:
+            return ""
+        node, parent = parent, parent.parent
+    return None
+
+
+def _rule_for(parent: exp.Expr, node: exp.Expr, family: str) -> ValueUse | None:
+    return next((use for use in USES if family in use.families and _is_use(use, parent, node)), None)
+
+
+def _is_use(use: ValueUse, parent: exp.Expr, node: exp.Expr) -> bool:
+    if node.arg_key not in use.places:
+        return False
+    if use.casts_to:
+        return isinstance(parent, exp.Cast) and parent.to.this in use.casts_to
+    if use.calls:
+        return call_name(parent) in use.calls and len(parent.expressions) == 1
+    return isinstance(parent, use.kinds) and not _meets_text(parent) and _is_chosen_among_constants(parent, node)
+
+
+def _meets_text(use: exp.Expr) -> bool:
+    """Whether a text stands beside the number: it would be read as a number of the same width."""
+    return any(isinstance(each, exp.Literal) and each.is_string for each in use.iter_expressions())
+
+
+def _is_chosen_among_constants(choice: exp.Expr, chosen: exp.Expr) -> bool:
+    """Whether the other values of a choice, if it is one, are whole numbers or NULL: others may give it another type,
+    into which numbers of different widths are cast in different ways."""
+    return all(each is chosen or each.parent is chosen or _is_whole_or_null(each) for each in _values_of(choice))
+
+
+def _values_of(choice: exp.Expr) -> list[exp.Expr]:
+    """The values of which one is chosen; none for what is no choice."""
+    match choice:
+        case exp.Coalesce():
+            values = [choice.this, *choice.expressions]
+        case exp.If():
+            values = [choice.args.get("true"), choice.args.get("false")]
+        case exp.Case():
+            values = [*(each.args.get("true") for each in choice.args["ifs"]), choice.args.get("default")]
+        case _:
+            values = []
+    return [each for each in values if isinstance(each, exp.Expr)]
+
+
+def _is_whole_or_null(value: exp.Expr) -> bool:
+    found = known_value(value)
+    return found is None or (isinstance(found, int) and not isinstance(found, bool))
+
+
+def _is_beside_numbers(constant: exp.Expr, uses: Mapping[str, tuple[exp.Column, ...]]) -> bool:
+    """Whether a constant is compared, or stands with one number in a choice of which only the value counts."""
+    around = constant.parent
+    if isinstance(around, _COMPARISONS):
+        return not _meets_text(around)
+    if isinstance(around, exp.If) and isinstance(around.parent, exp.Case):
+        around = around.parent
+    values = _values_of(around) if around is not None else []
+    others = [each for each in values if not _is_whole_or_null(each)]
+    if around is None or not any(each is constant for each in values) or len(others) > 1:
+        return False
+    onward = _passed_on_name(around, "integer")
+    return onward is not None and (not onward or _is_free(uses, onward, "integer"))

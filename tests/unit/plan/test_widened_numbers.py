@@ -1,0 +1,64 @@
+"""A target keeps its rows where a number below gets a wider type and only its value counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.parse.project_loader import load_files
+from penstock.plan.offline import plan_projects
+from penstock.plan.plan import Plan
+
+
+def _plan(item: str, target: str, old: str, new: str) -> Plan:
+    """The plan where the column `n` of a landing source goes from one type to another, which `target` may name too."""
+    versions = [
+        load_files(
+            {
+                "events.datasource": f"SCHEMA >\n    `user` String `json:$.user`,\n    `n` {of} `json:$.n`\n",
+                "totals.datasource": f"SCHEMA >\n    `user` String,\n    `y` {target.format(of)}\n\n"
+                "ENGINE AggregatingMergeTree\nENGINE_SORTING_KEY user\n",
+                "totals_mv.pipe": f"NODE n\nSQL >\n    SELECT user, {item} AS y FROM events GROUP BY user\n"
+                "TYPE materialized\nDATASOURCE totals\n",
+            }
+        )
+        for of in (old, new)
+    ]
+    assert [each.problems for each in versions] == [(), ()]
+    return plan_projects(versions[0].project, versions[1].project, {})
+
+
+def _strategy(plan: Plan) -> str:
+    assert not plan.errors
+    return next(each.strategy for each in plan.resources if each.name == "totals")
+
+
+@pytest.mark.parametrize(
+    ("item", "target"),
+    [
+        ("max(n)", "SimpleAggregateFunction(max, {})"),
+        ("any(n)", "SimpleAggregateFunction(any, {})"),
+        ("anyState(n)", "AggregateFunction(any, {})"),
+        ("min(if(n > 3, n, 0))", "SimpleAggregateFunction(min, {})"),
+        ("sumIf(n, user != '')", "SimpleAggregateFunction(sum, UInt64)"),
+        ("sum(multiIf(user = 'a', n, user = 'b', 7, 0))", "SimpleAggregateFunction(sum, UInt64)"),
+        ("countIfState(n IN (1, 2, 3))", "AggregateFunction(countIf, UInt8)"),
+        ("max(toString(n))", "SimpleAggregateFunction(max, String)"),
+        ("avgState(n)", "AggregateFunction(avg, {})"),
+    ],
+)
+def test_a_function_of_values(item: str, target: str) -> None:
+    assert _strategy(_plan(item, target, "UInt16", "UInt32")) in ("none", "in_place")
+
+
+@pytest.mark.parametrize(
+    ("item", "target", "old", "new"),
+    [
+        ("uniqState(n)", "AggregateFunction(uniq, {})", "UInt16", "UInt32"),
+        ("max(cityHash64(n))", "SimpleAggregateFunction(max, UInt64)", "UInt16", "UInt32"),
+        ("max(toString(n))", "SimpleAggregateFunction(max, String)", "Float32", "Float64"),
+        ("max(bitNot(n))", "SimpleAggregateFunction(max, {})", "UInt16", "UInt32"),
+        ("sum(if(user = 'a', n, 1))", "SimpleAggregateFunction(sum, UInt64)", "UInt32", "UInt64"),
+    ],
+)
+def test_a_function_of_more_than_values(item: str, target: str, old: str, new: str) -> None:
+    assert _strategy(_plan(item, target, old, new)) == "recompute"
