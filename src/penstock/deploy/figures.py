@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.deploy.ingest.imports.file_import import ImportStatus
 from penstock.deploy.ingest.topics.topic_status import TopicStatus
 from penstock.deploy.lifecycle.deployment_events import BackfillProgress, backfill_progress
 from penstock.deploy.lifecycle.drift_watch import Drift
@@ -68,6 +69,8 @@ class PipelineFigures:
     maintenance: MaintenanceCounts
     topics: tuple[TopicStatus, ...] = ()
     """How the topics of data sources are read."""
+    imports: tuple[ImportStatus, ...] = ()
+    """How the files of data sources are taken."""
 
 
 def read_figures(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from penstock.deploy.figures import PipelineFigures, read_figures
 from penstock.deploy.health import HealthChecks, local_folder
+from penstock.deploy.ingest.imports.file_import import ImportStatus
 from penstock.deploy.ingest.topics.topic_status import TopicStatus
 from penstock.deploy.lifecycle.drift_watch import Drift
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
@@ -37,6 +38,7 @@ class MonitoredParts:
     drift: Callable[[], Iterable[Drift]]
     maintenance: MaintenanceCounts
     topics: Callable[[], Sequence[TopicStatus]]
+    imports: Callable[[], Sequence[ImportStatus]]
 
 
 class PipelineMonitor:
@@ -58,7 +60,12 @@ class PipelineMonitor:
         """The running deployments, their progress and what fails, as JSON values; while the store or the catalog do not
         answer, as they were when they last did, with what fails and which checks fail now."""
         found = status_in_outage(self._parts.core, self._status.wait(ANSWER_SECONDS), self.health.checks())
-        return {**found, "topics": [each.as_json() for each in self._parts.topics()]}
+        topics, imports = self._parts.topics(), self._parts.imports()
+        return {
+            **found,
+            "topics": [each.as_json() for each in topics],
+            "imports": [each.as_json() for each in imports],
+        }
 
     def figures(self) -> Reading[PipelineFigures]:
         """The figures for `/metrics`; the last ones while the store or the catalog do not answer."""
@@ -71,7 +78,7 @@ class PipelineMonitor:
     def _read_figures(self) -> PipelineFigures:
         parts = self._parts
         found = read_figures(parts.core, parts.batches, parts.inbox, parts.drift(), parts.maintenance)
-        return replace(found, topics=tuple(parts.topics()))
+        return replace(found, topics=tuple(parts.topics()), imports=tuple(parts.imports()))
 
 
 def monitored_folders(core: Core, home: Path) -> dict[str, Path]:

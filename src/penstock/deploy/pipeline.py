@@ -248,9 +248,15 @@ class Pipeline:
         return pipeline_status(self.core, self.batches, self.drift.found, self.maintenance.counts)
 
     def _monitored_parts(self) -> MonitoredParts:
-        counts = self.maintenance.counts
         return MonitoredParts(
-            self.core, self.database, self.batches, self.inbox, lambda: self.drift.found, counts, self.topics.statuses
+            self.core,
+            self.database,
+            self.batches,
+            self.inbox,
+            lambda: self.drift.found,
+            self.maintenance.counts,
+            self.topics.statuses,
+            self.imports.statuses,
         )
 
     def spark_ended(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline
 
@@ -20,6 +22,21 @@ def test_files_of_a_data_source_are_listed(pipeline: MemoryPipeline, penstock: R
     assert "3 done, 1 failed" in shown
     assert "it cannot be unpacked" in " ".join(shown.split())
     assert penstock("datasource", "files", "visit")[0] != 0
+
+
+def test_the_status_says_which_imports_wait_and_which_files_cannot_be_read(
+    pipeline: MemoryPipeline, penstock: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = {"datasource": "visits", "state": "waiting", "reason": "the bucket `b` cannot be read", "failed": 2}
+    found = {
+        **pipeline.status(),
+        "imports": [waiting, {**waiting, "datasource": "sales", "state": "idle", "failed": 0}],
+    }
+    monkeypatch.setattr(pipeline, "status", lambda: found)
+    shown = " ".join(penstock("status")[1].split())
+    assert "the files of `visits` wait: the bucket `b` cannot be read" in shown
+    assert "2 files of `visits` cannot be read: `penstock datasource files visits` says why" in shown
+    assert "sales" not in shown
 
 
 def test_a_look_waits_until_it_is_over_and_fails_if_a_file_cannot_be_read(

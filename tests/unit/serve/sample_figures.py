@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from penstock.deploy.figures import FlowFigures, PipelineFigures, RunningDeployment
 from penstock.deploy.health import DiskSpace, HealthCheck
+from penstock.deploy.ingest.imports.file_import import ImportStatus
 from penstock.deploy.ingest.topics.topic_status import ReadingStatus, TopicStatus
 from penstock.deploy.lifecycle.deployment_events import BackfillProgress
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
@@ -34,6 +35,7 @@ def sample_figures() -> PipelineFigures:
         drifted={"yes": 1, "no": 0},
         maintenance=MaintenanceCounts({"compaction": 2}, {"expiry": 1}),
         topics=(TopicStatus("visits", "t", ReadingStatus("reading"), {0: 4}),),
+        imports=(ImportStatus("visits", "s3://b/*.csv", "@auto", "idle", failed=2),),
     )
 
 

@@ -57,6 +57,10 @@ def stream_metrics(found: PipelineFigures) -> Iterator[Metric]:
     yield _gauges("penstock_topic_lag", "Messages of a topic that are in no batch", TOPIC, lags)
     states = (((each.datasource, each.topic, each.status.state), 1) for each in found.topics)
     yield _gauges("penstock_topic_state", "1 for the state of each reading", (*TOPIC[:2], "state"), states)
+    imports = (((each.datasource, each.state), 1) for each in found.imports)
+    yield _gauges("penstock_import_state", "1 for the state of each import of files", ("datasource", "state"), imports)
+    failed = (((each.datasource,), each.failed) for each in found.imports)
+    yield _gauges("penstock_failed_files", "Files that a data source cannot take", ("datasource",), failed)
 
 
 def flow_metrics(found: PipelineFigures) -> Iterator[Metric]:

@@ -34,6 +34,7 @@ def status(session: Session) -> None:
         line = f"batch {each['batch']} of `{each['stream']}` is damaged, its {each['rows']} rows are in the quarantine"
         page.print(f"{line}: {each['damage']}", style="red", markup=False)
     _print_topics(found.get("topics", ()))
+    _print_imports(found.get("imports", ()))
     for drift in found["drift"]:
         page.print(f"{drift['message']} ({drift['hint']})", style="red" if drift["stops"] else "yellow", markup=False)
     for each in found["maintenance"]["failing"]:
@@ -51,6 +52,18 @@ def _print_topics(topics: Iterable[Json]) -> None:
         if each["state"] in ("waiting", "stopped"):
             line = f"the topic `{each['topic']}` of `{each['datasource']}` is {each['state']}: {each['reason']}"
             console().print(line, style="red" if each["state"] == "stopped" else "yellow", markup=False)
+
+
+def _print_imports(imports: Iterable[Json]) -> None:
+    """Those that wait, and how many files cannot be read."""
+    for each in imports:
+        name = each["datasource"]
+        if each["state"] == "waiting":
+            console().print(f"the files of `{name}` wait: {each['reason']}", style="yellow", markup=False)
+        if each["failed"]:
+            files = format_number(each["failed"], "file", "files")
+            line = f"{files} of `{name}` cannot be read: `penstock datasource files {name}` says why"
+            console().print(line, style="red", markup=False)
 
 
 def _print_check(check: Json) -> None:

@@ -82,6 +82,8 @@ class ImportStatus:
     """Why it waits."""
     looks: int = 0
     """How often the place was looked at since the server started."""
+    failed: int = 0
+    """Files that cannot be read."""
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -91,6 +93,7 @@ class ImportStatus:
             "state": self.state,
             "reason": self.reason,
             "looks": self.looks,
+            "failed": self.failed,
         }
 
 
@@ -102,7 +105,7 @@ class FileImport:
         self._parts = parts
         self._state: State = "idle"
         self._reason: str | None = None
-        self._looks = 0
+        self._looks = self._failed = 0
         self._asked = False
         self._due = self._first_due()
         self._known: dict[str, ImportedFile] | None = None
@@ -171,6 +174,7 @@ class FileImport:
             raise_if_stopped(self._stop.is_set)
             self._state = "reading"
             self._take(file)
+        self._failed = self._parts.files.counts(self.wanted.stream).get("failed", 0)
         self._state, self._reason = "idle", None
 
     def _first_due(self) -> float:
