@@ -115,6 +115,13 @@ class EventIngestion:
         """How rows of a data source are read. Raises NotFound."""
         return _find_landing(self._board, name)
 
+    def landings_of(self, name: str) -> Sequence[Landing]:
+        """How each running version reads rows of a data source, the one whose rules hold first. Raises NotFound."""
+        first = _find_landing(self._board, name)
+        running = self._board.running.deployments
+        others = [landing for each in running for landing in each.manifest.landings_of(first.stream)]
+        return (first, *(each for each in dict.fromkeys(others) if each != first))
+
     def stream_of(self, name: str) -> str:
         """The stream of a data source. Raises NotFound."""
         return _find_landing(self._board, name).stream

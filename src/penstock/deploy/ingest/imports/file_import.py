@@ -257,18 +257,18 @@ class FileImport:
         reader = FileReader(content, form, wanted.datasource)
         if form == "csv" and file.has_header is None:
             # Decided once: another version might know other names, and the count of rows would be another one.
-            file = replace(file, has_header=reader.begins_with_names(self._landing()))
+            file = replace(file, has_header=reader.begins_with_names(self._landings()[0]))
             self._parts.files.change(wanted.stream, file.number, has_header=file.has_header)
         reader = replace(reader, has_header=file.has_header)
-        at, is_whole = self._count_stored(file, reader.rows(self._landing())), False
+        at, is_whole = self._count_stored(file, reader.rows(self._landings())), False
         while not is_whole:
-            landing = self._landing()
-            rows = islice(reader.rows(landing), at.rows, None)
+            landings = self._landings()
+            rows = islice(reader.rows(landings), at.rows, None)
             for part in parts_of_rows(rows):
                 if not wanted.place.is_unchanged(found, opened):
                     raise UnusableFile(f"it was replaced while it was read, after {at.rows:,} of its rows were stored")
-                if self._landing() != landing:
-                    break  # another version is live, which may read other columns of the file
+                if self._landings() != landings:
+                    break  # other versions run, which may read other columns of the file
                 at = self._store_part(file, at, part)
                 crash_point("import.part_noted")
             else:
@@ -277,8 +277,8 @@ class FileImport:
     def _has_room(self) -> bool:
         return shutil.disk_usage(self._parts.folder).free > self._parts.min_free_bytes
 
-    def _landing(self) -> Landing:
-        return self._parts.ingestion.landing_of(self.wanted.datasource)
+    def _landings(self) -> Sequence[Landing]:
+        return self._parts.ingestion.landings_of(self.wanted.datasource)
 
     def _count_stored(self, file: ImportedFile, rows: Iterator[bytes]) -> _At:
         """Pass over the rows of a file that are stored; those that are stored and were not counted are."""

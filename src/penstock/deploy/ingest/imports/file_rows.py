@@ -7,7 +7,7 @@ gives the same number of rows in the same order, however its data source reads t
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -81,13 +81,14 @@ class FileReader:
         with _as_unusable():
             return has_header(self.path, landing, CsvForm())
 
-    def rows(self, landing: Landing) -> Iterator[bytes]:
-        """The rows of the file. Raises UnusableFile."""
+    def rows(self, landings: Sequence[Landing]) -> Iterator[bytes]:
+        """The rows of the file, for the running versions, of which the first is live. Raises UnusableFile."""
+        landing, *others = landings
         with _as_unusable():
             if self.format == "csv":
-                yield from csv_rows(self.path, landing, self.datasource, CsvForm(has_header=self.has_header))
+                yield from csv_rows(self.path, landing, self.datasource, CsvForm(has_header=self.has_header), others)
             elif self.format == "parquet":
-                yield from parquet_rows(self.path, landing, self.datasource)
+                yield from parquet_rows(self.path, landing, self.datasource, others)
             else:
                 yield from json_lines(self.path)
 

@@ -52,12 +52,15 @@ class CsvForm:
     """Whether the first record is that of the whole file, repeated before a later part of it."""
 
 
-def csv_rows(content: bytes | Path, landing: Landing, name: str, form: CsvForm) -> Iterator[bytes]:
+def csv_rows(
+    content: bytes | Path, landing: Landing, name: str, form: CsvForm, others: Sequence[Landing] = ()
+) -> Iterator[bytes]:
     """The rows of a file, in its order but for those with too many or too few values, which follow the others of their
-    block. Raises InvalidRequest if it has no columns that are known, or is no CSV."""
+    block; `others` are the landings of other versions than live. Raises InvalidRequest if it has no columns that are
+    known, or is no CSV."""
     first, broken = _first_record(content, form), list[str]()
     has_names = has_header(content, landing, form)
-    placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name)
+    placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name, others)
     converters = [_converter(column.type) for column in placement.columns]
     left_out = int(has_names or form.repeats_first)
     for batch in _read_batches(content, len(first), form, broken):

@@ -60,10 +60,10 @@ class FileIngestion:
         return self.replacement.replace(name, b"\n".join(lines), key)
 
     def _rows(self, name: str, content: bytes, form: CsvForm | ParquetForm) -> Iterator[bytes]:
-        landing = self.ingestion.landing_of(name)
+        landing, *others = self.ingestion.landings_of(name)
         if isinstance(form, CsvForm):
-            return csv_rows(content, landing, name, form)
-        return parquet_rows(content, landing, name)
+            return csv_rows(content, landing, name, form, others)
+        return parquet_rows(content, landing, name, others)
 
 
 def _both(before: Receipt, after: Receipt) -> Receipt:

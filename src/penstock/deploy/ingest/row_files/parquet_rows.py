@@ -33,19 +33,20 @@ EPOCH = dt.datetime(1970, 1, 1)
 _UTC = "Z"
 
 
-def parquet_rows(content: bytes | Path, landing: Landing, name: str) -> Iterator[bytes]:
-    """The rows of a file, in its order. Raises InvalidRequest if it is damaged, or has no column that is known."""
+def parquet_rows(content: bytes | Path, landing: Landing, name: str, others: Sequence[Landing] = ()) -> Iterator[bytes]:
+    """The rows of a file, in its order; `others` are the landings of other versions than live. Raises InvalidRequest if
+    it is damaged, or has no column that is known."""
     try:
         source = io.BytesIO(content) if isinstance(content, bytes) else content
         # With a buffer of a limited size a column is read by its pages, and not whole for each group of rows.
         file = parquet.ParquetFile(source, pre_buffer=False, buffer_size=READ_BYTES)
         schema = file.schema_arrow
-        placement = place_columns(landing, schema.names, name)
+        placement = place_columns(landing, schema.names, name, others)
         naive = "" if (schema.metadata or {}).get(b"penstock.naive") == b"column" else _UTC
         converters = [
             _column_converter(schema.field(column.at).type, column.type, naive) for column in placement.columns
         ]
-        wanted = [column.name for column in placement.columns]
+        wanted = list(dict.fromkeys(column.name for column in placement.columns))
         for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
             yield from _batch_rows(batch, placement, converters)
     except (pa.ArrowException, OSError) as error:

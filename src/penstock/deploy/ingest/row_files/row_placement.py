@@ -7,14 +7,14 @@ to the quarantine with what it holds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from penstock.errors import InvalidRequest, did_you_mean
 from penstock.model.json_path import parse_json_path, place_value
-from penstock.model.manifest import Landing
+from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import Type
 
 Path = tuple[str | None, ...]
@@ -54,24 +54,38 @@ def unreadable_row(text: str) -> bytes:
     return orjson.dumps(text.encode(errors="backslashreplace").decode())
 
 
-def place_columns(landing: Landing, names: Sequence[str], data_source: str) -> RowPlacement:
-    """The columns of a file by name; those that the data source does not have are passed over. Raises InvalidRequest if
-    none is known, or two have one name."""
+def place_columns(
+    landing: Landing, names: Sequence[str], data_source: str, others: Sequence[Landing] = ()
+) -> RowPlacement:
+    """The columns of a file by name; those that no running version has are passed over. `others` are the landings of
+    other versions than live, whose columns a file may have already. Raises InvalidRequest if none of live's is known,
+    or two have one name."""
     known = {column.name: column for column in landing.columns if column.path}
     twice = next((name for name in names if name in known and names.count(name) > 1), None)
     if twice is not None:
         raise InvalidRequest(f"the file has the column `{twice}` twice")
-    found = [
-        PlacedColumn(name, known[name].type, parse_json_path(known[name].path or "$"), at)
-        for at, name in enumerate(names)
-        if name in known
-    ]
+    found = [_placed(known[name], at) for at, name in enumerate(names) if name in known]
     if not found:
         first = names[0] if names else ""
         message = f"no column of the file is one of `{data_source}`: it has {', '.join(names[:10]) or 'none'}"
         raise InvalidRequest(message, hint=did_you_mean(first, known))
     _check_paths(found)
+    for each in _columns_of_others(others, names):
+        if not any(_is_inside(each.path, one.path) or _is_inside(one.path, each.path) for one in found):
+            found.append(each)
     return RowPlacement(tuple(found))
+
+
+def _columns_of_others(others: Sequence[Landing], names: Sequence[str]) -> Iterator[PlacedColumn]:
+    """The columns of a file as other versions read them."""
+    for landing in others:
+        for column in landing.columns:
+            if column.path and names.count(column.name) == 1 and parse_json_path(column.path)[:1] not in ((), (None,)):
+                yield _placed(column, names.index(column.name))
+
+
+def _placed(column: LandingColumn, at: int) -> PlacedColumn:
+    return PlacedColumn(column.name, column.type, parse_json_path(column.path or "$"), at)
 
 
 def all_columns(landing: Landing) -> list[str]:

@@ -278,6 +278,25 @@ def test_a_version_that_reads_other_columns_goes_on_with_them(
         running.close()
 
 
+def test_a_column_that_only_a_staging_version_has_is_kept_for_it(tmp_path: Path, place: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "name": ["n"], "extra": ["e"]}), place / "a.parquet")
+    (place / "b.csv").write_bytes(b"id,name,extra\n2,n,e\n")
+    running = Server(tmp_path, on_disk(place, more="IMPORT_SCHEDULE @on-demand\n"), place)
+    [live] = running.board.running.deployments
+    wider = on_disk(place)
+    wider["visits.datasource"] = wider["visits.datasource"].replace("name String\n", "name String,\n    extra String\n")
+    running.show(wider, 2)
+    staging = running.board.running.deployments[0]
+    staging.state = "ready"
+    running.board.running, running.board.live = SimpleNamespace(deployments=(staging, live)), lambda: live
+    try:
+        running.imports.look_now("visits")
+        running.wait(a__parquet="done", b__csv="done")
+        assert [each["extra"] for each in running.rows()] == ["e", "e"]
+    finally:
+        running.close()
+
+
 def test_only_folders_of_the_settings_are_read(tmp_path: Path, place: Path) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()

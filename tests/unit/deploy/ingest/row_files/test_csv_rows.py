@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,3 +117,17 @@ def test_what_a_program_writes_is_read_back(given_rows: list[tuple[int, str]]) -
     file = io.StringIO()
     csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows([("id", "name"), *given_rows])
     assert rows(file.getvalue()) == [row(id, name) for id, name in given_rows]
+
+
+def test_columns_that_only_another_version_has_are_kept_for_it() -> None:
+    """A staging version has a new column, reads one by another path, and has one whose path live's would hide."""
+    staging = landing_of(
+        "`id` UInt64 `json:$.id`", "`name` String `json:$.title`", "`extra` Array(UInt8) `json:$.x.y`",
+        "`note` String `json:$.name.inner`", "`n` Int8 `json:$.n`",
+    )  # fmt: skip
+    content = b'id,name,extra,note\n1,a,"[1,2]",b\n'
+    [line] = csv_rows(content, ITEMS, "x", COMMA, [staging])
+    assert orjson.loads(line) == {"id": "1", "name": "a", "note": "b", "title": "a", "x": {"y": [1, 2]}}
+    assert landed(ITEMS, [line]) == [row(1, "a", "b")]
+    [headerless] = csv_rows(b"1,a,b,3\n", ITEMS, "x", COMMA, [staging])
+    assert landed(ITEMS, [headerless]) == [row(1, "a", "b", 3)]

@@ -23,8 +23,8 @@ class Stored:
         self.replaced: list[bytes] = []
         self.refuses = ""
 
-    def landing_of(self, name: str) -> Landing:
-        return landing_of("`id` UInt8")
+    def landings_of(self, name: str) -> tuple[Landing]:
+        return (landing_of("`id` UInt8"),)
 
     def append(self, name: str, body: bytes, key: str) -> Receipt:
         if key == self.refuses:
