@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from penstock.api.objects.row_insertion import FailedRecord, InsertOptions, InsertResult
 from penstock.client.client_error import ClientError, server_error
 from penstock.client.requests import Request, insert_request
-from penstock.client.rows.frames import check_columns, record_batches, refuse_durations
+from penstock.client.rows.frames import check_columns, record_batches, refuse_durations, rows_with_dicts
 from penstock.client.rows.row_batches import BatchLimits, FrameCollector, LineCollector, RowBatch
 from penstock.client.rows.row_lines import RowWriter, row_check, shape_of
 from penstock.client.rows.sendable_values import UnsendableValue
@@ -62,6 +62,10 @@ class Insertion:
     def batches(self, rows: object) -> Iterator[RowBatch]:
         """The batches of what blocks while it is read. A list is checked whole before the first batch is made: it is
         sent whole, or not at all. Raises ClientError."""
+        model = self._target.model if self._options.validate else None
+        with_dicts = rows_with_dicts(rows, shape_of(model) if model is not None else None)
+        if with_dicts is not None:
+            return self._list_batches(with_dicts)
         found = record_batches(rows)
         if found is not None:
             return self._frame_batches(found)
@@ -143,7 +147,7 @@ class Insertion:
             vars(error)["result"] = self.result
             raise
 
-    def _list_batches(self, rows: list[object] | tuple[object, ...]) -> Iterator[RowBatch]:
+    def _list_batches(self, rows: Iterable[object]) -> Iterator[RowBatch]:
         ahead = self._row_batches(rows)
         first = list(islice(ahead, 2))
         if len(first) < 2:

@@ -18,7 +18,7 @@ import pandas  # noqa: TID251 what a program may insert
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from penstock import (
     ClickHouseDefault,
@@ -308,6 +308,75 @@ def test_a_document_has_no_nan() -> None:
     assert sent(Documents(a={"b": 1})) == b'{"a":{"b":1}}'
     with pytest.raises(UnsendableValue, match=r"a: a document of JSON has no NaN"):
         sent(Documents(a={"b": [math.nan]}))
+
+
+class Item(BaseModel):
+    sku: str
+    count: int = Field(1, alias="n")
+
+
+class Order(BaseModel):
+    id: str
+    coupon: str | None = None
+    items: list[Item] = []
+    by_day: dict[str, Item | None] = {}
+    pair: tuple[int, Item] | None = None
+    more: Annotated[Item | None, ClickHouseType("JSON")] = None
+    user: Annotated[str | None, JsonPath("$.user.name")] = None
+
+    @computed_field
+    def size(self) -> int:
+        return len(self.items)
+
+
+class CouponOrder(Order):
+    cupon: str = "X10"
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        ({"cupon": "X10"}, "Order has no field `cupon`: did you mean `coupon`?"),
+        ({"items": [{"sku": "a"}, {"sku": "a", "skuu": 1}]}, "items.1: Item has no field `skuu`: did you mean `sku`?"),
+        ({"by_day": {"mon": None, "tue": {"sku": "a", "m": 1}}}, "by_day.tue: Item has no field `m`"),
+        ({"pair": (1, {"sku": "a", "x": 1})}, "pair.1: Item has no field `x`"),
+        ({1: 2}, "Order has no field `1`"),
+    ],
+)
+def test_a_key_that_no_field_has_is_refused_with_the_nearest(row: dict[object, object], shown: str) -> None:
+    with pytest.raises(UnsendableValue) as caught:
+        sent({"id": "a", **row}, Order)
+    assert shown in str(caught.value)
+
+
+def test_a_subclass_with_a_field_more_is_refused() -> None:
+    with pytest.raises(UnsendableValue, match=r"Order has no field `cupon`: did you mean `coupon`\?"):
+        sent(CouponOrder(id="a"), Order)
+    assert sent(CouponOrder(id="a"), CouponOrder) == sent({"id": "a", "cupon": "X10"} | SENT_DEFAULTS, CouponOrder)
+
+
+SENT_DEFAULTS: dict[str, object] = {"items": [], "by_day": {}}
+
+
+def test_keys_that_something_reads_are_accepted() -> None:
+    order = Order(id="a", items=[Item(sku="b", n=2)], pair=(1, Item(sku="c")), user="u")
+    for row in (order.model_dump(), order.model_dump(by_alias=True)):
+        assert b'"sku":"b"' in sent(row, Order)
+    assert b'"x":1' in sent({"id": "a", "more": {"sku": "b", "x": 1}}, Order), "a document has keys of its own"
+    assert b'"user":{"name":"u"}' in sent({"id": "a", "user": "u"}, Order)
+
+    class Whole(BaseModel):
+        id: str
+        row: Annotated[dict[str, object] | None, JsonPath("$"), ClickHouseType("JSON")] = None
+
+    class Open(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        id: str
+
+    for model in (Whole, Open, None):
+        assert b'"cupon":"X10"' in sent({"id": "a", "cupon": "X10"}, model)
+    unchecked = RowWriter(Order, row_check(Order, validates=False))
+    assert b'"cupon":"X10"' in unchecked.line({"id": "a", "cupon": "X10"})
 
 
 def test_a_row_that_does_not_fit_its_model_is_refused_with_the_places() -> None:

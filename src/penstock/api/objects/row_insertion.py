@@ -40,7 +40,8 @@ class InsertOptions:
     allow_errors_ratio: float | None = None
     """The same as a part of all rows, from 0 to 1."""
     validate: bool = True
-    """Whether rows are checked by the model of the table, if it is known, before they are sent."""
+    """Whether rows are checked by the model of the table, if it is known, before they are sent. Of a table of Arrow or
+    Spark, and of pandas without dicts, only the names of its columns are; the server checks its values."""
     wait: bool = False
     """Whether to return only once the rows can be queried, and not as soon as no crash can lose them."""
     idempotency_key: str | None = None

@@ -12,23 +12,18 @@ from typing import Protocol, cast
 import pyarrow as pa
 
 from penstock.client.client_error import ClientError
+from penstock.client.rows.pandas_frames import (
+    PandasFrame,
+    PandasRows,
+    as_pandas_frame,
+    column_names,
+    frame_rows,
+    frame_table,
+)
 from penstock.client.rows.row_shape import RowShape
 from penstock.errors import did_you_mean
 
 ROWS_AT_ONCE = 8_192
-
-
-class _PandasFrame(Protocol):
-    """What is used of a DataFrame of pandas."""
-
-    columns: Sequence[object]
-
-    @property
-    def index(self) -> _PandasIndex: ...
-
-
-class _PandasIndex(Protocol):
-    names: Sequence[object]
 
 
 class _SparkRow(Protocol):
@@ -55,11 +50,28 @@ def record_batches(rows: object) -> Iterator[pa.RecordBatch] | None:
     kind = type(rows)
     if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark."):
         return _spark_batches(cast(_SparkFrame, rows))
-    if kind.__name__ == "DataFrame" and kind.__module__.startswith("pandas"):
-        return _pandas_batches(cast(_PandasFrame, rows))
+    frame = as_pandas_frame(rows)
+    if frame is not None:
+        return _pandas_batches(frame)
     if hasattr(rows, "__arrow_c_stream__"):
         return _stream_batches(rows)
     return None
+
+
+def rows_with_dicts(rows: object, shape: RowShape | None) -> PandasRows | None:
+    """The rows of a DataFrame of pandas that has dicts in it, which no table can have as they are; None for all else.
+    Raises ClientError."""
+    frame = as_pandas_frame(rows)
+    if frame is None:
+        return None
+    names = column_names(frame)
+    check_columns(names, None)
+    found = frame_rows(frame)
+    if found is None:
+        return None
+    check_columns(names, shape)
+    keys = {field.name: field.key for field in shape.fields} if shape is not None else {}
+    return PandasRows({keys.get(name, name): values for name, values in found.columns.items()})
 
 
 def _stream_batches(rows: object) -> Iterator[pa.RecordBatch]:
@@ -95,20 +107,9 @@ def refuse_durations(fields: Iterable[pa.Field], place: str = "") -> None:
         refuse_durations((of.field(at) for at in range(of.num_fields)), f"{found}.")
 
 
-def _pandas_batches(frame: _PandasFrame) -> Iterator[pa.RecordBatch]:
-    """An index with names is columns, too; one without is not."""
-    has_names = all(name is not None for name in frame.index.names)
-    columns = [*map(str, frame.columns), *(map(str, frame.index.names) if has_names else ())]
-    check_columns(columns, None)
-    try:
-        table = pa.Table.from_pandas(frame, preserve_index=has_names)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = "; ".join(map(str, error.args)) or str(error)
-        hint = "rows of values that Arrow does not have are inserted as frame.to_dict('records')"
-        raise ClientError(
-            f"a column of the DataFrame cannot be sent: {reason}", hint=hint, code="wrong-usage"
-        ) from None
-    return iter(table.to_batches(max_chunksize=ROWS_AT_ONCE))
+def _pandas_batches(frame: PandasFrame) -> Iterator[pa.RecordBatch]:
+    check_columns(column_names(frame), None)
+    return iter(frame_table(frame).to_batches(max_chunksize=ROWS_AT_ONCE))
 
 
 def _spark_batches(frame: _SparkFrame) -> Iterator[pa.RecordBatch]:

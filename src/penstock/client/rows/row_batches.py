@@ -24,6 +24,7 @@ _PACKED_FROM = 1_024
 """Smaller bodies are sent as they are."""
 _TIMES_OF_COLUMNS = {"penstock.naive": "column"}
 """Says of Parquet that a time without a zone is of its column's, as in lines; without it, it is one of UTC."""
+_EMPTY_STRUCTS = "a column of empty dicts alone has no fields: give it the type pa.map_(pa.string(), …)"
 _PIECE_ROWS = 100
 """A table is taken in pieces of so many rows, counted from its first, however its record batches divide it."""
 
@@ -169,5 +170,5 @@ def _write_parquet(parts: list[pa.RecordBatch]) -> bytes:
         table = pa.Table.from_batches(parts).replace_schema_metadata(_TIMES_OF_COLUMNS)
         parquet.write_table(table, sink, compression="zstd", version="2.6")
     except (pa.ArrowException, NotImplementedError) as error:
-        raise ClientError(f"these columns cannot be sent: {error}", code="wrong-usage") from None
+        raise ClientError(f"these columns cannot be sent: {error}", hint=_EMPTY_STRUCTS, code="wrong-usage") from None
     return sink.getvalue()

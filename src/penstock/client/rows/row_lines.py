@@ -15,6 +15,7 @@ from penstock.api.objects.column_types import NoColumnType
 from penstock.client.client_error import ClientError
 from penstock.client.rows.row_shape import RowShape, row_shape
 from penstock.client.rows.sendable_values import UnsendableValue, sendable_parts, write_row
+from penstock.client.rows.unknown_keys import key_check
 
 _SHOWN_ERRORS = 3
 
@@ -62,13 +63,16 @@ def row_check(model: type[BaseModel] | None, *, validates: bool) -> Callable[[ob
     """What checks a row by the model before it is sent. It raises UnsendableValue."""
     if model is None or not validates:
         return _accept
-    expected = model
+    expected, check_keys = model, _key_check(model)
 
     def check(row: object) -> None:
         if isinstance(row, BaseModel):
             if not isinstance(row, expected):
                 raise UnsendableValue(f"a {type(row).__name__}, where a {expected.__name__} was expected")
+            if type(row) is not expected:
+                check_keys(dict.fromkeys(type(row).model_fields))
             return
+        check_keys(row)
         try:
             expected.model_validate(row)
         except ValidationError as error:
@@ -77,6 +81,12 @@ def row_check(model: type[BaseModel] | None, *, validates: bool) -> Callable[[ob
             raise UnsendableValue(f"{expected.__name__} cannot check it: {type(error).__name__}: {error}") from error
 
     return check
+
+
+def _key_check(model: type[BaseModel]) -> Callable[[object], None]:
+    """What refuses the keys that no field has. Raises ClientError for a model that no table can have."""
+    shape_of(model)
+    return key_check(model)
 
 
 def shown_validation_error(error: ValidationError) -> str:

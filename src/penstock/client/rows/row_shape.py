@@ -95,7 +95,7 @@ def _row_field(name: str, field: FieldInfo) -> RowField:
     path = json_path_of(field)
     return RowField(
         name,
-        _key_of(name, field),
+        key_of(name, field),
         parse_json_path(path) if path is not None else (name,),
         any(str(getattr(each, "text", each)).startswith("JSON") for each in markers),
         any(isinstance(each, ClickHouseDefault) for each in markers),
@@ -104,7 +104,8 @@ def _row_field(name: str, field: FieldInfo) -> RowField:
     )
 
 
-def _key_of(name: str, field: FieldInfo) -> str:
+def key_of(name: str, field: FieldInfo) -> str:
+    """How Pydantic calls a field in a dict."""
     alias = field.validation_alias if field.validation_alias is not None else field.alias
     return alias if isinstance(alias, str) else name
 
@@ -208,12 +209,12 @@ def _enum_by_name(of: type[Enum]) -> Change:
 
 
 def _names_of(model: type[BaseModel], inside: tuple[type[BaseModel], ...]) -> Change:
-    keys = {_key_of(name, field): name for name, field in model.model_fields.items()}
+    keys = {key_of(name, field): name for name, field in model.model_fields.items()}
     return _keyed_change(model, keys, _names_of, inside)
 
 
 def _aliases_of(model: type[BaseModel], inside: tuple[type[BaseModel], ...]) -> Change:
-    keys = {name: _key_of(name, field) for name, field in model.model_fields.items()}
+    keys = {name: key_of(name, field) for name, field in model.model_fields.items()}
     return _keyed_change(model, keys, _aliases_of, inside)
 
 
@@ -223,7 +224,7 @@ def _keyed_change(
     inner = {
         key: _change_within(field.annotation, rename, inside)
         for name, field in model.model_fields.items()
-        for key in (name, _key_of(name, field))
+        for key in (name, key_of(name, field))
     }
     if all(key == new for key, new in keys.items()) and all(each is _same for each in inner.values()):
         return _same

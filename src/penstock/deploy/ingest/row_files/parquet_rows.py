@@ -23,7 +23,7 @@ from pyarrow import parquet
 from penstock.deploy.ingest.row_files.row_placement import RowPlacement, place_columns, unreadable_row
 from penstock.errors import InvalidRequest
 from penstock.model.manifest import Landing
-from penstock.model.types import Json, Type, unwrap_type
+from penstock.model.types import Array, Json, Map, Tuple, Type, unwrap_type
 
 BATCH_ROWS = 8_192
 READ_BYTES = 2**20
@@ -42,6 +42,10 @@ def parquet_rows(content: bytes | Path, landing: Landing, name: str, others: Seq
         file = parquet.ParquetFile(source, pre_buffer=False, buffer_size=READ_BYTES)
         schema = file.schema_arrow
         placement = place_columns(landing, schema.names, name, others)
+        live = {each.name for each in landing.columns}
+        for column in placement.columns:
+            if column.name in live and _has_struct_for_map(schema.field(column.at).type, column.type):
+                raise _struct_for_map(column.name)
         naive = "" if (schema.metadata or {}).get(b"penstock.naive") == b"column" else _UTC
         converters = [
             _column_converter(schema.field(column.at).type, column.type, naive) for column in placement.columns
@@ -52,6 +56,26 @@ def parquet_rows(content: bytes | Path, landing: Landing, name: str, others: Seq
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidRequest(f"the body is no Parquet file that can be read: {reason}") from error
+
+
+def _has_struct_for_map(of: pa.DataType, wanted: Type) -> bool:
+    """Whether there is a struct where the column has a Map: all of its rows have all of its keys, and nothing says
+    whether one of them is NULL or was never there."""
+    match unwrap_type(wanted):
+        case Map(_, inner):
+            return bool(pa.types.is_struct(of)) or (pa.types.is_map(of) and _has_struct_for_map(of.item_type, inner))
+        case Array(inner):
+            return hasattr(of, "value_type") and _has_struct_for_map(of.value_type, inner)
+        case Tuple(fields) if pa.types.is_struct(of):
+            parts = ((of.get_field_index(part or f"_{at}"), inner) for at, (part, inner) in enumerate(fields, 1))
+            return any(found >= 0 and _has_struct_for_map(of.field(found).type, inner) for found, inner in parts)
+        case _:
+            return False
+
+
+def _struct_for_map(name: str) -> InvalidRequest:
+    message = f"the column `{name}` is a Map, and the file has a struct there, in which each row has all keys"
+    return InvalidRequest(message, hint="write it as a map, such as pa.map_(pa.string(), pa.string())")
 
 
 def _batch_rows(batch: pa.RecordBatch, placement: RowPlacement, converters: list[Converter]) -> Iterator[bytes]:
@@ -91,7 +115,10 @@ def _plain_type(of: pa.DataType) -> pa.DataType:
 
 
 def _column_converter(of: pa.DataType, wanted: Type, naive: str) -> Converter:
-    """A column of the type JSON takes texts too, which are how a Parquet file has documents of any form."""
+    """A column of the type JSON takes texts too, which are how a Parquet file has documents of any form. A struct for a
+    Map of a version that is not live is a text, which that version alone rejects."""
+    if _has_struct_for_map(of, wanted):
+        return lambda value: "a struct, in which each row has all keys"
     convert = _converter(of, naive)
     return (lambda value: _document(convert(value))) if isinstance(unwrap_type(wanted), Json) else convert
 

@@ -77,6 +77,27 @@ def test_a_document_is_a_text_or_a_struct() -> None:
     assert list(parquet_rows(written(structs), documents, "x")) == [b'{"j":{"a":{"b":2}}}']
 
 
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("Map(String, Nullable(String))", {"a": "b"}),
+        ("Array(Map(String, Int64))", [{"a": 1}]),
+        ("Map(String, Map(String, Int64))", [("k", {"a": 1})]),
+        ("Tuple(x Int64, y Array(Map(String, Int64)))", {"x": 1, "y": [{"a": 1}]}),
+    ],
+)
+def test_a_struct_is_no_map_since_its_rows_have_all_keys(of: str, value: object) -> None:
+    landing = landing_of("`k` String", f"`m` {of}")
+    kind = pa.map_(pa.string(), pa.struct([("a", pa.int64())])) if of.startswith("Map(String, Map") else None
+    table = pa.table({"k": ["x"], "m": pa.array([value], kind)})
+    with pytest.raises(InvalidRequest, match="the column `m` is a Map, and the file has a struct"):
+        list(parquet_rows(written(table), landing, "x"))
+    rows = list(parquet_rows(written(table), landing_of("`k` String"), "x", [landing]))
+    assert landed(landing_of("`k` String"), rows) == [{"k": "x"}]
+    (rejected,) = landed(landing, rows)
+    assert "a struct, in which each row has all keys" in str(rejected)
+
+
 def test_a_value_that_does_not_fit_rejects_its_row_alone() -> None:
     narrow = landing_of("`u` UInt8", "`s` String")
     table = pa.table({"u": [1, 256, 3, None], "s": pa.array([b"a", b"b", b"\xff", b"d"], pa.binary())})
