@@ -164,7 +164,8 @@ class HandlerPool:
                     return message
                 process.connection.send(_answered(message, answer))
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
-            hint = f"it may have needed more than {self._limits.memory:,} bytes (handler_bytes in [python])"
+            limit = f"more than {self._limits.memory:,} bytes (handler_bytes in [python])"
+            hint = f"it may have needed {limit}, or have ended itself, as os._exit does"
             raise HandlerFailed(f"the process of `{call.name}` ended", hint=hint) from error
         except BlockingIOError as error:
             raise HandlerFailed("the function stopped in the middle of a message") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -276,3 +277,12 @@ def test_calls_run_side_by_side_and_leave_no_process() -> None:
 def _handler_processes() -> set[int]:
     children = psutil.Process().children()
     return {each.pid for each in children if any("handler_process" in part for part in each.cmdline())}
+
+
+def test_the_end_of_a_process_is_noticed_at_once_whatever_it_says(pool: HandlerPool) -> None:
+    began = time.monotonic()
+    for status in (0, 1, 77):
+        with pytest.raises(HandlerFailed, match="the process of `HANDLER` ended"):
+            run(pool, f"import os; os._exit({status})")
+    assert time.monotonic() - began < 3 * 5.0, "each would take its limit"
+    assert run(pool, "return [{'a': 1}]") == [{"a": 1}]
