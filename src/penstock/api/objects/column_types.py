@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from ipaddress import IPv4Address, IPv6Address
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uuid import UUID
@@ -230,6 +230,9 @@ def enum_type(of: type[Enum]) -> str:
     """Enum8 or Enum16: members with whole numbers keep them and are called by their names; members with texts are
     called by these and numbered in their order, from 1."""
     members = list(of)
+    if issubclass(of, Flag):
+        message = f"{of.__name__} is a Flag, whose values may be several members at once: an Enum has one"
+        raise NoColumnType(message, "write int, and the number of the flags, or a list of an Enum")
     if members and all(isinstance(each.value, str) for each in members):
         numbered = [(each.value, number) for number, each in enumerate(members, start=1)]
     elif members and all(isinstance(each.value, int) and not isinstance(each.value, bool) for each in members):

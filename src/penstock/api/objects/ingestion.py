@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn
 
+from penstock.api.objects.columns import columns_of
 from penstock.api.objects.declarations import Modelled, RowModel
 from penstock.api.objects.engines import NullEngine
 from penstock.api.objects.row_insertion import InsertResult, Rows, insert_rows
@@ -23,7 +24,7 @@ QUARANTINE = "_quarantine"
 
 class DeadLetterQueue(Modelled[RowModel]):
     """The quarantine of the stream that it is given to: rows that do not fit. `f"{queue}"` is its name in SQL, which
-    raises TypeError as long as it belongs to no stream.
+    raises TypeError as long as it belongs to no stream. It belongs to one, and has its model.
 
     >>> rejected = DeadLetterQueue[Event]("rejected")
     >>> clicks = Stream[Event]("clicks", StreamConfig(default_dead_letter_queue=rejected))
@@ -34,6 +35,19 @@ class DeadLetterQueue(Modelled[RowModel]):
 
     has_file: ClassVar[bool] = False
     rejected_by: OlapTable[Any] | None = None
+
+    def belong_to(self, stream: Modelled[Any], table: OlapTable[Any]) -> None:
+        """Be the quarantine of a stream, whose rows arrive in the table. Raises TypeError for a second stream, and for
+        one of another model."""
+        of = f"{type(stream).__name__} {stream.name!r}"
+        if self.rejected_by not in (None, table):
+            raise TypeError(
+                f"DeadLetterQueue {self.name!r} has the rejected rows of {self.rejected_by.ref!r} already: "
+                f"give {of} a queue of its own"
+            )
+        if self.row_model is not stream.row_model:
+            raise TypeError(f"DeadLetterQueue {self.name!r} must have the model of {of}: {stream.row_model.__name__}")
+        self.rejected_by = table
 
     @property
     def ref(self) -> str:
@@ -65,7 +79,8 @@ class Stream(Modelled[RowModel]):
     """Rows on their way. They are sent by the stream's name, and SQL reads those that arrive.
 
     With a destination of its own name it is that table; else it is a data source that keeps no rows, with a view into
-    the destination if there is one. Raises TypeError for options that would be without effect.
+    the destination if there is one. Raises TypeError for options that would be without effect, and for a destination
+    that has other columns than the model.
 
     >>> raw = Stream[Event]("raw_events", StreamConfig(destination=events))
     >>> raw.ref
@@ -84,7 +99,7 @@ class Stream(Modelled[RowModel]):
         self.table = self._find_table()
         """The data source in which the rows arrive."""
         if config.default_dead_letter_queue is not None:
-            config.default_dead_letter_queue.rejected_by = self.table
+            config.default_dead_letter_queue.belong_to(self, self.table)
 
     @property
     def ref(self) -> str:
@@ -94,6 +109,8 @@ class Stream(Modelled[RowModel]):
         """The destination, if it has the stream's name; else a data source of its own, with a view into it."""
         config, target = self.config, self.config.destination
         life_cycle = config.life_cycle
+        if target is not None:
+            self._check_model(target)
         own = OlapConfig(engine=NullEngine(), version=config.version, metadata=config.metadata, life_cycle=life_cycle)
         if target is not None and target.name == self.name and target.config.version == config.version:
             if life_cycle not in (None, target.config.life_cycle):
@@ -109,6 +126,18 @@ class Stream(Modelled[RowModel]):
             )
             MaterializedView[target.row_model](options, target_table=target)  # type: ignore[name-defined]
         return made
+
+    def _check_model(self, target: OlapTable[Any]) -> None:
+        """Raises TypeError unless the model has the columns of the destination: a value of another is lost."""
+        mine, theirs = (
+            {each.field: each.text for each in columns_of(model)} for model in (self.row_model, target.row_model)
+        )
+        differing = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+        if self.row_model is not target.row_model and differing:
+            raise TypeError(
+                f"Stream {self.name!r} must have the model of its destination, {target.row_model.__name__}: "
+                f"`{differing[0]}` differs in {self.row_model.__name__}"
+            )
 
     def send(self, values: Rows[RowModel] | RowModel) -> InsertResult:
         """Store one row or several, as `OlapTable.insert` does."""
@@ -168,7 +197,7 @@ class IngestApi(Modelled[RowModel]):
         super().__init__(name)
         self.config = config
         if config.dead_letter_queue is not None:
-            config.dead_letter_queue.rejected_by = stream.table
+            config.dead_letter_queue.belong_to(self, stream.table)
 
     @property
     def ref(self) -> str:
@@ -224,7 +253,7 @@ class IngestPipeline(Modelled[RowModel]):
         self.stream: Stream[Any] = Stream[model](name, options)  # type: ignore[valid-type]
         """Rows are sent by its name, also where the config says that there is none."""
         self.dead_letter_queue: DeadLetterQueue[Any] = DeadLetterQueue[model](f"{name}{QUARANTINE}")  # type: ignore[valid-type]
-        self.dead_letter_queue.rejected_by = self.stream.table
+        self.dead_letter_queue.belong_to(self, self.stream.table)
 
     @property
     def ref(self) -> str:

@@ -23,6 +23,7 @@ from penstock.api.objects.columns import FieldFault, markers_of
 from penstock.errors import did_you_mean
 from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED
+from penstock.template.general_parameters import GENERAL_PARAMETERS
 
 _PARTS = re.compile(rf"(?P<other>{COMMENT}|{QUOTED})|\{{(?P<name>[A-Za-z_]\w*)\}}", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"\{\{|\{%|\{#")
@@ -131,6 +132,9 @@ def _default(name: str, value: object) -> str:
             message = f"the default of `{name}` has a comma, which divides the items of lists in calls"
             raise _InvalidParameter(message, "write it without")
         return _written(",".join(str(each) for each in value))
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        message = f"the default of `{name}` has a zone, and times of calls are those of the zone of a column"
+        raise _InvalidParameter(message, f"write it without: {value.replace(tzinfo=None)!r}")
     return _written(str(value) if isinstance(value, (date, UUID)) else value)
 
 
@@ -146,6 +150,9 @@ def _function(name: str, field: FieldInfo, of: Any) -> tuple[str, list[str]]:
     alias = field.alias if field.alias is not None else field.validation_alias
     if not name.isascii():
         raise _InvalidParameter(f"the parameter `{name}` has letters that no parameter can have", "use those of ASCII")
+    if name in GENERAL_PARAMETERS:
+        hint = "give it another name"
+        raise _InvalidParameter(f"every call has a parameter `{name}` of its own, which no endpoint gets", hint)
     if others or alias is not None:
         what = f"the rule {others[0]!r}" if others else f"the alias {alias!r}"
         raise _InvalidParameter(f"the parameter `{name}`: {what} is not checked by an endpoint", "remove it")

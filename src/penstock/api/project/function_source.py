@@ -12,11 +12,12 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from importlib.util import find_spec
 from types import CodeType, FunctionType, ModuleType
 
 from penstock.api import objects
 from penstock.api.objects.declarations import Declared
-from penstock.api.project.name_use import changed_names, names_at_definition, names_used, rebound_names
+from penstock.api.project.name_use import changed_names, imports_within, names_at_definition, names_used, rebound_names
 from penstock.api.project.source_files import LinePlace, SourceFile, SourceFiles
 from penstock.api.project.value_text import is_changeable, written_value
 from penstock.errors import Location, Problem
@@ -138,6 +139,7 @@ class _Capture:
                 message = f"`{changed.name}` is changed here, and exists outside: a text cannot share it"
                 self._refuse(message, place, "give it as an argument, or return the new value")
         self._refuse_rebound(part)
+        self._refuse_imports(part)
         for used in names_used("\n".join(part.lines), part.before):
             if used.name in part.values and used.name != name:
                 self.add_value(used.name, part.values[used.name], Location(part.file.shown, used.line, used.column))
@@ -152,6 +154,23 @@ class _Capture:
                 place = Location(part.file.shown, taken.line, taken.column)
                 message = f"`{taken.name}` is given more than one value, and this is the one of when it was defined"
                 self._refuse(message, place, "give each value a name of its own")
+
+    def _refuse_imports(self, part: _Part) -> None:
+        """Refuse what a body imports of the project, which is not there where the text runs."""
+        for each in imports_within(part.node):
+            if each.is_relative or self._is_of_project(each.module):
+                hint = "import it at the top of the module, from where it comes along"
+                place = Location(part.file.shown, each.line, each.column)
+                self._refuse(f"`{each.module}` of the project is imported within what is used here", place, hint)
+
+    def _is_of_project(self, module: str) -> bool:
+        """Whether a module is one of the project's files; nothing is imported to find out."""
+        try:
+            found = find_spec(module.partition(".")[0])
+        except (ImportError, ValueError):  # a module of no spec, such as __main__
+            return False
+        paths = [found.origin, *(found.submodule_search_locations or ())] if found is not None else []
+        return any(each is not None and self.sources.shown(each) is not None for each in paths)
 
     def _import_parts(self, part: _Part) -> None:
         """Add `import a.b` of the part's file where `a` is imported: the name alone does not load `b`."""

@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
@@ -63,7 +64,9 @@ def _without_rules(model: type[BaseModel]) -> type[BaseModel]:
         if field.default_factory is not None:
             kept["default_factory"] = field.default_factory
         elif field.default is not PydanticUndefined:
-            kept["default"] = field.default
+            # What the model makes of a time with a zone is a time with a zone.
+            has_zone = isinstance(field.default, datetime) and field.default.tzinfo is not None
+            kept["default"] = str(field.default) if has_zone else field.default
         fields[name] = (of, Field(**kept))
     return create_model(model.__name__, **fields)
 

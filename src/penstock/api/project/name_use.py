@@ -167,3 +167,30 @@ def _owner(node: ast.expr) -> Iterator[NameUse]:
 
 def _use(node: ast.Name) -> NameUse:
     return NameUse(node.id, node.lineno, node.col_offset + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUse:
+    """An import within a definition, and where it stands."""
+
+    module: str
+    is_relative: bool
+    line: int
+    column: int
+
+
+_IMPORTING = frozenset(("__import__", "import_module"))
+
+
+def imports_within(tree: ast.AST) -> Iterator[ImportUse]:
+    """The modules that a definition imports when it runs, also those that it gives as a text to a function for it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (ImportUse(each.name, False, node.lineno, node.col_offset + 1) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            written = "." * node.level + (node.module or "")
+            yield ImportUse(written, node.level > 0, node.lineno, node.col_offset + 1)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called, given = getattr(node.func, "attr", getattr(node.func, "id", "")), node.args[0].value
+            if called in _IMPORTING and isinstance(given, str):
+                yield ImportUse(given, given.startswith("."), node.lineno, node.col_offset + 1)

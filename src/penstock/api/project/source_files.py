@@ -158,12 +158,13 @@ class SourceFiles:
         return None
 
     def shown(self, path: str) -> str | None:
-        """The path relative to the project's folder; None for a file that is not of the project, and for code of none,
-        such as `<string>`."""
+        """The path relative to the project's folder; None for a file that is not of the project, such as one of a
+        package that is installed within its folder, and for code of none, such as `<string>`."""
         if path.startswith("<"):
             return None
         try:
-            return Path(path).resolve().relative_to(self.folder).as_posix()
+            found = Path(path).resolve().relative_to(self.folder)
+            return None if "site-packages" in found.parts else found.as_posix()
         except (ValueError, OSError):
             return None
 

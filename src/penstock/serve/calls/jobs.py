@@ -15,7 +15,6 @@ from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.serve.http.request_parameters import (
-    GENERAL_PARAMETERS,
     deployment_parameter,
     invalid_request_parameter,
     parameter_texts,
@@ -23,6 +22,7 @@ from penstock.serve.http.request_parameters import (
 )
 from penstock.state.jobs import Job
 from penstock.state.schema import MAX_ROW_ID
+from penstock.template.general_parameters import GENERAL_PARAMETERS
 from penstock.template.render_frame import Parameter
 
 MOST_JOBS = 100

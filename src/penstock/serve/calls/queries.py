@@ -22,8 +22,6 @@ from penstock.serve.http.pipeline_host import Continued, PipelineHost
 from penstock.serve.http.recorded_call import note_answer, note_parameters
 from penstock.serve.http.rendered_response import AnswerBody, rendered_response, response_with_length
 from penstock.serve.http.request_parameters import (
-    GENERAL_PARAMETERS,
-    QUOTE_DENORMALS,
     count_parameter,
     deployment_parameter,
     flag_parameter,
@@ -33,6 +31,7 @@ from penstock.serve.http.request_parameters import (
 )
 from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
+from penstock.template.general_parameters import GENERAL_PARAMETERS, QUOTE_DENORMALS
 
 A = TypeVar("A", bound=Answer)
 

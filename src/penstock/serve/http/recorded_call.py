@@ -19,9 +19,9 @@ from starlette.requests import Request
 from penstock.deploy.queries.answers.answer_formats import Answer
 from penstock.errors import PenstockError
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.request_parameters import GENERAL_PARAMETERS
 from penstock.state.logs.call_log import CallRecord
 from penstock.state.logs.call_parameters import ParameterValue
+from penstock.template.general_parameters import GENERAL_PARAMETERS
 from penstock.template.render_frame import ListParameter, Parameter
 
 if TYPE_CHECKING:

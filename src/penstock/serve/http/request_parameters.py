@@ -15,13 +15,10 @@ from starlette.requests import Request
 from penstock.errors import InvalidRequest, Problem
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.http.request_body import body_of
+from penstock.template.general_parameters import DEPLOYMENT
 from penstock.template.render_frame import ListParameter, Parameter
 
 YES, NO = ("true", "1", "yes", "on", ""), ("false", "0", "no", "off")
-DEPLOYMENT = ("deployment", "__tb__deployment")
-QUOTE_DENORMALS = "output_format_json_quote_denormals"
-"""ClickHouse's setting by which inf and nan are texts in JSON, not null."""
-GENERAL_PARAMETERS = frozenset({*DEPLOYMENT, "token", QUOTE_DENORMALS})
 MOST_BYTES = 2**20
 _FORM = re.compile(r"[^\s+=&()'\"*]*(?:[=&]|\Z)")
 """How a form begins: with a name, in which no SQL begins."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from penstock.errors import Unauthorized
 from penstock.model.datasource import SERVICE_PREFIX
 from penstock.serve.http.access import NAME, TOKEN_NAME
-from penstock.serve.http.request_parameters import GENERAL_PARAMETERS
 from penstock.state.tokens import ApiToken
+from penstock.template.general_parameters import GENERAL_PARAMETERS
 
 SCOPES: Mapping[str, str] = {"PIPES:READ": "read", "DATASOURCES:READ": "read", "DATASOURCES:APPEND": "append"}
 """What a signed token may grant, by the name that the format has for it."""

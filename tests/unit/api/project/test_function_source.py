@@ -148,6 +148,19 @@ def test_the_own_decorator_is_left_out(capture: Callable[..., Any]) -> None:
         ("import captured_rules\ndef wanted():\n    return captured_rules.LIMIT", 3, "is a module of the project"),
         ("loop = []\nloop.append(loop)\ndef wanted():\n    return loop", 4, "`loop` is a list"),
         (
+            "def wanted():\n    if 1:\n        from captured_rules import limit\n    return limit()",
+            3,
+            "`captured_rules` of the project is imported within",
+        ),
+        ("def wanted():\n    import math, captured_rules\n    return 1", 2, "`captured_rules` of the project"),
+        ("def wanted():\n    from .rules import limit\n    return limit()", 2, "`.rules` of the project"),
+        ("def part():\n    import captured_rules\ndef wanted():\n    return part()", 2, "`captured_rules` of"),
+        (
+            "import importlib\ndef wanted():\n    return importlib.import_module('captured_rules')",
+            3,
+            "`captured_rules` of the project",
+        ),
+        (
             "from captured_rules import LIMIT, limit\nLIMIT = 4\ndef wanted():\n    return LIMIT + limit()",
             3,
             "`LIMIT` means two things",
@@ -183,3 +196,10 @@ def test_classes_keep_their_decorators_and_packages_their_parts(capture: Callabl
     )
     assert captured.problems == ()
     assert list(run_text(captured)()) == list(function()) == [1, "a"]  # type: ignore[call-overload]
+
+
+def test_packages_are_not_of_the_project_wherever_they_are(capture: Callable[..., Any], tmp_path: Path) -> None:
+    captured, function = capture("def wanted():\n    import json, pydantic.fields\n    return json.dumps(1)\n")
+    assert captured.problems == ()
+    assert run_text(captured)() == function() == "1"
+    assert SourceFiles(tmp_path).shown(str(tmp_path / ".venv/lib/python3/site-packages/x/y.py")) is None

@@ -45,6 +45,18 @@ OF_OBJECTS = {
         5,
         "`x`: a Decimal needs its precision",
     ),
+    "flags": (
+        "import enum\nclass F(enum.Flag):\n    R = 1\nclass A(BaseModel):\n    x: list[F]\nOlapTable[A]('a')\n",
+        11,
+        5,
+        "`x`: F is a Flag, whose values may be several members at once",
+    ),
+    "flags that are numbers": (
+        "import enum\nclass F(enum.IntFlag):\n    R = 1\nclass A(BaseModel):\n    x: F\nOlapTable[A]('a')\n",
+        11,
+        5,
+        "`x`: F is a Flag",
+    ),
     "a model in itself": (
         "class A(BaseModel):\n    x: list['A']\nOlapTable[A]('a')\n",
         8,
@@ -222,6 +234,25 @@ OF_OBJECTS = {
         8,
         5,
         "the parameter `a`: a column has one type, not int | str",
+    ),
+    "a parameter that every call has": (
+        "class P(BaseModel):\n    token: str\nApi[P, Row]('e', sql='SELECT {token} FROM t')\n",
+        8,
+        5,
+        "every call has a parameter `token` of its own",
+    ),
+    "a parameter of a function that every call has": (
+        "class P(BaseModel):\n    deployment: str\ndef f(client, given): return []\nApi[P, Row]('e', f)\n",
+        8,
+        5,
+        "every call has a parameter `deployment` of its own",
+    ),
+    "a default with a zone": (
+        "from datetime import timezone\nclass P(BaseModel):\n    a: datetime = "
+        "datetime(2020, 1, 1, tzinfo=timezone.utc)\nApi[P, Row]('e', sql='SELECT {a} FROM t')\n",
+        9,
+        5,
+        "the default of `a` has a zone",
     ),
     "a template with a model": (
         "class P(BaseModel):\n    a: int\nApi[P, Row]('e', sql='% SELECT {{a}} FROM t')\n",

@@ -94,6 +94,31 @@ FAILING = {
         place(3),
         "TypeError: DeadLetterQueue 'q' belongs to no stream yet",
     ),
+    "gives one queue to two streams": (
+        "\nclass A(BaseModel):\n    x: int\nq = StreamConfig(default_dead_letter_queue=DeadLetterQueue[A]('q'))\n"
+        "Stream[A]('s', q)\nStream[A]('u', q)\n",
+        place(5),
+        "TypeError: DeadLetterQueue 'q' has the rejected rows of 's' already: give Stream 'u' a queue of its own",
+    ),
+    "has a queue of another model": (
+        "\nclass A(BaseModel):\n    x: int\nclass B(BaseModel):\n    x: int\n"
+        "IngestApi[A]('s', IngestConfig(destination=Stream[A]('s'), dead_letter_queue=DeadLetterQueue[B]('q')))\n",
+        place(5),
+        "TypeError: DeadLetterQueue 'q' must have the model of IngestApi 's': A",
+    ),
+    "has a stream with a column more than its table": (
+        "\nclass A(BaseModel):\n    x: int\nclass B(A):\n    y: int\n"
+        "Stream[A]('ok', StreamConfig(destination=OlapTable[A]('a')))\n"
+        "Stream[B]('s', StreamConfig(destination=OlapTable[A]('s')))\n",
+        place(6),
+        "TypeError: Stream 's' must have the model of its destination, A: `y` differs in B",
+    ),
+    "has a stream with a column less than its table": (
+        "\nclass A(BaseModel):\n    x: int\nclass B(A):\n    y: int\n"
+        "Stream[A]('s', StreamConfig(destination=OlapTable[B]('b')))\n",
+        place(5),
+        "TypeError: Stream 's' must have the model of its destination, B: `y` differs in A",
+    ),
     "starts a process by C": (
         "\nimport ctypes\nctypes.CDLL(None).fork()\n",
         place(2),
