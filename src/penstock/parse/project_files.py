@@ -17,7 +17,9 @@ from penstock.parse.settings import SETTINGS_FILE
 MOST_BYTES = 2**26
 """The most bytes of a file of a project."""
 SUFFIXES = (".datasource", ".pipe", ".connection")
-_IGNORED_FOLDERS = ("node_modules", "__pycache__")
+_IGNORED_FOLDERS = ("node_modules", "__pycache__", "site-packages")
+VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+"""The file by which a folder is one of Python's packages, whatever its name is."""
 
 
 def normal_path(path: str) -> str:
@@ -70,6 +72,11 @@ def contains_datafiles(folder: Path) -> bool:
     return next(_walk_folder(folder, SUFFIXES[:2], named=()), None) is not None
 
 
+def python_files(folder: Path) -> Iterator[str]:
+    """The files of Python in a folder that are its own: those of packages and of hidden folders are not."""
+    return _walk_folder(folder, (".py",), named=())
+
+
 def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
     """The text of a file; None with a problem added if it is not UTF-8."""
     try:
@@ -85,8 +92,11 @@ def decode(content: bytes, path: str, problems: list[Problem]) -> str | None:
 def _walk_folder(folder: Path, suffixes: tuple[str, ...], named: tuple[str, ...] = (SETTINGS_FILE,)) -> Iterator[str]:
     """The files with these endings, and those of the folder itself with these names."""
     for here, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not _is_ignored(name)]
         inside = Path(here).relative_to(folder).as_posix()
+        if inside != "." and VIRTUAL_ENVIRONMENT in names:
+            folders[:] = []
+            continue
+        folders[:] = [name for name in folders if not _is_ignored(name)]
         if inside == ".":
             yield from (name for name in names if name in named or _is_datafile(name, suffixes))
         else:

@@ -80,7 +80,8 @@ def test_what_others_write_is_no_save(start: Start, project: Path) -> None:
     dev = start()
     dev.wait_for(READY)
     (project / ".penstock").mkdir()
-    for name in (".penstock/server.log", ".top.pipe.swp", "top.pipe~", "4913", "#top.pipe#", "x.tmp", "a.pyc"):
+    of_editors = (".top.pipe.swp", "top.pipe~", "4913", "#top.pipe#", "x.tmp")
+    for name in (*of_editors, ".penstock/server.log", "a.pyc", "dev.out", "dev.json"):
         (project / name).write_text("x")
     (project / "__pycache__").mkdir()
     (project / "__pycache__/a.py").write_text("x")
@@ -90,7 +91,7 @@ def test_what_others_write_is_no_save(start: Start, project: Path) -> None:
     shown = dev.wait_for("the plan against the version that loaded before")
     assert "\n" in shown
     assert shown.count("new/deeper/more.pipe") == 1
-    assert not any(name in shown for name in ("server.log", "swp", "top.pipe", "4913", "x.tmp", "a.py"))
+    assert not any(name in shown for name in ("server.log", "swp", "top.pipe", "4913", "x.tmp", "a.py", "dev."))
 
 
 def test_a_save_over_the_file_by_rename_is_one_plan(start: Start, project: Path) -> None:
@@ -208,7 +209,7 @@ def test_an_ill_project_never_ends_it(start: Start, project: Path) -> None:
     dev = start()
     dev.wait_for(READY)
     for main, message in (
-        ("\nimport os\nos._exit(3)\n", "ended Python"),
+        ("\nimport os\nos._exit(3)\n", "ends Python"),
         ("\nraise KeyboardInterrupt\n", "KeyboardInterrupt"),
         ("\nx = (\n", "SyntaxError"),
     ):

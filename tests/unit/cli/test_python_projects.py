@@ -52,6 +52,13 @@ def test_graph_names_the_file_of_python(penstock: Run, python_project: Path) -> 
     assert {each["name"]: each["file"] for each in drawn["nodes"]} == {"flights": "app/main.py", "top": "app/main.py"}
 
 
+def test_graph_of_a_project_that_cannot_be_read_fails(penstock: Run, python_project: Path) -> None:
+    write_project(python_project, "\n1 / 0\n")
+    code, out, err = penstock("graph")
+    assert (code, out) == (1, "")
+    assert f"app/main.py:{FIRST + 2}:1: ZeroDivisionError: division by zero" in err
+
+
 def test_plan_between_two_forms(penstock: Run, python_project: Path, tmp_path: Path) -> None:
     after = write_project(tmp_path / "after", SOUND.replace("a: UInt8", "a: UInt8\n    b: int | None"))
     code, out, _ = penstock("plan", str(python_project), str(after))

@@ -13,10 +13,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum, Flag
 from ipaddress import IPv4Address, IPv6Address
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, Union, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
 from penstock.api.objects.annotations import (
@@ -26,6 +26,8 @@ from penstock.api.objects.annotations import (
     FixedString,
     SimpleAggregateFunction,
 )
+from penstock.api.objects.no_column_type import NoColumnType
+from penstock.api.objects.written_parts import require_type
 from penstock.errors import did_you_mean
 
 NAMED_TYPES: Mapping[str, tuple[type, str]] = {
@@ -55,14 +57,6 @@ _PLAIN: Mapping[object, str] = {
     IPv6Address: "IPv6",
 }
 _LARGEST_INT8 = 127
-
-
-class NoColumnType(ValueError):
-    """An annotation that is no type of a column."""
-
-    def __init__(self, message: str, hint: str):
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +122,15 @@ def _whole_type(given: Annotation) -> str | None:
     """The type of which a marker says all, whatever the Python type is."""
     written = given.marker(ClickHouseType)
     if written is not None:
-        return str(written.text)
+        return require_type("one type", written.text)
     state = given.marker(AggregateFunction)
     if state is not None:
-        return f"AggregateFunction({', '.join([state.agg_func, *(given.inner(each) for each in state.param_types)])})"
+        function = require_type("an aggregate function", state.agg_func)
+        return f"AggregateFunction({', '.join([function, *(given.inner(each) for each in state.param_types)])})"
     simple = given.marker(SimpleAggregateFunction)
     if simple is not None:
-        return f"SimpleAggregateFunction({simple.agg_func}, {given.inner(simple.arg_type)})"
+        function = require_type("an aggregate function", simple.agg_func)
+        return f"SimpleAggregateFunction({function}, {given.inner(simple.arg_type)})"
     return "JSON" if "JSON" in given.words else None
 
 
@@ -163,7 +159,7 @@ def _value_type(given: Annotation) -> str:
         return f"FixedString({sized.size})"
     precise = given.marker(ClickHousePrecision)
     if precise is not None and of is datetime:
-        zone = f", '{precise.timezone}'" if precise.timezone else ""
+        zone = f", {quote(precise.timezone)}" if precise.timezone else ""
         return f"DateTime64({precise.precision}{zone})"
     for marker in (sized, precise):
         if marker is not None:
@@ -181,11 +177,15 @@ def _other_type(given: Annotation) -> str:
         return _decimal_type(given)
     if isinstance(of, type) and issubclass(of, Enum):
         return enum_type(of)
+    if isinstance(of, type) and issubclass(of, RootModel):
+        return field_type(of.model_fields["root"], _inside(of, given))
     if isinstance(of, type) and issubclass(of, BaseModel):
         return _tuple_of_model(of, given)
     hint = "columns are str, int, float, bool, datetime, date, Decimal, UUID, enums, models, list, dict or tuple"
     if of in (list, dict, tuple):
         hint = f"say what is in it, such as {of.__name__}[{'str, int' if of is dict else 'str'}]"
+    elif isinstance(of, ForwardRef):
+        raise NoColumnType(f"there is no `{of.__forward_arg__}`", "import it, or define it in this module")
     elif of is Any:
         hint = 'for values of any shape, write Annotated[dict, "JSON"]'
     raise NoColumnType(f"{_shown(of)} is no type of a column", hint)
@@ -193,7 +193,9 @@ def _other_type(given: Annotation) -> str:
 
 def _tuple_type(given: Annotation) -> str:
     parts = get_args(given.of)
-    if Ellipsis in parts or not parts:
+    if not parts:
+        raise NoColumnType("an empty tuple is no type of a column", "say what is in it, such as tuple[str, int]")
+    if Ellipsis in parts:
         raise NoColumnType("a tuple of any length is no type of a column", f"write list[{_shown(parts[0])}]")
     return f"Tuple({', '.join(given.inner(each) for each in parts)})"
 
@@ -249,11 +251,16 @@ def quote(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _tuple_of_model(model: type[BaseModel], given: Annotation) -> str:
+def _inside(model: type[BaseModel], given: Annotation) -> tuple[type[BaseModel], ...]:
+    """The models around the fields of this one. Raises NoColumnType for one that is around itself."""
     if model in given.inside:
         path = " > ".join(each.__name__ for each in (*given.inside, model))
         raise NoColumnType(f"{model.__name__} contains itself: {path}", 'keep it as Annotated[dict, "JSON"]')
-    inside = (*given.inside, model)
+    return (*given.inside, model)
+
+
+def _tuple_of_model(model: type[BaseModel], given: Annotation) -> str:
+    inside = _inside(model, given)
     parts = [f"`{name}` {field_type(each, inside)}" for name, each in model.model_fields.items()]
     if not parts:
         raise NoColumnType(f"{model.__name__} has no fields", "give it fields, or remove the column")

@@ -24,37 +24,14 @@ from penstock.api.objects.annotations import AggregateFunction as StateMarker
 from penstock.api.objects.annotations import (
     ClickHouseCodec,
     ClickHouseDefault,
-    ClickHousePrecision,
-    ClickHouseType,
-    FixedString,
     JsonPath,
     RenamedFrom,
-    SimpleAggregateFunction,
 )
-from penstock.api.objects.column_types import NoColumnType, field_type, quote
+from penstock.api.objects.column_types import field_type, quote
+from penstock.api.objects.field_rules import FieldFault, unchecked_rules
+from penstock.api.objects.no_column_type import NoColumnType
+from penstock.api.objects.written_parts import require_expression, require_name
 from penstock.model.json_path import path_of_key
-
-_OWN_MARKERS = (
-    str,
-    ClickHouseCodec,
-    ClickHouseDefault,
-    ClickHousePrecision,
-    ClickHouseType,
-    FixedString,
-    JsonPath,
-    RenamedFrom,
-    SimpleAggregateFunction,
-    StateMarker,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldFault:
-    """What is wrong with a field, or is not done with what it says."""
-
-    message: str
-    hint: str
-    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +49,11 @@ class ModelColumn:
 def columns_of(model: type[BaseModel]) -> Iterator[ModelColumn]:
     """The columns of a model, one for each field."""
     _complete(model)
-    with_paths = any(json_path_of(field) is not None for field in model.model_fields.values())
+    with_paths = any(_has_path(field) for field in model.model_fields.values())
     for name, field in model.model_fields.items():
         try:
             text = _column_text(model, name, with_paths=with_paths)
-            faults = tuple(_unchecked(field))
+            faults = tuple(dict.fromkeys(unchecked_rules(field)))
         except NoColumnType as fault:
             text, faults = "", (FieldFault(fault.message, fault.hint),)
         yield ModelColumn(name, text, field.description or "", "key" in markers_of(field), faults)
@@ -107,6 +84,11 @@ def markers_of(field: FieldInfo) -> tuple[object, ...]:
     return tuple(found)
 
 
+def _has_path(field: FieldInfo) -> bool:
+    alias = field.validation_alias if field.validation_alias is not None else field.alias
+    return alias is not None or any(isinstance(each, JsonPath) for each in markers_of(field))
+
+
 def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
     field = model.model_fields[name]
     parts = [f"`{name}`", field_type(field, (model,))]
@@ -116,28 +98,34 @@ def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
         parts.append(f"`json:{json_path_of(field) or path_of_key(name)}`")
     default = _default_text(field, markers)
     parts += [f"DEFAULT {default}"] if default is not None else []
-    parts += [f"CODEC({each.expression})" for each in markers if isinstance(each, ClickHouseCodec)]
-    parts += [f"RENAMED_FROM `{each.name}`" for each in markers if isinstance(each, RenamedFrom)]
-    return " ".join(parts)
+    codecs = (each.expression for each in markers if isinstance(each, ClickHouseCodec))
+    parts += [f"CODEC({require_expression('a codec', each, commas=True)})" for each in codecs]
+    former = (each.name for each in markers if isinstance(each, RenamedFrom))
+    parts += [f"RENAMED_FROM `{require_name('a former name', each)}`" for each in former]
+    text = " ".join(parts)
+    if "{{" in text or "{%" in text:
+        raise NoColumnType("two brackets {{ in a column begin a template", "write them apart: concat('{', '{')")
+    return text
 
 
 def json_path_of(field: FieldInfo) -> str | None:
     """The place in a JSON row that a field names; None if it is the field's own name. Raises NoColumnType."""
     written = next((each.path for each in markers_of(field) if isinstance(each, JsonPath)), None)
     if written is not None:
-        return written
+        return require_name("a JSON path", written)
     alias = field.validation_alias if field.validation_alias is not None else field.alias
     if alias is None:
         return None
     if not isinstance(alias, str):
-        raise NoColumnType("the alias of a column is one name", 'for a path, write JsonPath("$.a.b")')
-    return path_of_key(alias)
+        message = f"the alias of a column is one name, not {type(alias).__name__}"
+        raise NoColumnType(message, 'for a path, write JsonPath("$.a.b")')
+    return path_of_key(require_name("an alias", alias))
 
 
 def _default_text(field: FieldInfo, markers: tuple[object, ...]) -> str | None:
     written = next((each.expression for each in markers if isinstance(each, ClickHouseDefault)), None)
     if written is not None:
-        return written
+        return require_expression("a default", written)
     if field.default_factory is not None:
         hint = 'write the expression for each row, such as ClickHouseDefault("now()")'
         raise NoColumnType("a default_factory is Python, which no table can call", hint)
@@ -164,14 +152,3 @@ def literal(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(literal(each) for each in value)}]"
     raise NoColumnType(f"{value!r} cannot be the default of a column", "write the expression as ClickHouseDefault(…)")
-
-
-def _unchecked(field: FieldInfo) -> Iterator[FieldFault]:
-    """Rules of Pydantic that are not applied to rows."""
-    for each in field.metadata:
-        is_precision = (
-            getattr(each, "max_digits", None) is not None or getattr(each, "decimal_places", None) is not None
-        )
-        if not isinstance(each, _OWN_MARKERS) and not is_precision:
-            message = f"{each!r} is not applied to the rows of a table"
-            yield FieldFault(message[:300], "rows are checked by the type of the column only", is_warning=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 RowModel = TypeVar("RowModel", bound=BaseModel)
 _OWN = "penstock.api"
@@ -68,6 +68,8 @@ class Modelled(Declared, Generic[RowModel]):
                 return cls  # a class of this package is being defined
             if not (isinstance(model, type) and issubclass(model, BaseModel)):
                 raise TypeError(f"{cls.__name__}[…] needs a Pydantic model, not {model!r}")
+            if issubclass(model, RootModel):
+                raise TypeError(f"{cls.__name__}[…] needs a model with fields, and {model.__name__} is a RootModel")
             return _with_model(cls, model)
 
     @property

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from penstock.api.objects.declarations import Declared, require_text
 from penstock.api.objects.nodes import Nodes, nodes_of
+from penstock.api.objects.option_values import require_items
 from penstock.api.objects.sql_template import require_query
 from penstock.api.objects.tables import Token
 
@@ -71,6 +72,7 @@ class Api(Declared, Generic[Parameters, Row]):
         require_text(f"SQL of Api {name!r}", sql or "")
         if self.parameters is None:
             require_query(f"SQL of Api {name!r}", sql or "")
+        require_items(f"tokens of Api {name!r}", tokens, Token)
         super().__init__(name)
         self.sql = sql or ""
         self.query_function = query_function

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 from penstock.api.objects.columns import columns_of
 from penstock.api.objects.declarations import Modelled, RowModel
 from penstock.api.objects.engines import NullEngine
+from penstock.api.objects.option_values import member_of, require_flags, require_kind, require_mapping
 from penstock.api.objects.row_insertion import InsertResult, Rows, insert_rows
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable
 from penstock.api.objects.views import MaterializedView, MaterializedViewOptions
@@ -73,6 +74,12 @@ class StreamConfig:
     parallelism: int | None = None
     retention_period: int | None = None
     life_cycle: LifeCycle | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "life_cycle", member_of(LifeCycle, "life_cycle", self.life_cycle))
+        require_kind("destination", self.destination, OlapTable)
+        require_kind("default_dead_letter_queue", self.default_dead_letter_queue, DeadLetterQueue)
+        require_mapping("metadata", self.metadata)
 
 
 class Stream(Modelled[RowModel]):
@@ -171,6 +178,12 @@ class IngestConfig:
     path: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.destination, Stream):
+            raise TypeError(f"destination must be a Stream, not {self.destination!r}")
+        require_kind("dead_letter_queue", self.dead_letter_queue, DeadLetterQueue)
+        require_mapping("metadata", self.metadata)
+
 
 class IngestApi(Modelled[RowModel]):
     """Where rows are posted: `POST /v0/events?name=NAME`, by the name and version of the stream, of which it has the
@@ -220,6 +233,16 @@ class IngestPipelineConfig:
     metadata: Mapping[str, object] = field(default_factory=dict)
     life_cycle: LifeCycle | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "life_cycle", member_of(LifeCycle, "life_cycle", self.life_cycle))
+        if not isinstance(self.table, OlapConfig):
+            require_flags(table=self.table)
+            return
+        for option in ("version", "life_cycle", "metadata"):
+            mine, of_table = getattr(self, option), getattr(self.table, option)
+            if mine and of_table and mine != of_table:
+                raise TypeError(f"{option} is given twice: {mine!r}, and {of_table!r} in table=OlapConfig(…); keep one")
+
 
 class IngestPipeline(Modelled[RowModel]):
     """A table, the stream into it, the place where rows are posted, and the quarantine, all of one name. Raises
@@ -244,8 +267,9 @@ class IngestPipeline(Modelled[RowModel]):
         _refuse(f"IngestPipeline {name!r}", path=config.path)
         super().__init__(name)
         model, self.config = self.row_model, config
-        given = config.table if isinstance(config.table, OlapConfig) else OlapConfig(metadata=config.metadata)
+        given = config.table if isinstance(config.table, OlapConfig) else OlapConfig()
         version, life_cycle = given.version or config.version, given.life_cycle or config.life_cycle
+        given = replace(given, metadata=given.metadata or config.metadata)
         self.table: OlapTable[Any] | None = None
         if config.table:
             self.table = OlapTable[model](name, replace(given, version=version, life_cycle=life_cycle))  # type: ignore[valid-type]

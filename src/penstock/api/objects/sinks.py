@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from penstock.api.objects.declarations import Declared
+from penstock.api.objects.option_values import require_items
 from penstock.api.objects.sql_template import require_query
 from penstock.api.objects.tables import Token
 
@@ -39,6 +40,10 @@ class SinkOptions:
     select_tables: Sequence[Declared] = ()
     tokens: Sequence[Token] = ()
     description: str | None = None
+
+    def __post_init__(self) -> None:
+        require_items("select_tables", self.select_tables, Declared)
+        require_items("tokens", self.tokens, Token)
 
 
 class SinkPipe(Declared):

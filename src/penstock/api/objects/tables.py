@@ -12,6 +12,7 @@ from enum import Enum
 
 from penstock.api.objects.declarations import Modelled, RowModel, require_text
 from penstock.api.objects.engines import TableEngine
+from penstock.api.objects.option_values import member_of, require_flags, require_items, require_kind, require_mapping
 from penstock.api.objects.row_insertion import InsertOptions, InsertResult, Rows, insert_rows
 from penstock.api.objects.sql_template import TableColumns
 from penstock.model.datasource import versioned_name
@@ -58,8 +59,8 @@ class Token:
 class OlapConfig:
     """The options of a table. Without `order_by_fields` and `order_by_expression` its sorting key is the `Key` columns.
 
-    Columns that the model does not have, a key given twice, and a version that is not numbers with dots are problems
-    where the project is loaded.
+    Raises TypeError for a value of another kind. Columns that the model does not have, a key given twice, and a version
+    that is not numbers with dots are problems where the project is loaded.
 
     >>> config = OlapConfig(order_by_fields=["page", "at"], partition_by="toYYYYMM(at)", ttl="at + INTERVAL 90 DAY")
     >>> by_page = OlapTable[Event]("by_page", config)
@@ -84,7 +85,7 @@ class OlapConfig:
     settings: Mapping[str, object] = field(default_factory=dict)
     """Kept, without effect on rows."""
     life_cycle: LifeCycle | None = None
-    """None: fully managed."""
+    """None: fully managed. A text such as "DELETION_PROTECTED" is taken for the member of that value."""
     indexes: Sequence[TableIndex] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     """`{"description": "…"}`, as `description`."""
@@ -97,6 +98,16 @@ class OlapConfig:
     """The select list by which the existing rows become rows of a changed table."""
     backfill: bool = True
     """Whether a new target of a materialized view is filled from existing rows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "life_cycle", member_of(LifeCycle, "life_cycle", self.life_cycle))
+        require_flags(backfill=self.backfill)
+        require_kind("engine", self.engine, TableEngine)
+        require_items("indexes", self.indexes, TableIndex)
+        require_items("tags", self.tags, str)
+        require_items("tokens", self.tokens, Token)
+        require_mapping("settings", self.settings)
+        require_mapping("metadata", self.metadata)
 
 
 class OlapTable(Modelled[RowModel]):

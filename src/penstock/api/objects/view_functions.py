@@ -30,6 +30,13 @@ class ViewFunction(Declared, Generic[Function]):
     ):
         if not inspect.isfunction(function):
             raise TypeError(f"@materialized_view stands above a function, not a {type(function).__name__}")
+        if any(
+            is_kind(function)
+            for is_kind in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+        ):
+            raise TypeError(
+                f"@materialized_view stands above a plain function: `def {function.__name__}` without async and yield"
+            )
         self.function: Function = function
         self.target_table = target
         self.sources = tuple(sources)

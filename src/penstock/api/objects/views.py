@@ -13,6 +13,7 @@ from typing import Any, Literal
 from penstock.api.objects.declarations import DECLARED, Declared, Modelled, RowModel
 from penstock.api.objects.engines import TableEngine
 from penstock.api.objects.nodes import Nodes, nodes_of
+from penstock.api.objects.option_values import require_items, require_kind, require_mapping
 from penstock.api.objects.sql_template import require_query
 from penstock.api.objects.tables import OlapConfig, OlapTable, Token
 
@@ -44,6 +45,11 @@ class MaterializedViewOptions:
     order_by_fields: Sequence[str] = ()
     """The sorting key of that target."""
     metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_items("select_tables", self.select_tables, Declared)
+        require_kind("engine", self.engine, TableEngine)
+        require_mapping("metadata", self.metadata)
 
 
 class MaterializedView(Modelled[RowModel]):
@@ -128,6 +134,8 @@ class View(Declared):
         """Queries by name, each of which those after it and `select_statement` may read."""
         for node_name, node in self.nodes.items():
             require_query(f"node {node_name!r} of View {name!r}", node.sql)
+        require_items("base_tables", base_tables, Declared)
+        require_mapping("metadata", metadata or {})
         self.base_tables = base_tables
         self.metadata = metadata or {}
 
@@ -146,6 +154,10 @@ class CopyOptions:
     select_tables: Sequence[Declared] = ()
     tokens: Sequence[Token] = ()
     description: str | None = None
+
+    def __post_init__(self) -> None:
+        require_items("select_tables", self.select_tables, Declared)
+        require_items("tokens", self.tokens, Token)
 
 
 class CopyPipe(Declared):

@@ -18,8 +18,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from penstock.api.objects.column_types import NAMED_TYPES, NoColumnType, without_none
-from penstock.api.objects.columns import FieldFault, markers_of
+from penstock.api.objects.column_types import NAMED_TYPES, without_none
+from penstock.api.objects.columns import markers_of
+from penstock.api.objects.field_rules import FieldFault
+from penstock.api.objects.no_column_type import NoColumnType
 from penstock.errors import did_you_mean
 from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import COMMENT, QUOTED

@@ -7,11 +7,12 @@ not started, whether or not the project catches the error; what is printed reach
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TextIO, TypeVar
+from typing import NoReturn, TextIO, TypeVar
 
 from penstock.api.project.source_files import SourceFiles
 from penstock.errors import Level, Location, Problem
@@ -70,6 +71,7 @@ class CallWatch:
         sys.addaudithook(self._refuse)
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = _page(self._printed), _page(self._printed)
+        end_python, os._exit = os._exit, self._refuse_end
         self._is_on = True
         try:
             with warnings.catch_warnings():
@@ -77,6 +79,7 @@ class CallWatch:
                 return run()
         finally:
             self._is_on = False
+            os._exit = end_python
             sys.stdout, sys.stderr = before
 
     def nothing_declared(self, module: str) -> Problem:
@@ -93,6 +96,12 @@ class CallWatch:
         self._add_problem("forbidden-call", message, "a project only declares: call this where it is used", "error")
         raise ForbiddenWhileRead(message)
 
+    def _refuse_end(self, status: int) -> NoReturn:
+        """In the place of `os._exit`, of which Python tells nobody."""
+        message = "the project ends Python (os._exit) while it is read"
+        self._add_problem("forbidden-call", message, "a module that is imported must not end Python", "error")
+        raise ForbiddenWhileRead(message)
+
     def _warned(  # noqa: PLR0913 the signature that Python calls
         self,
         message: Warning | str,
@@ -103,7 +112,10 @@ class CallWatch:
         line: str | None = None,
     ) -> None:
         """Keep a warning of Python, at the line that it is about."""
-        place = Location(self._sources.shown(filename) or filename, lineno)
+        shown = self._sources.shown(filename)
+        if shown is not None and "site-packages" in filename:
+            shown = None
+        place = Location(shown, lineno) if shown is not None else self._caller() or Location(filename, lineno)
         text = f"{category.__name__}: {' '.join(str(message).split())}"
         self.problems.append(Problem("python-warning", text[:_LONGEST_WARNING], place, None, "warning"))
 

@@ -16,14 +16,17 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.api.objects.declarations import DECLARED
+from penstock.api.project.chance_watch import ChanceWatch
 from penstock.api.project.forbidden_calls import CallWatch
 from penstock.api.project.rendering import Rendering, describe, group_places, render
 from penstock.api.project.source_files import SourceFiles
 from penstock.api.project.user_errors import problem_of
 from penstock.api.project.view_functions import ViewCalls, call_view_functions
+from penstock.errors import Problem
 
 _LARGEST_FILE = 256 * 2**20
 """The most bytes of a file that the project may write; what it writes to its errors would fill the disk otherwise."""
@@ -34,6 +37,8 @@ def main(arguments: list[str]) -> int:
     gc.set_threshold(100_000)  # the process is short, and most of what it imports is no garbage
     sources = SourceFiles(Path(folder))
     _limit_memory(int(size))
+    crash = open(f"{result}.crash", "w", encoding="utf-8")  # noqa: SIM115 what ends Python writes there
+    faulthandler.enable(crash)
     with open(f"{result}.stack", "w", encoding="utf-8") as stack:
         # A thread of C writes the stack and ends the process, whatever Python waits for.
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=stack)
@@ -59,8 +64,8 @@ def _run(module: str, sources: SourceFiles) -> Rendering:
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     os.environ["TZ"] = "UTC"  # a time without a zone means the same on each machine, and what Spark means by it
     time.tzset()
-    watch = CallWatch(sources)
-    failure, views = watch.during(lambda: _read_module(module, sources))
+    watch, chance = CallWatch(sources), ChanceWatch(sources)
+    failure, views = watch.during(lambda: chance.during(lambda: _read_module(module, sources)))
     rendering = Rendering(sources)
     if failure is not None:
         rendering.problems.append(problem_of(failure, sources, module))
@@ -68,10 +73,18 @@ def _run(module: str, sources: SourceFiles) -> Rendering:
         rendering = render(DECLARED, sources, views)
         if not DECLARED:
             rendering.problems.append(watch.nothing_declared(module))
+    rendering.problems += _chance_problems(chance)
     told = {(each.message, each.location) for each in watch.problems}
     others = [each for each in rendering.problems if (each.message, each.location) not in told]
     rendering.problems[:] = [*watch.problems, *others]
     return rendering
+
+
+def _chance_problems(watch: ChanceWatch) -> Iterator[Problem]:
+    hint = "a project that is another one at each reading is planned anew each time: write the value, or ask in SQL"
+    for place, asked in watch.found.items():
+        message = f"the project asks {asked} while it is read"
+        yield Problem("not-repeatable", message, place, hint, "warning")
 
 
 def _read_module(module: str, sources: SourceFiles) -> tuple[BaseException | None, ViewCalls]:

@@ -15,10 +15,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from penstock.api.objects.columns import FieldFault, columns_of
+from penstock.api.objects.columns import columns_of
 from penstock.api.objects.declarations import Declared
 from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
+from penstock.api.objects.field_rules import FieldFault, class_rules, models_within
 from penstock.api.objects.nodes import Node
 from penstock.api.objects.sinks import SinkPipe
 from penstock.api.objects.tables import LifeCycle, OlapConfig, OlapTable, Token
@@ -35,6 +36,7 @@ from penstock.errors import Level, Location, Problem
 from penstock.model.quick_dataclass import dataclass
 from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED, NAME
 
+_WORD = re.compile(r"\w+")
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 MOST_OBJECTS = 5_000
 """A project with more is refused: its plan alone would take minutes."""
@@ -55,6 +57,8 @@ class Rendering:
     """What the functions gave that are views."""
     checked: set[type[BaseModel]] = field(default_factory=set)
     """The models whose problems have been said."""
+    checked_rules: set[type[BaseModel]] = field(default_factory=set)
+    """Those whose rules have been said, also models inside a column."""
 
     def add_problem(self, code: str, message: str, place: Location, hint: str | None, level: Level = "error") -> None:
         self.problems.append(Problem(code, message, place, hint, level))
@@ -158,30 +162,41 @@ def _render_table(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
 def _refuse_options(table: OlapTable[Any], into: Rendering) -> None:
     """What a table's config says and this version cannot do."""
     config = table.config
-    refused = {
-        "order_by_fields": (
+    refused = (
+        (
+            "order_by_fields",
             isinstance(config.order_by_fields, str),
             "order_by_fields is a list of names",
             f'write order_by_fields=["{config.order_by_fields}"], or order_by_expression',
         ),
-        "version": (
+        (
+            "order_by_fields",
+            not isinstance(config.order_by_fields, str)
+            and len({*config.order_by_fields}) < len(config.order_by_fields),
+            "order_by_fields has a field twice",
+            "keep one of the two",
+        ),
+        (
+            "version",
             config.version is not None and not _VERSION.fullmatch(str(config.version)),
             f"{config.version!r} is no version: it is whole numbers with dots between them",
             'such as version="0.1"',
         ),
-        "life_cycle": (
+        (
+            "life_cycle",
             config.life_cycle is LifeCycle.EXTERNALLY_MANAGED,
             "LifeCycle.EXTERNALLY_MANAGED is not in this version",
             EXTERNALLY_MANAGED,
         ),
-        "metadata": (bool(set(config.metadata) - {"description"}), "metadata has a description only", None),
-        "order_by_expression": (
+        ("metadata", bool(set(config.metadata) - {"description"}), "metadata has a description only", None),
+        (
+            "order_by_expression",
             bool(config.order_by_fields and config.order_by_expression),
             "order_by_fields and order_by_expression are two sorting keys",
             "keep one of them",
         ),
-    }
-    for name, (is_given, message, hint) in refused.items():
+    )
+    for name, is_given, message, hint in refused:
         if is_given:
             into.add_problem("unsupported-option", message, into.sources.argument_location(table, name), hint)
 
@@ -191,15 +206,15 @@ def _write_schema(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
     model = table.row_model
     _check_class(model, table, into)
     columns = list(columns_of(model))
+    for inner in models_within(model):
+        _check_rules(inner, into)
     written = [each for each in columns if each.text]
     file.line("SCHEMA >")
     for each in columns:
         place = into.sources.field_location(model, each.field) or file.location
         if model not in into.checked:
             for fault in each.faults:
-                level: Level = "warning" if fault.is_warning else "error"
-                code = "unchecked-rule" if fault.is_warning else "invalid-column"
-                into.add_problem(code, f"`{each.field}`: {fault.message}", place, fault.hint, level)
+                _add_fault(each.field, fault, place, into)
         if each.text and file.is_unbroken(each.text, place):
             if each.description:
                 # Two brackets would be taken for a template.
@@ -209,8 +224,19 @@ def _write_schema(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
     return [each.field for each in columns if each.is_key]
 
 
+def _add_fault(field: str, fault: FieldFault, place: Location, into: Rendering) -> None:
+    """A fault of a column, at the field that says it: that of a model in the column, for a fault of that."""
+    level: Level = "warning" if fault.is_warning else "error"
+    code = "unchecked-rule" if fault.is_warning else "invalid-column"
+    if fault.model is not None:
+        field, place = fault.field, into.sources.field_location(fault.model, fault.field) or place
+    found = Problem(code, f"`{field}`: {fault.message}", place, fault.hint, level)
+    if found not in into.problems:  # a model may be in several columns
+        into.problems.append(found)
+
+
 def _check_class(model: type[BaseModel], table: Declared, into: Rendering) -> None:
-    """Problems of the class itself: two of one name, of which only the last could be found again, and validators."""
+    """Problems of the class itself: two of one name, of which only the last could be found again."""
     found = into.sources.class_of(model)
     if model in into.checked or found is None:
         return
@@ -219,13 +245,18 @@ def _check_class(model: type[BaseModel], table: Declared, into: Rendering) -> No
         place = Location(file.shown, nodes[-1].lineno, nodes[-1].col_offset + 1)
         hint = f"the first is in line {nodes[0].lineno}; rename one of them"
         into.add_problem("duplicate-name", f"a second class `{model.__name__}`", place, hint)
-    rules = model.__pydantic_decorators__
-    names = [*rules.field_validators, *rules.validators, *rules.model_validators, *rules.root_validators]
-    names += list(model.model_computed_fields)
-    if names and nodes:
-        place = Location(file.shown, nodes[0].lineno, nodes[0].col_offset + 1)
-        message = f"`{model.__name__}` has validators or computed fields, which rows of a table do not go through"
-        into.add_problem("unchecked-rule", message, place, f"they are: {', '.join(names[:5])}", "warning")
+
+
+def _check_rules(model: type[BaseModel], into: Rendering) -> None:
+    """What a class does with its values, and rows of a table do not go through."""
+    names, found = class_rules(model), into.sources.class_of(model)
+    if model in into.checked_rules or not names or found is None or not found[1]:
+        return
+    into.checked_rules.add(model)
+    file, nodes = found
+    place = Location(file.shown, nodes[0].lineno, nodes[0].col_offset + 1)
+    message = f"`{model.__name__}` has rules, validators, serializers or computed fields, which rows do not go through"
+    into.add_problem("unchecked-rule", message, place, f"they are: {', '.join(names[:5])}", "warning")
 
 
 _ENGINE_DIRECTIVES = {
@@ -301,6 +332,17 @@ def _write_sql(each: Declared, sql: SqlLines, read: Sequence[Declared], file: Wr
     file.line("")
 
 
+def _check_read(each: Declared, option: str, texts: Sequence[str], read: Sequence[Declared], into: Rendering) -> None:
+    """Warn of a table that an object says it reads, and that its SQL does not."""
+    words = set(_WORD.findall("\n".join(texts)))
+    for table in read:
+        if not {table.ref, table.name} & words:
+            message = f"{option} has `{table.ref}`, which the SQL does not read"
+            hint = "name there what the SQL reads, or let the SQL read it: FROM {table}"
+            place = into.sources.argument_location(each, option)
+            into.add_problem("unread-source", message, place, hint, "warning")
+
+
 def _render_function(view: ViewFunction[Any], file: WrittenFile, into: Rendering) -> None:
     given = into.views[view]
     place = into.sources.argument_location
@@ -334,6 +376,7 @@ def _render_materialized(view: MaterializedView[Any], file: WrittenFile, into: R
         into.add_problem("target-by-name", message, place(view, "table_name"), hint, "warning")
     _check_models(view, into)
     file.prose("DESCRIPTION", str(options.metadata.get("description") or ""), place(view, "metadata"))
+    _check_read(view, "select_tables", [options.select_statement], options.select_tables, into)
     _write_node(view, options.select_statement, options.select_tables, file, into)
     file.line("TYPE materialized")
     file.directive("DATASOURCE", view.target_table.ref, place(view, "table_name", "target_table"))
@@ -360,6 +403,8 @@ def _render_view(view: View, file: WrittenFile, into: Rendering) -> None:
         places = into.sources.text_places(view, "nodes", lines, name)
         _start_node(name, node, places, file)
         _write_sql(view, SqlLines(lines, places), view.base_tables, file, into)
+    texts = [view.select_statement, *(each.sql for each in view.nodes.values())]
+    _check_read(view, "base_tables", texts, view.base_tables, into)
     _write_node(view, view.select_statement, view.base_tables, file, into)
 
 
@@ -372,6 +417,7 @@ def _render_copy(copy: CopyPipe, file: WrittenFile, into: Rendering) -> None:
     options, place = copy.options, into.sources.argument_location
     file.prose("DESCRIPTION", options.description or "", place(copy, "description"))
     _write_tokens(copy, options.tokens, file, into)
+    _check_read(copy, "select_tables", [copy.select_statement], options.select_tables, into)
     _write_node(copy, copy.select_statement, options.select_tables, file, into)
     file.line("TYPE copy")
     file.directive("TARGET_DATASOURCE", copy.target_table.ref, place(copy, "target_table"))
@@ -396,6 +442,7 @@ def _render_sink(sink: SinkPipe, file: WrittenFile, into: Rendering) -> None:
     options, place = sink.options, into.sources.argument_location
     file.prose("DESCRIPTION", options.description or "", place(sink, "description"))
     _write_tokens(sink, options.tokens, file, into)
+    _check_read(sink, "select_tables", [sink.select_statement], options.select_tables, into)
     _write_node(sink, sink.select_statement, options.select_tables, file, into)
     file.line("TYPE sink")
     for name, keyword in _SINK_DIRECTIVES.items():

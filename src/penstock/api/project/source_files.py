@@ -173,7 +173,7 @@ class SourceFiles:
         try:
             text = Path(path).read_text(encoding="utf-8")
             return SourceFile(shown, text.split("\n"), ast.parse(text))  # as ast counts lines
-        except (OSError, ValueError, SyntaxError, RecursionError):
+        except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return SourceFile(shown, [], ast.Module([], []))
 
 

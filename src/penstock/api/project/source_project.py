@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.api.project.project_module import ProjectModule, find_module
+from penstock.api.project.project_module import ProjectModule, find_module, untaken_python
 from penstock.api.project.source_places import PLACES_OF_DATAFILES, SourcePlaces
 from penstock.errors import Location, Problem
 from penstock.model.project import Project
@@ -43,6 +43,8 @@ class SourceProject:
 
     loaded: LoadedProject
     places: SourcePlaces = PLACES_OF_DATAFILES
+    has_failed: bool = False
+    """Whether its Python has errors, or is not taken: then the project has no resources at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,16 @@ def load_source_folder(folder: Path, known: LoadedProject | None = None) -> Sour
     `load_folder`. Raises NotFound if there is no such folder."""
     module = find_module(folder)
     if module is None:
-        return SourceProject(load_folder(folder, known))
+        loaded, untaken = load_folder(folder, known), untaken_python(folder)
+        found = replace(loaded, problems=(*loaded.problems, *([untaken] if untaken else [])))
+        return SourceProject(found, has_failed=untaken is not None and untaken.level == "error")
     rendered = run_module(folder.resolve(), module)
     if any(each.level == "error" for each in rendered.problems):
         # What reads the tables that are missing now would be told so, which is no news.
         loaded = load_folder(folder)
         own = tuple(each for each in loaded.problems if each.location and each.location.file == SETTINGS_FILE)
         failed = replace(loaded, project=Project.of((), ()), problems=(*rendered.problems, *own))
-        return SourceProject(failed, rendered.places)
+        return SourceProject(failed, rendered.places, has_failed=True)
     loaded = load_folder(folder, known, rendered.files)
     return SourceProject(replace(loaded, problems=(*rendered.problems, *loaded.problems)), rendered.places)
 
@@ -105,15 +109,19 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 def _read_result(folder: Path, module: ProjectModule, result: Path, code: int | None) -> RenderedModule:
     with suppress(OSError, ValueError, KeyError):
         document = json.loads(result.read_text(encoding="utf-8"))
-        problems = tuple(_problem_from_json(each) for each in document["problems"])
+        found = (_problem_from_json(each) for each in document["problems"])
+        problems = tuple(each if each.location else replace(each, location=module.location) for each in found)
         return RenderedModule(document["files"], SourcePlaces(document["places"]), problems)
     stack = result.with_name(f"{result.name}.stack")
     text = stack.read_text(encoding="utf-8", errors="replace") if stack.exists() else ""
-    place = _place_in_stack(text, folder) or Location(f"{module.name.replace('.', '/')}.py")
+    place = _place_in_stack(text, folder) or module.location
     if text or code is None:
         message = f"the project was not read within {module.settings.max_seconds} s: it was here"
         hint = "a project only declares; [python] max_seconds in penstock.toml allows more"
         return _failure_problem("python-timeout", message, place, hint)
+    crash = result.with_name(f"{result.name}.crash")
+    crashed = crash.read_text(encoding="utf-8", errors="replace") if crash.exists() else ""
+    place = _place_in_stack(crashed, folder) or place
     last = (result.with_name("errors").read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""])[-1]
     message = f"the project ended Python while it was read (exit code {code})"
     return _failure_problem("python-error", message, place, last[:_LONGEST_ERROR] or None)
@@ -124,8 +132,10 @@ def _failure_problem(code: str, message: str, place: Location, hint: str | None)
 
 
 def _place_in_stack(text: str, folder: Path) -> Location | None:
-    """The innermost line of the project in the stack of the main thread, which is the last one written."""
-    main = text[text.rfind("Thread ") :]
+    """The innermost line of the project in the stack of the thread that crashed, or else of the main thread, which is
+    the last one written."""
+    crashed = text.find("Current thread")
+    main = text[crashed if crashed >= 0 else text.rfind("Thread ") :]
     for found in _STACK_LINE.finditer(main):
         with suppress(ValueError):
             return Location(Path(found["file"]).resolve().relative_to(folder).as_posix(), int(found["line"]))

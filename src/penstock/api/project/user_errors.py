@@ -22,6 +22,7 @@ NOT_YET = (
 _HINTS: dict[type[BaseException], str] = {
     SystemExit: "a module that is imported must not end Python",
     EOFError: "nobody is at a keyboard while a project is read",
+    RecursionError: "a function calls itself without end, or an expression is too deep: break it up",
     MemoryError: "the project may use max_bytes of [python] in penstock.toml",
 }
 _LONGEST = 500
@@ -77,7 +78,17 @@ def _location(error: BaseException, sources: SourceFiles) -> Location | None:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if (shown := sources.shown(frame.f_code.co_filename)) is not None
     ]
-    return lines[-1] if lines else None
+    return lines[-1] if lines else _compiled_file(error, sources)
+
+
+def _compiled_file(error: BaseException, sources: SourceFiles) -> Location | None:
+    """The file that Python could not compile, where it is too deep for it: its import has the path."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        path = frame.f_locals.get("path") if frame.f_code.co_name == "source_to_code" else None
+        shown = sources.shown(path) if isinstance(path, str) else None
+        if shown is not None:
+            return Location(shown)
+    return None
 
 
 def _hint(error: BaseException) -> str | None:

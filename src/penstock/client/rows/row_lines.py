@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 
 from pydantic import BaseModel, ValidationError
 
-from penstock.api.objects.column_types import NoColumnType
+from penstock.api.objects.no_column_type import NoColumnType
 from penstock.client.client_error import ClientError
 from penstock.client.rows.row_shape import RowShape, row_shape
 from penstock.client.rows.sendable_values import UnsendableValue, sendable_parts, write_row

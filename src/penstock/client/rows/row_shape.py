@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
 from penstock.api.objects.annotations import ClickHouseDefault
@@ -155,6 +155,8 @@ def _change_within(annotation: Any, rename: Rename, inside: tuple[type[BaseModel
     origin, parts = get_origin(of), get_args(of)
     if isinstance(of, type) and issubclass(of, Enum) and rename is _aliases_of:
         return _enum_by_name(of)
+    if isinstance(of, type) and issubclass(of, RootModel):
+        return _change_within(of.model_fields["root"].annotation, rename, (*inside, of)) if of not in inside else _same
     if isinstance(of, type) and issubclass(of, BaseModel):
         return rename(of, (*inside, of)) if of not in inside else _same
     if origin in (list, tuple, dict) and parts:

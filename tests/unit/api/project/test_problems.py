@@ -139,6 +139,12 @@ OF_OBJECTS = {
         29,
         "`t` may be any of t, t_1",
     ),
+    "a field twice in a key": (
+        "OlapTable[Row]('a', OlapConfig(order_by_fields=['id', 'id']))\n",
+        7,
+        48,
+        "order_by_fields has a field twice",
+    ),
     "a life cycle": (
         "OlapTable[Row]('a', OlapConfig(life_cycle=LifeCycle.EXTERNALLY_MANAGED))\n",
         7,
@@ -273,7 +279,19 @@ WARNINGS = {
         "    def even(cls, x): return x\nOlapTable[A]('a')\n",
         8,
         1,
-        "`A` has validators or computed fields",
+        "`A` has rules, validators, serializers or computed fields",
+    ),
+    "a field of a model in a column": (
+        "class I(BaseModel):\n    a: int = Field(alias='AA')\nclass A(BaseModel):\n    i: I\nOlapTable[A]('a')\n",
+        8,
+        5,
+        "`a`: inside a column JSON rows have `a`",
+    ),
+    "a table that is not read": (
+        "w = OlapTable[Row]('w')\nCopyPipe('c', 'SELECT id, n FROM t', w, CopyOptions(select_tables=[w]))\n",
+        8,
+        67,
+        "select_tables has `w`, which the SQL does not read",
     ),
     "a target by its name": (
         "MaterializedView[Row](MaterializedViewOptions(materialized_view_name='m', table_name='t',\n"

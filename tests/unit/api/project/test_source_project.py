@@ -35,6 +35,7 @@ FAILING = {
     "lacks a module": ("\nimport no_such_module\n", place(1), "ModuleNotFoundError: No module named 'no_such_module'"),
     "wants what is not there": ("\nfrom penstock import OlapTabel\n", place(1), "ImportError: cannot import name"),
     "recurses": ("\ndef f(): return f()\nf()\n", place(1), "RecursionError:"),
+    "is too deep for Python": (f"\nx = {'1+' * 20_000}1\n", "app/main.py:1", "RecursionError:"),
     "takes all memory": ("\nx = ' ' * 50_000_000_000\n", place(1), "MemoryError"),
     "starts a process": ("\nimport os\nos.fork()\n", place(2), "the project starts a process (os.fork)"),
     "ends who reads it": (
@@ -188,10 +189,17 @@ def test_a_module_that_takes_too_long_is_ended_where_it_is(main: str, line: int,
     assert str(found.location) in {f"app/main.py:{FIRST + line + more}:1" for more in (0, 1)}
 
 
-def test_a_module_that_ends_python_is_a_problem(tmp_path: Path) -> None:
-    (found,) = problems_of(read_project(tmp_path, "\nimport os\nos._exit(7)\n"))
-    assert found.message == "the project ended Python while it was read (exit code 7)"
-    assert str(found.location) == "app/main.py:1:1"
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        ("os._exit(7)", "the project ends Python (os._exit) while it is read"),
+        ("os.abort()", "the project ended Python while it was read (exit code -6)"),
+    ],
+)
+def test_a_module_that_ends_python_is_a_problem_at_its_line(ends: str, message: str, tmp_path: Path) -> None:
+    (found,) = problems_of(read_project(tmp_path, f"\nimport os\n{ends}\n"))
+    assert found.message == message
+    assert str(found.location) == f"{place(2)}:1"
 
 
 def test_what_a_project_prints_is_a_warning_and_reaches_nobody(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from watchfiles import watch
 
 from penstock.cli.commands.dev.event_queue import SavedFiles
+from penstock.parse.project_files import SUFFIXES, VIRTUAL_ENVIRONMENT
 
 STEP_MILLISECONDS = 100
 """A save is over when nothing was written for as long."""
@@ -25,24 +27,13 @@ LOOK_MILLISECONDS = 2_000
 """How often the folder is looked at without a notice, which some file systems do not send."""
 RETRY_SECONDS = 0.5
 _IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "venv", "build", "dist"))
-_IGNORED_ENDINGS = (
-    "~",
-    "#",
-    ".swp",
-    ".swx",
-    ".swo",
-    ".tmp",
-    ".temp",
-    ".bak",
-    ".orig",
-    ".part",
-    ".crdownload",
-    ".pyc",
-    ".pyo",
-)
+_ENDINGS = (*SUFFIXES, ".incl", ".py", ".sql", ".toml", ".yaml", ".yml")
+_ENDINGS_INSIDE = (*_ENDINGS, ".csv", ".json", ".ndjson", ".parquet")
+"""Of files in a folder of the project, such as its fixtures; in the project's own folder such a file may be what some
+command writes."""
 _IGNORED_STARTS = (".", "#")
 _OF_EDITORS = "___jb_"
-"""What is in the names of temporary files of some editors; vi writes files whose names are digits only."""
+"""What is in the names of temporary files of some editors."""
 FileMark: TypeAlias = "tuple[int, int, int, int]"
 """When a file was changed, its size, its number on the disk and its mode."""
 
@@ -112,14 +103,28 @@ def find_folders(folder: Path) -> Iterator[Path]:
 
 def read_marks(folder: Path) -> Iterator[tuple[str, FileMark]]:
     """The files which may belong to a project, by their relative paths, with what changes when they are saved."""
+    own = _own_outputs()
     for here, names in _walk(folder):
+        endings = _ENDINGS if here == folder else _ENDINGS_INSIDE
         for name in names:
             try:
                 found = os.stat(here / name)
             except OSError:  # it was removed meanwhile, or is a link to nowhere
                 continue
+            if not name.endswith(endings) or (found.st_dev, found.st_ino) in own:
+                continue
             path = (here / name).relative_to(folder).as_posix()
             yield path, (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def _own_outputs() -> frozenset[tuple[int, int]]:
+    """The files that this process writes its output to, each line of which would be taken for a save."""
+    found = set()
+    for stream in (1, 2):
+        with suppress(OSError):
+            status = os.fstat(stream)
+            found.add((status.st_dev, status.st_ino))
+    return frozenset(found)
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -129,10 +134,9 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _is_temporary(name: str) -> bool:
-    is_marked = name.startswith(_IGNORED_STARTS) or name.endswith(_IGNORED_ENDINGS)
-    return is_marked or name.isdecimal() or _OF_EDITORS in name
+    return name.startswith(_IGNORED_STARTS) or _OF_EDITORS in name
 
 
 def _is_ignored(path: str, name: str) -> bool:
-    is_environment = os.path.exists(os.path.join(path, "pyvenv.cfg"))
+    is_environment = os.path.exists(os.path.join(path, VIRTUAL_ENVIRONMENT))
     return name.startswith(".") or name in _IGNORED_FOLDERS or is_environment

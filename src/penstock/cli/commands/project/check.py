@@ -84,6 +84,9 @@ def _refusal(found: ProjectCheck) -> InvalidProject:
 
 def _print_resources(resources: tuple[ResourceCheck, ...]) -> None:
     """Print what would deploy, and what would not and why."""
+    if not resources:
+        print_line("what would deploy is known when the project can be read: nothing of it is until then")
+        return
     rows = [(each.name, each.kind, each.outcome, _because_text(each)) for each in resources]
     print_rare_table(("resource", "kind", "without the broken files", "because"), rows)
     deploys = sum(each.outcome == "deploys" for each in resources)

@@ -1,7 +1,7 @@
 """`penstock graph [DIR]`: which data sources and pipes a project has, and how rows go through them.
 
 In: a project's folder. Out: its graph as a table, as DOT or Mermaid for other programs, or drawn as SVG. Invariant: a
-project with problems is drawn as far as it can be read, and a note says so.
+project with problems is drawn as far as it can be read, and a note says so; one whose Python cannot be read is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from penstock.cli.graph_formats.svg import to_svg
 from penstock.cli.json_documents import Json
 from penstock.cli.output import format_number, print_json, print_table
 from penstock.cli.session import Session, command
+from penstock.errors import InvalidProject
 from penstock.plan.project_graph import ProjectGraph, draw_project
 
 
@@ -45,6 +46,9 @@ def graph(
 ) -> None:
     """Show which pipe reads and writes what; needs no server."""
     read = load_project(folder or session.new_project)
+    if read.has_failed:
+        problems = read.places.problems(read.loaded.problems)
+        raise InvalidProject("nothing of the project can be drawn: it cannot be read", problems)
     found = draw_project(read.loaded)
     found = replace(found, nodes=tuple(replace(each, file=read.places.file(each.file)) for each in found.nodes))
     if session.as_json:
