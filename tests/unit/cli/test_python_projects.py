@@ -59,6 +59,15 @@ def test_graph_of_a_project_that_cannot_be_read_fails(penstock: Run, python_proj
     assert f"app/main.py:{FIRST + 2}:1: ZeroDivisionError: division by zero" in err
 
 
+def test_what_is_removed_is_said_of_the_module(penstock: Run, python_project: Path, tmp_path: Path) -> None:
+    kept = write_project(tmp_path / "kept", SOUND[: SOUND.index("Api[")])
+    write_project(python_project, SOUND.replace("flights", "others"))
+    code, _, err = penstock("plan", str(kept), str(python_project))
+    assert code == 1
+    assert "app/main.py:1:1: " in err
+    assert "datasources/" not in err
+
+
 def test_plan_between_two_forms(penstock: Run, python_project: Path, tmp_path: Path) -> None:
     after = write_project(tmp_path / "after", SOUND.replace("a: UInt8", "a: UInt8\n    b: int | None"))
     code, out, _ = penstock("plan", str(python_project), str(after))

@@ -6,7 +6,7 @@ problems of a project can be led through here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.errors import Location, Problem
@@ -15,6 +15,8 @@ from penstock.model.quick_dataclass import dataclass
 INDENT = "    "
 """What stands before each line of a block that is made."""
 
+_DATAFILES = (".datasource", ".pipe")
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
@@ -22,10 +24,17 @@ class SourcePlaces:
     the line stands there: then the column is that of what follows the indent of a block."""
 
     by_file: Mapping[str, Sequence[tuple[str, int, int, bool]]]
+    main: str = ""
+    """The file of the project's module; empty for a project of datafiles."""
+    files: Container[str] = ()
+    """The files of the project, also those that were made."""
 
     def locate(self, place: Location) -> Location:
-        """The place in Python, or the place itself."""
+        """The place in Python, or the place itself. A datafile that is not there is one that a former version of the
+        project was made into: what is said of it, such as that it is removed, is said of the module."""
         lines = self.by_file.get(place.file)
+        if not lines and self.main and place.file.endswith(_DATAFILES) and place.file not in self.files:
+            return Location(self.main)
         if not lines:
             return place
         file, line, column, is_same = lines[min(max(place.line, 1), len(lines)) - 1]

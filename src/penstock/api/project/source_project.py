@@ -72,7 +72,9 @@ def load_source_folder(folder: Path, known: LoadedProject | None = None) -> Sour
         failed = replace(loaded, project=Project.of((), ()), problems=(*rendered.problems, *own))
         return SourceProject(failed, rendered.places, has_failed=True)
     loaded = load_folder(folder, known, rendered.files)
-    return SourceProject(replace(loaded, problems=(*rendered.problems, *loaded.problems)), rendered.places)
+    main = f"{module.name.replace('.', '/')}.py"
+    places = replace(rendered.places, main=main if (folder / main).is_file() else "", files=frozenset(loaded.files))
+    return SourceProject(replace(loaded, problems=(*rendered.problems, *loaded.problems)), places)
 
 
 def run_module(folder: Path, module: ProjectModule) -> RenderedModule:

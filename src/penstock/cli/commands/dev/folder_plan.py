@@ -101,7 +101,8 @@ class FolderPlanner:
         options = replace(NEXT_OPTIONS, allow_destructive=self._allow_destructive)
         made = plan_loaded(self._last, read.loaded, options)
         problems = read.places.problems([*made.problems, *source_warnings(read)])
-        document = plan_to_json(replace(made, problems=problems))
+        places = {change: read.places.locate(place) for change, place in made.places.items()}
+        document = plan_to_json(replace(made, problems=problems, places=places))
         if made.errors:
             refused = InvalidProject("the project cannot follow the version that loaded before", problems)
             return FolderPlan(error=refused, absence=absence)
