@@ -39,6 +39,8 @@ from penstock.plan.table_versions import find_versions, table_of_version
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import compile_pipe
 from penstock.sql.query import Query
+from penstock.template.declared_parameters import parameters_of
+from penstock.template.general_parameters import GENERAL_PARAMETERS
 
 _FAMILIES = ((Int, Bool), (Float, Decimal), (String, FixedString, Enum), (Date, DateTime, DateTime64))
 """Types between which a value that is stored stays what it is, or nearly."""
@@ -68,7 +70,17 @@ def project_warnings(
     for pipe in loaded.project.pipes:
         if pipe.materialized is not None and pipe.name in names:
             found += _view_warnings(project, pipe)
+        if pipe.endpoint is not None and pipe.name in names:
+            found += _lost_parameters(project, pipe)
     return tuple(found)
+
+
+def _lost_parameters(project: Project, pipe: Pipe) -> Iterator[Problem]:
+    """Parameters of a template that every call has for itself, so that no value gets to the endpoint."""
+    for each in parameters_of(project, pipe):
+        if each.name in GENERAL_PARAMETERS:
+            message = f"every call has a parameter `{each.name}` of its own, which `{pipe.name}` does not get"
+            yield _warning_problem("invalid-parameter", message, pipe.location, "give it another name")
 
 
 def _dead_ends(project: Project, graph: ProjectGraph, names: Collection[str]) -> Iterator[Problem]:

@@ -41,6 +41,15 @@ def test_dead_ends() -> None:
     assert project_warnings(load_files({**FILES, "bad.datasource": "SCHEMA >\n    id Strin\n"}), NAMES) == ()
 
 
+def test_a_parameter_that_every_call_has_for_itself() -> None:
+    sql = "SELECT id FROM t WHERE id = {{String(token)}} AND note = {{String(note, 'x')}}"
+    loaded = load_files({"t.datasource": ROW, "e.pipe": f"NODE n\nSQL >\n    %\n    {sql}\nTYPE endpoint\n"})
+    (found,) = project_warnings(loaded, ["e"])
+    assert (found.code, found.level, str(found.location)) == ("invalid-parameter", "warning", "e.pipe:1:1")
+    assert found.message == "every call has a parameter `token` of its own, which `e` does not get"
+    assert project_warnings(loaded, ["t"]) == ()
+
+
 @pytest.mark.parametrize(
     ("sql", "code", "message"),
     [
