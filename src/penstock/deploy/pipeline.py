@@ -175,9 +175,9 @@ class Pipeline:
         self.imports = self._open_imports(core, folder / IMPORTS)
 
     def _open_imports(self, core: Core, folder: Path) -> FileImports:
-        least = self._settings.inbox.min_free_bytes
+        least, most = self._settings.inbox.min_free_bytes, self._settings.copies.max_read_bytes
         files = ImportedFiles(self.database)
-        parts = ImportParts(self.ingestion, files, self.batches.positions, folder, least)
+        parts = ImportParts(self.ingestion, files, self.batches.positions, folder, least, most)
         return FileImports(core.board, core.projects, parts, self._settings, read_template_secrets())
 
     def _open_upkeep(self, core: Core, folder: Path) -> None:

@@ -170,6 +170,7 @@ def test_sampling_keys(written: str, said: str | None) -> None:
         (f"{FILES}\nIMPORT_SERVICE gcs", "unsupported-directive", "warning"),
         (f"{FILES}\nIMPORT_BUCKET_URI gs://b/*.csv", "unsupported-directive", "warning"),
         (f"{FILES}\nIMPORT_BUCKET_URI file:incoming", "unsupported-directive", "warning"),
+        (f"{FILES}\nIMPORT_BUCKET_URI s3://my[bucket/x.csv", "unsupported-directive", "warning"),
         (f"{FILES}\nIMPORT_CONNECTION_NAME ''", "missing-directive", "warning"),
         (f"{FILES}\nIMPORT_SCHEDULE @soon", "invalid-value", "error"),
         (f"{FILES}\nIMPORT_SCHEDULE 61 * * * *", "invalid-value", "error"),

@@ -226,20 +226,33 @@ def sync(
     """Look now for files that a data source takes by itself; exit code 1 if one cannot be read."""
     client, path = session.client(), f"/v0/datasources/{name}"
     asked = client.post(f"{path}/sync", query_parameters(retry=retry))
-    found, patient_until = client.get(f"{path}/files", {"limit": "20"}), time.monotonic() + STUCK_SECONDS
-    while wait and (found["looks"] <= asked["looks"] or _files_left(found)):
-        if found["state"] != "waiting":
-            patient_until = time.monotonic() + STUCK_SECONDS
-        elif time.monotonic() > patient_until:
-            raise ServerRefusal(503, {"error": f"the files of `{name}` wait: {found['reason']}"})
-        time.sleep(LOOK)
-        found = client.get(f"{path}/files", {"limit": "20"})
+    found = _wait_for_files(client, name, asked) if wait else client.get(f"{path}/files", {"limit": "20"})
     if session.as_json:
         print_json(found)
     else:
         _print_files(found)
     if found["counts"].get("failed"):
         raise typer.Exit(FAILED)
+
+
+def _wait_for_files(client: ServerClient, name: str, asked: Json) -> Json:
+    """The files of a data source once a look has taken all. Raises ServerRefusal if they wait for something else."""
+    path = f"/v0/datasources/{name}"
+    patient_until = again = time.monotonic() + STUCK_SECONDS
+    while True:
+        found = client.get(f"{path}/files", {"limit": "20"})
+        if found["served"] >= asked["request"] and not _files_left(found):
+            return found
+        now = time.monotonic()
+        if found["state"] != "waiting":
+            patient_until = now + STUCK_SECONDS
+        elif now > patient_until:
+            raise ServerRefusal(503, {"error": f"the files of `{name}` wait: {found['reason']}"})
+        if found["state"] != "idle":
+            again = now + STUCK_SECONDS
+        elif now > again:  # the server has started anew, and knows of no request
+            asked, again = client.post(f"{path}/sync"), now + STUCK_SECONDS
+        time.sleep(LOOK)
 
 
 def _files_left(found: Json) -> int:

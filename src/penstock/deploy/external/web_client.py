@@ -33,6 +33,10 @@ class UnreadableSource(Exception):
     """A file cannot be read; the message says why, and has no secret in it."""
 
 
+class TooMuchToRead(UnreadableSource):
+    """What is read is larger, or slower, than the settings allow."""
+
+
 class WebClient:
     """The connections of one copy. Close it after use."""
 
@@ -99,10 +103,10 @@ class WebClient:
             self._left -= len(part)
             if self._left < 0:
                 most = self._settings.max_read_bytes
-                raise UnreadableSource(f"there are more than {most} bytes (`max_read_bytes` in [copies])")
+                raise TooMuchToRead(f"there are more than {most} bytes (`max_read_bytes` in [copies])")
             if time.monotonic() > self._until:
                 most = self._settings.max_read_seconds
-                raise UnreadableSource(f"reading took more than {most} seconds (`max_read_seconds` in [copies])")
+                raise TooMuchToRead(f"reading took more than {most} seconds (`max_read_seconds` in [copies])")
             yield part
 
 

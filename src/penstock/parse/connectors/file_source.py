@@ -7,9 +7,9 @@ that says why no rows come.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from urllib.parse import urlsplit
 
 from penstock.errors import Problem, did_you_mean
 from penstock.model.datasource import AUTO, ON_DEMAND, ONCE, FileRowFormat, FileSource
@@ -28,6 +28,8 @@ FILE_KEYWORDS = (
 _NEEDED = ("IMPORT_CONNECTION_NAME", "IMPORT_BUCKET_URI")
 _ELSEWHERE = ("IMPORT_", "PG_")
 """How the directives begin that fetch rows from elsewhere; those that are not of files have a warning of their own."""
+_BUCKET = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,254}|\{\{.*")
+"""The name of a bucket, or a template at its beginning."""
 _SERVICES = ("s3", "file")
 _FORMATS: Mapping[str, FileRowFormat] = {
     "csv": "csv",
@@ -86,10 +88,11 @@ def _word_of(entry: Entry | None) -> str:
 def _is_place(text: str) -> bool:
     if text.startswith("{{"):
         return True  # a secret, which is filled in where it is known
-    parts = urlsplit(text.partition("?")[0])
-    if parts.scheme == "file":
-        return parts.path.startswith("/") and parts.netloc in ("", "localhost")
-    return parts.scheme in ("s3", "s3a") and bool(parts.netloc)
+    scheme, _, rest = text.partition("://")
+    host, slash, _ = rest.partition("/")
+    if scheme == "file":
+        return bool(slash) and host in ("", "localhost")
+    return scheme in ("s3", "s3a") and _BUCKET.fullmatch(host) is not None
 
 
 def _parse_schedule(found: Mapping[str, Entry], problems: list[Problem]) -> str:

@@ -30,6 +30,6 @@ def look_for_files(host: PipelineHost, request: Request) -> Response:
     """`POST /v0/datasources/NAME/sync?retry=…`: look for files now; with `retry` those that failed are tried again."""
     name, imports = request.path_params["name"], host.pipeline.imports
     tried_again = imports.try_again(name) if flag_parameter(all_parameters(request), "retry") else 0
-    before = imports.look_now(name)
+    asked = imports.look_now(name)
     name_target(request, name)
-    return json_response({"looks": before.looks, "tried_again": tried_again}, 202)
+    return json_response({"request": asked, "tried_again": tried_again}, 202)

@@ -237,7 +237,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
         "Look for the files of a data source now",
         (parameter_schema("retry", schema=FLAG),),
         None,
-        {"202": {JSON: object_schema(looks=COUNT, tried_again=COUNT)}},
+        {"202": {JSON: object_schema(request=COUNT, tried_again=COUNT)}},
     ),
     ("GET", "/v0/datasources/{name}/quarantine"): CallSchema(
         "Why rows of a data source were rejected",

@@ -16,6 +16,8 @@ from penstock.model.types import Type
 _SIGNED, _UNSIGNED = re.compile(r"[-+]?[0-9]+"), re.compile(r"[+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf|infinity|nan))")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
+_MOST_DIGITS = 78
+"""As many as the largest UInt256 has."""
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -49,7 +51,12 @@ def _may_be_value(text: str, of: Type) -> bool:
     match of:
         case t.Int():
             whole = _SIGNED if of.low < 0 else _UNSIGNED
-            return whole.fullmatch(text) is not None and of.low <= int(text) <= of.high
+            # No type has a value of so many digits, and Python reads no number of more than 4,300.
+            has_room = len(text.lstrip("+-0")) <= _MOST_DIGITS
+            if not has_room or whole.fullmatch(text) is None:
+                return False
+            sign, digits = text[:1].strip("+0123456789"), text.lstrip("+-0") or "0"
+            return of.low <= int(sign + digits) <= of.high
         case t.Float():
             return _FLOAT.fullmatch(text) is not None
         case t.UUID():

@@ -21,11 +21,13 @@ from typing import Literal, TypeAlias
 from cronsim import CronSim
 
 from penstock.crash_points import crash_point
+from penstock.deploy.external.packed_streams import packing_of
 from penstock.deploy.ingest.event_ingestion import EventIngestion
 from penstock.deploy.ingest.imports.file_places import FilePlace, PlacedFile, UnusableFile
 from penstock.deploy.ingest.imports.file_rows import FileReader, format_of, unpack_file
 from penstock.deploy.ingest.row_files.file_ingestion import parts_of_rows
-from penstock.errors import Fenced, NotFound, Overloaded, PenstockError, StorageFull, Unavailable
+from penstock.errors import Failed, Fenced, NotFound, Overloaded, PenstockError, StorageFull, Unavailable
+from penstock.flow.inbox.writer import DISK_FULL_ERRNOS
 from penstock.lake.spark.cancellation import WorkCancelled, raise_if_stopped
 from penstock.model.cursor import Position, SourceSpan
 from penstock.model.datasource import AUTO, ON_DEMAND, ONCE, FileRowFormat
@@ -38,6 +40,8 @@ SOURCE = "files"
 rows are stored."""
 LOOK_SECONDS, LOOK_SHARE = 10.0, 20
 """Seconds between two looks of `@auto`; more where a look takes long: so many times as long."""
+PATIENT_SECONDS = 30.0
+"""For how long somebody who asks for a look waits for files that are still being written."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds before what failed is tried again; the pauses double."""
 State: TypeAlias = Literal["idle", "looking", "reading", "waiting"]
@@ -54,7 +58,7 @@ class ImportPlace:
     schedule: str
     format: FileRowFormat | None
     since: datetime | None
-    reached_by: tuple[tuple[str, str], ...]
+    reached_by: tuple[tuple[str, str], ...] = field(repr=False)
     place: FilePlace = field(compare=False)
 
 
@@ -68,6 +72,8 @@ class ImportParts:
     folder: Path
     """Where files are while they are read."""
     min_free_bytes: int
+    most_bytes: int
+    """The most bytes of a file, unpacked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class ImportStatus:
     """How often the place was looked at since the server started."""
     failed: int = 0
     """Files that cannot be read."""
+    served: int = 0
+    """The last request to look for files after which a look has begun and ended."""
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -94,21 +102,27 @@ class ImportStatus:
             "reason": self.reason,
             "looks": self.looks,
             "failed": self.failed,
+            "served": self.served,
         }
 
 
 class FileImport:
     """A thread that takes the files of one data source."""
 
-    def __init__(self, wanted: ImportPlace, parts: ImportParts):
+    def __init__(self, wanted: ImportPlace, parts: ImportParts, before: FileImport | None = None):
+        """`before` is the import whose place this one takes: what somebody has asked of it is still to be done."""
         self.wanted = wanted
         self._parts = parts
         self._state: State = "idle"
         self._reason: str | None = None
         self._looks = self._failed = 0
-        self._asked = False
+        self._requests: int = before._requests if before is not None else 0
+        self._served: int = before._served if before is not None else 0
+        """How often somebody has asked for a look, and the last request that was served."""
+        self._patient_until: float | None = None
         self._due = self._first_due()
         self._known: dict[str, ImportedFile] | None = None
+        self._guard = threading.Lock()
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"files of {wanted.datasource}", daemon=True)
         self._thread.start()
@@ -116,16 +130,27 @@ class FileImport:
     @property
     def status(self) -> ImportStatus:
         wanted = self.wanted
-        return ImportStatus(wanted.datasource, wanted.address, wanted.schedule, self._state, self._reason, self._looks)
+        return ImportStatus(
+            wanted.datasource,
+            wanted.address,
+            wanted.schedule,
+            self._state,
+            self._reason,
+            self._looks,
+            self._failed,
+            self._served,
+        )
 
     @property
     def has_ended(self) -> bool:
         return not self._thread.is_alive()
 
-    def look_now(self) -> None:
-        """Ask the thread to look for files, whatever their schedule says."""
-        self._asked = True
-        self._wake.set()
+    def look_now(self) -> int:
+        """Ask the thread to look for files, whatever their schedule says. Returns the number of the request."""
+        with self._guard:
+            self._requests += 1
+            self._wake.set()
+            return self._requests
 
     def end(self) -> None:
         """Ask the thread to end."""
@@ -141,7 +166,8 @@ class FileImport:
             try:
                 self._take_all()
                 pause = FIRST_PAUSE
-                self._wake.wait(max(min(self._due - time.monotonic(), LOOK_SECONDS), 0.0))
+                if self._served == self._requests:
+                    self._wake.wait(max(min(self._due - time.monotonic(), LOOK_SECONDS), 0.0))
                 self._wake.clear()
                 continue
             except (Fenced, WorkCancelled):  # another server has taken over, or this one stops
@@ -150,7 +176,7 @@ class FileImport:
                 self._wait_for(error.message)
             except Exception as error:
                 log.exception("the files of `%s` could not be taken", self.wanted.datasource)
-                self._wait_for(f"an unexpected error: {error!r}"[:300])
+                self._wait_for(f"an unexpected error ({type(error).__name__}), which the log of the server has")
             self._wake.wait(pause)
             self._wake.clear()
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -162,14 +188,12 @@ class FileImport:
 
     def _take_all(self) -> None:
         """Look for files if it is time, and take those that are there."""
-        if self._asked or time.monotonic() >= self._due:
+        with self._guard:
+            request = self._requests
+        if request > self._served or time.monotonic() >= self._due:
             self._state = "looking"
-            self._asked = False
-            try:
-                self._look()
-            except BaseException:
-                self._asked = True  # a look that failed is one that is still to be done
-                raise
+            if self._look(request > self._served):
+                self._served = request
         while (file := self._parts.files.next(self.wanted.stream)) is not None:
             raise_if_stopped(self._stop.is_set)
             self._state = "reading"
@@ -192,80 +216,127 @@ class FileImport:
             return float("inf")
         return time.monotonic() + (next(CronSim(schedule, now)) - now).total_seconds()
 
-    def _look(self) -> None:
-        """Write down the files that are new, and those that are no longer what was found."""
+    def _look(self, is_asked: bool) -> bool:  # noqa: FBT001 - what the look is for
+        """Write down the files that are new, and those that are no longer what was found. Returns whether that was all:
+        somebody who has asked waits some seconds for files that are still being written."""
         files, stream, began = self._parts.files, self.wanted.stream, time.monotonic()
         known = self._known if self._known is not None else dict(files.known(stream))
-        if self.wanted.schedule == ONCE and known and not self._looks:
-            found: list[PlacedFile] = []  # a server before this one has looked
-        else:
-            found = [each for each in self.wanted.place.files() if self._is_recent_enough(each)]
+        placed: list[PlacedFile] = []
+        taken = self.wanted.schedule == ONCE and not self._looks and any(map(self.wanted.place.owns, known))
+        if is_asked or not taken:  # else a server before this one has looked
+            placed = [each for each in self.wanted.place.files() if self._is_recent_enough(each)]
+        fresh = [each for each in placed if not each.is_settled and each.found.address not in known]
+        # What `@once` takes is what is there when it first finds files: all of it, or it looks again.
+        found = [] if self.wanted.schedule == ONCE and fresh else [each for each in placed if each.is_settled]
         found.sort(key=lambda each: (each.modified or _LONG_AGO, each.found.address))
-        for each in found:
-            before = known.get(each.found.address)
-            if before is not None and each.found.mark and before.mark and before.mark != each.found.mark:
-                self._note_change(before, each.found)
+        changed = [each.found for each in found if _is_changed(known.get(each.found.address), each.found)]
+        if changed:
+            self._note_changes(changed)
         files.add(stream, [each.found for each in found if each.found.address not in known])
         self._known = dict(files.known(stream))
         self._looks += 1
         self._due = self._next_due(time.monotonic() - began)
-        if self.wanted.schedule == ONCE and self._known:
+        if self.wanted.schedule == ONCE and any(map(self.wanted.place.owns, self._known)) and not fresh:
             self._due = float("inf")
+        return not is_asked or self._is_over(fresh)
+
+    def _is_over(self, fresh: Sequence[PlacedFile]) -> bool:
+        """Whether a look that somebody has asked for ends, although files are still being written."""
+        now = time.monotonic()
+        if self._patient_until is None:
+            self._patient_until = now + PATIENT_SECONDS
+        if fresh and now < self._patient_until:
+            self._stop.wait(FIRST_PAUSE)
+            return False
+        self._patient_until = None
+        return True
 
     def _is_recent_enough(self, file: PlacedFile) -> bool:
         since = self.wanted.since
         return since is None or file.modified is None or file.modified >= since
 
-    def _note_change(self, before: ImportedFile, found: FoundFile) -> None:
-        """A file that has other contents than when it was found."""
+    def _note_changes(self, changed: Sequence[FoundFile]) -> None:
+        """Files that have other contents than when they were found."""
         files, stream = self._parts.files, self.wanted.stream
-        now = files.known(stream)[found.address]
-        if now.state == "waiting" and not now.rows:
-            files.change(stream, now.number, mark=found.mark)
-        elif now.state == "failed" and not now.rows:
-            files.change(stream, now.number, mark=found.mark)
-            files.try_again(stream, [now.number])
-        elif now.state == "done":
-            log.warning("%s was replaced after `%s` had taken it", found.address, self.wanted.datasource)
-            text = "it was replaced after it was taken, and is not taken again: give other rows another name"
-            files.change(stream, now.number, state="changed", mark=found.mark, error=text)
+        known = files.known(stream)
+        for found in changed:
+            now = known[found.address]
+            if now.state == "waiting" and not now.rows:
+                files.change(stream, now.number, mark=found.mark)
+            elif now.state == "failed" and not now.rows:
+                files.change(stream, now.number, mark=found.mark)
+                files.try_again(stream, [now.number])
+            elif now.state == "done":
+                log.warning("%s was replaced after `%s` had taken it", found.address, self.wanted.datasource)
+                text = "it was replaced after it was taken, and is not taken again: give other rows another name"
+                files.change(stream, now.number, state="changed", mark=found.mark, error=text)
 
     def _take(self, file: ImportedFile) -> None:
         """Store the rows of a file that are not stored yet."""
         files, stream = self._parts.files, self.wanted.stream
         folder = self._parts.folder / stream
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             files.change(stream, file.number, state="reading")
             self._store_file(file, folder)
             files.change(stream, file.number, state="done", error=None)
         except UnusableFile as error:
-            log.warning("`%s` cannot take %s: %s", self.wanted.datasource, file.address, error)
-            files.change(stream, file.number, state="failed", error=str(error))
+            self._give_up(file, str(error))
         except OSError as error:
-            raise StorageFull(f"a file cannot be kept while it is read: {error.strerror or error}") from error
+            said = error.strerror or str(error)
+            if error.errno in DISK_FULL_ERRNOS:
+                raise StorageFull(f"a file cannot be kept while it is read: {said}") from error
+            self._give_up(file, f"it cannot be read: {said}")
+        except (PenstockError, WorkCancelled):
+            raise
+        except Exception as error:
+            log.exception("%s could not be taken", file.address)
+            self._give_up(file, f"an unexpected error ({type(error).__name__}), which the log of the server has")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def _give_up(self, file: ImportedFile, reason: str) -> None:
+        """The file has failed; how many of its rows are stored is written down, also of those that were stored right
+        before the server ended, which then count as rows that fit."""
+        files, stream = self._parts.files, self.wanted.stream
+        log.warning("`%s` cannot take %s: %s", self.wanted.datasource, file.address, reason)
+        now = files.known(stream)[file.address]
+        stored = self._stored_position()
+        missing = stored[1] - now.rows if stored is not None and stored[0] == file.number else 0
+        rows = now.successful_rows + max(missing, 0)
+        header = now.has_header if rows or now.quarantined_rows else None  # it may be mended, or its data source
+        changed = {"state": "failed", "error": reason, "successful_rows": rows, "has_header": header}
+        files.change(stream, file.number, **changed)
+
+    def _stored_position(self) -> Position | None:
+        found = self._parts.positions.find(self.wanted.stream, [SOURCE]).get(SOURCE)
+        return found.position if found is not None else None
+
     def _store_file(self, file: ImportedFile, folder: Path) -> None:
-        wanted = self.wanted
+        wanted, found = self.wanted, FoundFile(file.address, file.mark)
+        if not wanted.place.owns(file.address):
+            raise UnusableFile("its data source names another place now")
+        folder.mkdir(parents=True, exist_ok=True)
         form = format_of(file.address, wanted.format)
-        found = FoundFile(file.address, file.mark)
-        name = file.address.rpartition("/")[2][-100:]
-        opened, encoding = wanted.place.fetch(found, folder / f"raw-{name}")
-        content = unpack_file(opened, encoding, folder / "unpacked", self._has_room)
+        opened, encoding = wanted.place.fetch(found, folder / "raw")
+        packing = packing_of("auto", file.address, encoding)
+        content = unpack_file(opened, packing, folder / "unpacked", self._check_size)
         reader = FileReader(content, form, wanted.datasource)
         if form == "csv" and file.has_header is None:
             # Decided once: another version might know other names, and the count of rows would be another one.
             file = replace(file, has_header=reader.begins_with_names(self._landings()[0]))
             self._parts.files.change(wanted.stream, file.number, has_header=file.has_header)
-        reader = replace(reader, has_header=file.has_header)
+        self._store_rows(file, replace(reader, has_header=file.has_header), opened)
+
+    def _store_rows(self, file: ImportedFile, reader: FileReader, opened: Path) -> None:
+        """Store the rows of a file; `opened` is what was fetched."""
+        place, found = self.wanted.place, FoundFile(file.address, file.mark)
         at, is_whole = self._count_stored(file, reader.rows(self._landings())), False
         while not is_whole:
             landings = self._landings()
-            rows = islice(reader.rows(landings), at.rows, None)
+            rows = reader.rows(landings)
+            self._pass_over(rows, at.rows)
             for part in parts_of_rows(rows):
-                if not wanted.place.is_unchanged(found, opened):
+                if not place.is_unchanged(found, opened):
                     raise UnusableFile(f"it was replaced while it was read, after {at.rows:,} of its rows were stored")
                 if self._landings() != landings:
                     break  # other versions run, which may read other columns of the file
@@ -274,25 +345,34 @@ class FileImport:
             else:
                 is_whole = True
 
-    def _has_room(self) -> bool:
-        return shutil.disk_usage(self._parts.folder).free > self._parts.min_free_bytes
+    def _check_size(self, size: int) -> None:
+        """Whether so many bytes of a file may be unpacked. Raises UnusableFile, StorageFull, WorkCancelled."""
+        raise_if_stopped(self._stop.is_set)
+        if size > self._parts.most_bytes:
+            most = self._parts.most_bytes
+            raise UnusableFile(f"it has more than {most} bytes unpacked (`max_read_bytes` in [copies])")
+        if shutil.disk_usage(self._parts.folder).free < self._parts.min_free_bytes:
+            raise StorageFull("the disk of the inbox has too little room to unpack a file")
 
     def _landings(self) -> Sequence[Landing]:
         return self._parts.ingestion.landings_of(self.wanted.datasource)
 
     def _count_stored(self, file: ImportedFile, rows: Iterator[bytes]) -> _At:
         """Pass over the rows of a file that are stored; those that are stored and were not counted are."""
-        stored = self._parts.positions.find(self.wanted.stream, [SOURCE]).get(SOURCE)
-        position = stored.position if stored is not None else None
+        position = self._stored_position()
         reached = position[1] if position is not None and position[0] == file.number else file.rows
-        for _ in islice(rows, file.rows):
-            raise_if_stopped(self._stop.is_set)
+        self._pass_over(rows, file.rows)
         at = _At(file.successful_rows, file.quarantined_rows, position)
         for part in parts_of_rows(islice(rows, reached - file.rows)):
             rejected = self._parts.ingestion.count_rejected(self.wanted.datasource, part)
             at = at.after(len(part) - rejected, rejected, position)
             self._note(file, at)
         return at
+
+    def _pass_over(self, rows: Iterator[bytes], count: int) -> None:
+        """Read rows that are stored. Raises WorkCancelled if the server stops meanwhile."""
+        for _ in islice(rows, count):
+            raise_if_stopped(self._stop.is_set)
 
     def _store_part(self, file: ImportedFile, at: _At, part: Sequence[bytes]) -> _At:
         """Store rows, however long the inbox has no room."""
@@ -306,7 +386,7 @@ class FileImport:
             except (Overloaded, StorageFull) as error:
                 self._wait_for(error.message)
                 self._stop.wait(FIRST_PAUSE)
-            except (Fenced, Unavailable, NotFound, OtherPosition):
+            except (Fenced, Unavailable, NotFound, OtherPosition, Failed):
                 raise  # where it goes on is looked at again
             except PenstockError as error:
                 raise UnusableFile(f"rows {at.rows + 1:,} to {upto[1]:,} cannot be stored: {error.message}") from None
@@ -335,6 +415,10 @@ class _At:
 
     def after(self, successful: int, quarantined: int, position: Position | None) -> _At:
         return _At(self.successful_rows + successful, self.quarantined_rows + quarantined, position)
+
+
+def _is_changed(before: ImportedFile | None, found: FoundFile) -> bool:
+    return before is not None and bool(found.mark and before.mark) and before.mark != found.mark
 
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)

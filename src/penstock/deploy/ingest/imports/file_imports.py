@@ -7,6 +7,7 @@ its batches, and the live version says how; a data source whose files cannot be 
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,11 @@ class FileImports(PeriodicTask):
         self._seen: tuple[tuple[int, str], ...] = ()
         self._guard = threading.Lock()
 
+    def start(self) -> None:
+        """Start; what a server before has left of files that it read is removed."""
+        shutil.rmtree(self._parts.folder, ignore_errors=True)
+        super().start()
+
     def stop(self) -> None:
         super().stop()
         running = tuple(self._imports.values())
@@ -84,16 +90,17 @@ class FileImports(PeriodicTask):
         if seen == self._seen and not any(each.has_ended for each in self._imports.values()):
             return
         wanted, refused = self._find_wanted()
-        for stream, each in tuple(self._imports.items()):
-            if wanted.get(stream) != each.wanted or each.has_ended:
-                each.end()
-                each.join()
-                with self._guard:
-                    del self._imports[stream]
+        over = {at: each for at, each in self._imports.items() if wanted.get(at) != each.wanted or each.has_ended}
+        for each in over.values():
+            each.end()
+        for stream, each in over.items():
+            each.join()
+            with self._guard:
+                del self._imports[stream]
         for stream, files in wanted.items():
             if stream not in self._imports and not self._stop.is_set():
                 with self._guard:
-                    self._imports[stream] = FileImport(files, self._parts)
+                    self._imports[stream] = FileImport(files, self._parts, over.get(stream))
         with self._guard:
             self._refused, self._seen = refused, seen
 
@@ -110,16 +117,15 @@ class FileImports(PeriodicTask):
         latest = self._parts.files.latest(stream, limit)
         return ImportReport(status, self._parts.files.counts(stream), tuple(latest))
 
-    def look_now(self, name: str) -> ImportStatus:
-        """Look for the files of a data source, whatever its schedule says. Returns how it was before. Raises NotFound,
-        Conflict if its files cannot be taken."""
+    def look_now(self, name: str) -> int:
+        """Look for the files of a data source, whatever its schedule says. Returns the number of the request, which the
+        status has once it is `served`. Raises NotFound, Conflict if its files cannot be taken."""
         stream, status = self._find(name)
         with self._guard:
             running = self._imports.get(stream)
         if running is None:
             raise Conflict(f"the files of `{name}` cannot be taken: {status.reason}")
-        running.look_now()
-        return status
+        return running.look_now()
 
     def try_again(self, name: str) -> int:
         """Let the files of a data source wait that could not be read. Returns how many these are. Raises NotFound."""
@@ -182,7 +188,7 @@ class FileImports(PeriodicTask):
         if values.connection.kind == "file":
             if not address.startswith("file:///"):
                 hint = "write IMPORT_BUCKET_URI file:///folder/*.csv, or name a connection of TYPE s3"
-                raise InvalidRequest(f"`{address}` is no folder of this machine", hint=hint)
+                raise InvalidRequest("IMPORT_BUCKET_URI is no folder of this machine", hint=hint)
             return FolderPlace(address, self._settings.imports.folders)
         return BucketPlace(values, address, self._settings.copies, self._stop.is_set)
 

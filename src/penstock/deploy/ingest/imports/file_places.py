@@ -22,14 +22,14 @@ from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.object_lists import MOST_OBJECTS, BucketObject, RefusedRequest
 from penstock.deploy.external.buckets.object_store import fetch_object, objects_from
 from penstock.deploy.external.path_patterns import TooManyPaths, fixed_beginning, path_test
-from penstock.deploy.external.web_client import UnreadableSource, WebClient
+from penstock.deploy.external.web_client import TooMuchToRead, UnreadableSource, WebClient
 from penstock.errors import Forbidden, InvalidRequest, Unavailable
 from penstock.model.settings import CopySettings
 from penstock.state.positions.imported_files import FoundFile
 
 SETTLE_SECONDS = 5.0
 """A file of this machine is taken once nobody has written to it for so long."""
-GONE, REPLACED = 404, 412
+GONE, REPLACED, TIMED_OUT, TOO_MANY = 404, 412, 408, 429
 
 
 class UnusableFile(Exception):
@@ -42,6 +42,8 @@ class PlacedFile:
 
     found: FoundFile
     modified: datetime | None
+    is_settled: bool = True
+    """Whether nobody has written to it for some seconds; until then it is not taken."""
 
 
 class FilePlace(Protocol):
@@ -57,12 +59,15 @@ class FilePlace(Protocol):
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
         """Whether what `fetch` has given still has these contents."""
 
+    def owns(self, address: str) -> bool:
+        """Whether a file of this address is one of the place."""
+
 
 class FolderPlace:
     """Files of a folder of this machine, below one that the settings allow."""
 
     def __init__(self, address: str, allowed: tuple[str, ...]):
-        self._pattern = os.path.normpath(unquote(urlsplit(address).path))
+        self._pattern = os.path.normpath(unquote(address.removeprefix("file://").removeprefix("localhost")))
         if address.endswith("/"):
             self._pattern = f"{self._pattern.rstrip('/')}/**"
         self._matches = _path_test(self._pattern)
@@ -78,20 +83,28 @@ class FolderPlace:
             raise Unavailable(f"there is no folder {self._folder}")
         found: list[PlacedFile] = []
         before = time.time() - SETTLE_SECONDS
-        for folder, folders, names in os.walk(self._folder):
+        for folder, folders, names in os.walk(self._folder, onerror=self._refuse):
             folders[:] = [each for each in folders if not _is_hidden(each)]
             for path in (os.path.join(folder, name) for name in names if not _is_hidden(name)):
-                if self._matches(path) and self._is_allowed(path):
+                if _is_text(path) and self._matches(path) and self._is_allowed(path):
                     found += self._placed(path, before)
             if len(found) > MOST_OBJECTS:
                 raise InvalidRequest(f"more than {MOST_OBJECTS} files are in {self._folder}")
         return found
 
+    def _refuse(self, error: OSError) -> None:
+        """A folder that cannot be read would look as if it had no files. Raises Unavailable."""
+        raise Unavailable(f"{error.filename} cannot be read: {error.strerror}") from error
+
+    def owns(self, address: str) -> bool:
+        return address.startswith("file://") and self._matches(unquote(urlsplit(address).path))
+
     def _placed(self, path: str, before: float) -> Iterator[PlacedFile]:
         mark, modified = _mark_of(path)
-        if mark and 0 < modified <= before:
+        if mark:
             time_of = datetime.fromtimestamp(modified, timezone.utc)
-            yield PlacedFile(FoundFile(Path(path).as_uri(), mark), time_of)
+            is_settled = modified <= before or modified > before + 2 * SETTLE_SECONDS  # a time to come says nothing
+            yield PlacedFile(FoundFile(Path(path).as_uri(), mark), time_of, is_settled)
 
     def fetch(self, file: FoundFile, target: Path) -> tuple[Path, str]:
         path = unquote(urlsplit(file.address).path)
@@ -116,24 +129,32 @@ class BucketPlace:
     """Objects of a bucket, by S3's protocol."""
 
     def __init__(self, values: ConnectionValues, address: str, settings: CopySettings, stops: Callable[[], bool]):
-        parts = urlsplit(address.replace("?", "%3F"))
-        if parts.scheme not in ("s3", "s3a") or not parts.netloc:
-            raise InvalidRequest(f"`{address}` is no place in a bucket", hint="write s3://bucket/folder/*.csv")
-        self._bucket = connected_bucket(values, parts.netloc)
+        scheme, _, rest = address.partition("://")
+        name, _, path = rest.partition("/")
+        if scheme not in ("s3", "s3a") or not name:
+            raise InvalidRequest("IMPORT_BUCKET_URI is no place in a bucket", hint="write s3://bucket/folder/*.csv")
+        self._bucket = connected_bucket(values, name)
         self._settings, self._stops = settings, stops
-        self._pattern = unquote(parts.path).lstrip("/")
+        self._pattern = path
         if not self._pattern or self._pattern.endswith("/"):
             self._pattern += "**"
         self._matches = _path_test(self._pattern)
 
     def files(self) -> list[PlacedFile]:
-        with self._client() as client:
-            objects = objects_from(client, self._bucket, fixed_beginning(self._pattern))
+        try:
+            with self._client() as client:
+                objects = objects_from(client, self._bucket, fixed_beginning(self._pattern))
+        except UnreadableSource as error:
+            raise Unavailable(f"the bucket `{self._bucket.name}` cannot be read: {error}") from None
         return [
             PlacedFile(FoundFile(f"s3://{self._bucket.name}/{each.key}", each.mark), each.modified)
             for each in objects
             if self._is_wanted(each.key)
         ]
+
+    def owns(self, address: str) -> bool:
+        beginning = f"s3://{self._bucket.name}/"
+        return address.startswith(beginning) and self._matches(address.removeprefix(beginning))
 
     def _is_wanted(self, key: str) -> bool:
         below = key[len(fixed_beginning(self._pattern).rpartition("/")[0]) :]
@@ -146,11 +167,11 @@ class BucketPlace:
             with self._client() as client:
                 return target, fetch_object(client, self._bucket, BucketObject(key, file.mark), target)
         except RefusedRequest as error:
-            if error.status == GONE:
-                raise UnusableFile("it is gone") from None
-            if error.status == REPLACED:
-                raise UnusableFile("it was replaced after it was found") from None
-            raise Unavailable(f"{file.address} cannot be read: {error}") from None
+            # The list was readable: what the server says of one object is about that object.
+            said = {GONE: "it is gone", REPLACED: "it was replaced after it was found"}
+            raise UnusableFile(said.get(error.status, str(error))) from None
+        except TooMuchToRead as error:
+            raise UnusableFile(str(error)) from None
 
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
         return True  # it is a copy
@@ -161,12 +182,15 @@ class BucketPlace:
         try:
             with closing(WebClient(self._settings, self._stops)) as client:
                 yield client
-        except RefusedRequest as error:
-            if error.status in (GONE, REPLACED):
+        except UnreadableSource as error:
+            if isinstance(error, TooMuchToRead) or (isinstance(error, RefusedRequest) and _is_about_object(error)):
                 raise
             raise Unavailable(f"the bucket `{self._bucket.name}` cannot be read: {error}") from None
-        except UnreadableSource as error:
-            raise Unavailable(f"the bucket `{self._bucket.name}` cannot be read: {error}") from None
+
+
+def _is_about_object(error: RefusedRequest) -> bool:
+    """Whether asking again later would give the same answer."""
+    return 400 <= error.status < 500 and error.status not in (TIMED_OUT, TOO_MANY)
 
 
 def _path_test(pattern: str) -> Callable[[str], bool]:
@@ -179,6 +203,11 @@ def _path_test(pattern: str) -> Callable[[str], bool]:
 def _is_hidden(name: str) -> bool:
     """Whether a name is one of those that programs give to files that are none of the data, such as `_SUCCESS`."""
     return name.startswith((".", "_"))
+
+
+def _is_text(path: str) -> bool:
+    """Whether a path is UTF-8; Python has other bytes as halves of pairs."""
+    return not any("\ud800" <= each <= "\udfff" for each in path)
 
 
 def _mark_of(path: str) -> tuple[str, float]:

@@ -10,15 +10,15 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from penstock.deploy.external.packed_streams import PACKING_ERRORS, packing_of, unpacked_parts
+from penstock.deploy.external.packed_streams import PACKING_ERRORS, unpacked_parts
 from penstock.deploy.ingest.imports.file_places import UnusableFile
 from penstock.deploy.ingest.row_files.csv_rows import MARK, CsvForm, csv_rows, has_header
 from penstock.deploy.ingest.row_files.parquet_rows import parquet_rows
 from penstock.errors import InvalidRequest, StorageFull
 from penstock.model.datasource import FileRowFormat
+from penstock.model.external_tables import Packing
 from penstock.model.manifest import Landing
 
 ENDINGS: dict[str, FileRowFormat] = {
@@ -47,17 +47,17 @@ def format_of(address: str, given: FileRowFormat | None) -> FileRowFormat:
     return ENDINGS[ending]
 
 
-def unpack_file(opened: Path, encoding: str, target: Path, room: Callable[[], bool]) -> Path:
-    """A file with the contents of a packed one: `target`, or the file itself if it is not packed. `room` says whether
-    the disk has room for more. Raises UnusableFile if it is damaged, StorageFull."""
-    packing = packing_of("auto", opened.name, encoding)
+def unpack_file(opened: Path, packing: Packing, target: Path, check: Callable[[int], None]) -> Path:
+    """A file with the contents of a packed one: `target`, or the file itself if it is not packed. `check` is called
+    with how many bytes there are by then, and may raise. Raises UnusableFile if it is damaged, StorageFull."""
     if packing == "none":
         return opened
     try:
         with target.open("wb") as file:
+            size = 0
             for part in unpacked_parts(opened, packing):
-                if not room():
-                    raise StorageFull("the disk of the inbox has too little room to unpack a file")
+                size += len(part)
+                check(size)
                 file.write(part)
     except PACKING_ERRORS as error:
         if shutil.disk_usage(target.parent).free < 2**20:
@@ -107,13 +107,18 @@ def json_lines(path: Path) -> Iterator[bytes]:
         if file.read(len(MARK)) != MARK:
             file.seek(0)
         lines = _lines(file.readline)
-        first = [*islice(lines, FIRST_LINES)]
-        if first and first[0].startswith(b"["):
-            raise UnusableFile("it is a list of JSON: write one object a line (NDJSON)")
-        if not any(each.startswith(b"{") for each in first):
-            raise UnusableFile("it holds no JSON objects: write one a line (NDJSON)")
-        yield from first
-        yield from lines
+        held: list[bytes] = []
+        for line in lines:
+            held.append(line)
+            if line.startswith(b"{"):
+                yield from held
+                yield from lines
+                return
+            if line.startswith(b"[") and len(held) == 1:
+                raise UnusableFile("it is a list of JSON: write one object a line (NDJSON)")
+            if len(held) == FIRST_LINES or sum(map(len, held)) > LONGEST_LINE:
+                break
+        raise UnusableFile("it holds no JSON objects: write one a line (NDJSON)")
 
 
 def _lines(read: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,23 +56,37 @@ class CsvForm:
 def csv_rows(
     content: bytes | Path, landing: Landing, name: str, form: CsvForm, others: Sequence[Landing] = ()
 ) -> Iterator[bytes]:
-    """The rows of a file, in its order but for those with too many or too few values, which follow the others of their
-    block; `others` are the landings of other versions than live. Raises InvalidRequest if it has no columns that are
-    known, or is no CSV."""
-    first, broken = _first_record(content, form), list[str]()
+    """The rows of a file, in its order; `others` are the landings of other versions than live. Raises InvalidRequest
+    if it has no columns that are known, or is no CSV."""
+    first, broken = _first_record(content, form), deque[_BrokenRecord]()
     has_names = has_header(content, landing, form)
     placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name, others)
     converters = [_converter(column.type) for column in placement.columns]
-    left_out = int(has_names or form.repeats_first)
+    left_out, number = int(has_names or form.repeats_first), 0
     for batch in _read_batches(content, len(first), form, broken):
-        for start in range(left_out, batch.num_rows, SLICE_ROWS):
+        for start in range(0, batch.num_rows, SLICE_ROWS):
             part = batch.slice(start, SLICE_ROWS)
             columns = [part.column(column.at).to_pylist() for column in placement.columns]
-            yield from (_row(placement, converters, values) for values in zip(*columns, strict=True))
-        left_out = max(left_out - batch.num_rows, 0)
-        yield from map(unreadable_row, broken)
-        broken.clear()
-    yield from map(unreadable_row, broken)
+            for values in zip(*columns, strict=True):
+                number += 1
+                while broken and broken[0].number <= number:
+                    yield unreadable_row(broken.popleft().text)
+                    number += 1
+                if number > left_out:
+                    yield _row(placement, converters, values)
+        while broken and broken[0].number == number + 1:
+            yield unreadable_row(broken.popleft().text)
+            number += 1
+    yield from (unreadable_row(each.text) for each in broken)
+
+
+@dataclass(frozen=True, slots=True)
+class _BrokenRecord:
+    """A record with too many or too few values."""
+
+    number: int
+    """Which record of the file it is, from 1."""
+    text: str
 
 
 def has_header(content: bytes | Path, landing: Landing, form: CsvForm) -> bool:
@@ -87,11 +102,13 @@ def _opened(content: bytes | Path) -> BinaryIO:
     return file
 
 
-def _read_batches(content: bytes | Path, width: int, form: CsvForm, broken: list[str]) -> Iterator[pa.RecordBatch]:
-    """All records of so many values; the text of each other one goes to `broken`."""
+def _read_batches(
+    content: bytes | Path, width: int, form: CsvForm, broken: deque[_BrokenRecord]
+) -> Iterator[pa.RecordBatch]:
+    """All records of so many values; each other one goes to `broken`, some blocks before its turn."""
 
     def keep(row: arrow_csv.InvalidRow) -> str:
-        broken.append(str(row.text))
+        broken.append(_BrokenRecord(int(row.number), str(row.text)))  # known as Arrow reads with one thread
         return "skip"
 
     names = [f"c{at}" for at in range(width)]
@@ -130,7 +147,7 @@ def _first_record(content: bytes | Path, form: CsvForm) -> list[str]:
 def _is_header(record: Sequence[str], landing: Landing) -> bool:
     known = frozenset(all_columns(landing))
     named = sum(each in known for each in record)
-    return named > 0 and 2 * named >= len(record) and len(set(record)) == len(record)
+    return named > 0 and 2 * named >= len(record)
 
 
 def _names_in_order(record: Sequence[str], landing: Landing, name: str) -> list[str]:

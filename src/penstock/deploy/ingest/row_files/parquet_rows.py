@@ -25,11 +25,13 @@ from penstock.errors import InvalidRequest
 from penstock.model.manifest import Landing
 from penstock.model.types import Array, Json, Map, Tuple, Type, unwrap_type
 
-BATCH_ROWS = 8_192
+BATCH_ROWS = 512
+"""Rows whose values are in memory at once: a small file may have large ones."""
 READ_BYTES = 2**20
 Converter: TypeAlias = Callable[[object], object]
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EPOCH = dt.datetime(1970, 1, 1)
+_MILLISECONDS_A_DAY = 86_400_000
 _UTC = "Z"
 
 
@@ -53,7 +55,7 @@ def parquet_rows(content: bytes | Path, landing: Landing, name: str, others: Seq
         wanted = list(dict.fromkeys(column.name for column in placement.columns))
         for batch in file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=False):
             yield from _batch_rows(batch, placement, converters)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidRequest(f"the body is no Parquet file that can be read: {reason}") from error
 
@@ -99,8 +101,10 @@ def _plain_array(array: pa.Array) -> pa.Array:
 
 
 def _plain_type(of: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(of) or pa.types.is_time(of) or pa.types.is_duration(of):
+    if pa.types.is_timestamp(of) or pa.types.is_time(of) or pa.types.is_duration(of) or pa.types.is_date64(of):
         return pa.int32() if pa.types.is_time32(of) else pa.int64()
+    if pa.types.is_date32(of):
+        return pa.int32()
     if pa.types.is_dictionary(of):
         return _plain_type(of.value_type)
     if pa.types.is_map(of):
@@ -138,11 +142,8 @@ def _converter(of: pa.DataType, naive: str) -> Converter:
     that is written of times without one."""
     if isinstance(of, pa.BaseExtensionType):
         return _plain
-    if pa.types.is_timestamp(of):
-        zone = naive if of.tz is None else _UTC
-        return lambda value: _time_text(value, _PER_SECOND[of.unit], zone)
-    if pa.types.is_time(of):
-        return lambda value: _time_text(value, _PER_SECOND[of.unit], "")[11:]
+    if pa.types.is_temporal(of) and not pa.types.is_duration(of) and not pa.types.is_interval(of):
+        return _time_converter(of, naive)
     if pa.types.is_dictionary(of):
         return _converter(of.value_type, naive)
     if pa.types.is_map(of):
@@ -153,6 +154,15 @@ def _converter(of: pa.DataType, naive: str) -> Converter:
         inner = _converter(of.value_type, naive)
         return lambda value: [inner(each) if each is not None else None for each in _list(value)]
     return _plain
+
+
+def _time_converter(of: pa.DataType, naive: str) -> Converter:
+    if pa.types.is_timestamp(of):
+        zone = naive if of.tz is None else _UTC
+        return lambda value: _time_text(value, _PER_SECOND[of.unit], zone)
+    if pa.types.is_time(of):
+        return lambda value: _time_text(value, _PER_SECOND[of.unit], "")[11:]
+    return lambda value: _day_text(value, 1 if pa.types.is_date32(of) else _MILLISECONDS_A_DAY)
 
 
 def _plain(value: object) -> object:
@@ -182,6 +192,15 @@ def _time_text(value: object, per_second: int, zone: str) -> str:
         return f"{EPOCH + dt.timedelta(seconds=seconds)}{fraction}{zone}"
     except OverflowError:
         return f"{seconds} seconds since 1970"
+
+
+def _day_text(value: object, per_day: int) -> str:
+    """A day as text; one beyond the calendar, which no column has, as a text that is none."""
+    assert isinstance(value, int), "days were made whole numbers"
+    try:
+        return str((EPOCH + dt.timedelta(days=value // per_day)).date())
+    except OverflowError:
+        return f"{value // per_day} days since 1970"
 
 
 def _list(value: object) -> list[object]:

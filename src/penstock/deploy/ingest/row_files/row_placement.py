@@ -18,6 +18,8 @@ from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.types import Type
 
 Path = tuple[str | None, ...]
+LONGEST_SHOWN = 2**20
+"""The most characters that the quarantine has of a row that cannot be written."""
 ABSENT = object()
 """Stands for a value that a row does not have."""
 
@@ -46,7 +48,10 @@ class RowPlacement:
         for column, value in zip(self.columns, values, strict=True):
             if value is not ABSENT:
                 place_value(found, column.path, value)
-        return orjson.dumps(found)
+        try:
+            return orjson.dumps(found)
+        except orjson.JSONEncodeError:  # nested deeper than JSON is written
+            return unreadable_row(str([*values])[:LONGEST_SHOWN])
 
 
 def unreadable_row(text: str) -> bytes:

@@ -59,7 +59,7 @@ class Server:
         self.show(files)
         ingestion = EventIngestion(self.board, SimpleNamespace(), self.inbox, self.batches)  # type: ignore[arg-type]
         self.files = ImportedFiles(self.database)
-        parts = ImportParts(ingestion, self.files, self.batches.positions, folder / "inbox" / ".imports", 1)
+        parts = ImportParts(ingestion, self.files, self.batches.positions, folder / "inbox" / ".imports", 1, 10**9)
         settings = Settings(copies=OWN, imports=ImportSettings(tuple(map(str, roots))))
         self.imports = FileImports(
             self.board,
@@ -293,6 +293,120 @@ def test_a_column_that_only_a_staging_version_has_is_kept_for_it(tmp_path: Path,
         running.imports.look_now("visits")
         running.wait(a__parquet="done", b__csv="done")
         assert [each["extra"] for each in running.rows()] == ["e", "e"]
+    finally:
+        running.close()
+
+
+def test_records_of_other_lengths_keep_their_place_in_the_file(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow reads blocks ahead of the rows; where a crash lets the file be read again, each row is in its place."""
+    monkeypatch.setattr("penstock.deploy.ingest.row_files.csv_rows.BLOCK_BYTES", 64)
+    monkeypatch.setattr(file_ingestion, "PART_ROWS", 50)
+    records = [b"%d,n%s" % (at, b",x" if at % 7 == 3 else b"") for at in range(300)]
+    (place / "a.csv").write_bytes(b"id,name\n" + b"\n".join(records) + b"\n")
+    wanted = [at if at % 7 != 3 else f"{at},n,x" for at in range(300)]
+    for at in (1, 2, 3, 5):
+        home = tmp_path / str(at)
+        home.mkdir()
+        crash_points.arm("import.part_stored", at, lambda: None)
+        running = Server(home, on_disk(place), place)
+        wait_until(lambda: ended(running), 20, running.imports.statuses)  # noqa: B023
+        crash_points.disarm()
+        running.close()
+        running = Server(home, on_disk(place), place)
+        try:
+            states = running.wait(a__csv="done")
+            assert [each["id"] if isinstance(each, dict) else each for each in running.rows()] == [
+                str(each) if isinstance(each, int) else each for each in wanted
+            ]
+            assert (states["a.csv"].successful_rows, states["a.csv"].quarantined_rows) == (257, 43)
+        finally:
+            running.close()
+
+
+def test_rows_stored_right_before_a_crash_count_although_the_file_is_gone_afterwards(
+    tmp_path: Path, place: Path
+) -> None:
+    (place / "a.ndjson").write_bytes(lines(*range(10)))
+    crash_points.arm("import.part_stored", 1, lambda: None)
+    running = Server(tmp_path, on_disk(place), place)
+    wait_until(lambda: ended(running), 20, running.imports.statuses)
+    crash_points.disarm()
+    running.close()
+    (place / "a.ndjson").rename(place / "_a")
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        assert running.wait(a__ndjson="failed")["a.ndjson"].rows == 3
+        (place / "_a").rename(place / "a.ndjson")
+        assert running.imports.try_again("visits") == 1
+        running.wait(a__ndjson="done")
+        assert ids(running.rows()) == [*range(10)]
+    finally:
+        running.close()
+
+
+def test_a_file_that_cannot_be_opened_or_has_odd_values_holds_up_no_other(tmp_path: Path, place: Path) -> None:
+    long = "あ" * 80
+    (place / f"{long}.ndjson.gz").write_bytes(gzip.compress(lines(1)))
+    pq.write_table(pa.table({"id": [2], "name": pa.array([10**8], pa.int32()).cast(pa.date32())}), place / "b.parquet")
+    (place / "part-1?#%20 .ndjson").write_bytes(lines(3))
+    (place / "dir.csv").mkdir()
+    os.mkfifo(place / "pipe.csv")
+    (place / "gone.ndjson").symlink_to(place / "nowhere")
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        wait_until(lambda: [each.state for each in running.states().values()] == ["done"] * 3, 20, running.states)
+        assert sorted(ids(running.rows())) == [1, 2, 3]
+    finally:
+        running.close()
+
+
+def test_a_file_is_mended_and_its_header_is_looked_at_again(tmp_path: Path, place: Path) -> None:
+    (place / "a.csv").write_bytes(b"1,a,x\n")
+    (place / "b.csv").write_bytes(b"id,id\n1,2\n")
+    os.close(os.open(os.fsencode(place) + b"/\xff.csv", os.O_CREAT | os.O_WRONLY))
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        assert "column `id` twice" in str(running.wait(a__csv="failed", b__csv="failed")["b.csv"].error)
+        (place / "a.csv").write_bytes(b"id,name\n1,a\n2,b\n")
+        assert running.wait(a__csv="done")["a.csv"].successful_rows == 2
+        assert ids(running.rows()) == [1, 2]
+    finally:
+        running.close()
+
+
+def test_another_place_is_looked_at_anew_and_keeps_what_was_taken_apart(tmp_path: Path, place: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    once = "IMPORT_SCHEDULE @once\n"
+    (place / "a.ndjson").write_bytes(lines(1))
+    (other / "b.ndjson").write_bytes(lines(2))
+    running = Server(tmp_path, on_disk(place, "*", once), place, other)
+    try:
+        running.wait(a__ndjson="done")
+        running.imports.look_now("visits")
+        running.show(on_disk(other, "*", once), 2)
+        running.imports.run_once()
+        running.wait(b__ndjson="done")
+        [status] = running.imports.statuses()
+        assert status.address.endswith("/other/*")
+        wait_until(lambda: running.imports.statuses()[0].served == 1, 20)
+    finally:
+        running.close()
+
+
+def test_what_is_asked_for_waits_until_nobody_writes_and_counts_after_it(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_places, "SETTLE_SECONDS", 1.0)
+    running = Server(tmp_path, on_disk(place, "a-?.ndjson", "IMPORT_SCHEDULE @on-demand\n"), place)
+    try:
+        for number in (1, 2):
+            (place / f"a-{number}.ndjson").write_bytes(lines(number))
+            request = running.imports.look_now("visits")
+            wait_until(lambda: running.imports.statuses()[0].served >= request, 20)  # noqa: B023
+            assert f"a-{number}.ndjson" in running.states()
     finally:
         running.close()
 
