@@ -156,7 +156,7 @@ def _avg_sum_storage(types: Types) -> str:
 
 def _avg_state(call: AggregateInput) -> str:
     summed = call.args[0]
-    if value_type(unwrap_type(call.types[0])) == "BIGINT" and not summed.startswith("DISTINCT "):
+    if unwrap_type(call.types[0]) == t.Int(64) and not summed.startswith("DISTINCT "):
         summed = f"CAST({summed} AS DECIMAL(19,0))"  # their sum may need more than 64 bits
     total = f"CAST(coalesce(sum({summed}){call.over}, 0) AS {_avg_sum_storage(call.types)})"
     return f"named_struct('sum', {total}, 'count', count({call.args[0]}){call.over})"
