@@ -33,7 +33,7 @@ class UnreadableSource(Exception):
     """A file cannot be read; the message says why, and has no secret in it."""
 
 
-class TooMuchToRead(UnreadableSource):
+class ReadLimit(UnreadableSource):
     """What is read is larger, or slower, than the settings allow."""
 
 
@@ -103,10 +103,10 @@ class WebClient:
             self._left -= len(part)
             if self._left < 0:
                 most = self._settings.max_read_bytes
-                raise TooMuchToRead(f"there are more than {most} bytes (`max_read_bytes` in [copies])")
+                raise ReadLimit(f"there are more than {most} bytes (`max_read_bytes` in [copies])")
             if time.monotonic() > self._until:
                 most = self._settings.max_read_seconds
-                raise TooMuchToRead(f"reading took more than {most} seconds (`max_read_seconds` in [copies])")
+                raise ReadLimit(f"reading took more than {most} seconds (`max_read_seconds` in [copies])")
             yield part
 
 

@@ -22,7 +22,7 @@ from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.object_lists import MOST_OBJECTS, BucketObject, RefusedRequest
 from penstock.deploy.external.buckets.object_store import fetch_object, objects_from
 from penstock.deploy.external.path_patterns import TooManyPaths, fixed_beginning, path_test
-from penstock.deploy.external.web_client import TooMuchToRead, UnreadableSource, WebClient
+from penstock.deploy.external.web_client import ReadLimit, UnreadableSource, WebClient
 from penstock.errors import Forbidden, InvalidRequest, Unavailable
 from penstock.model.settings import CopySettings
 from penstock.state.positions.imported_files import FoundFile
@@ -170,7 +170,7 @@ class BucketPlace:
             # The list was readable: what the server says of one object is about that object.
             said = {GONE: "it is gone", REPLACED: "it was replaced after it was found"}
             raise UnusableFile(said.get(error.status, str(error))) from None
-        except TooMuchToRead as error:
+        except ReadLimit as error:
             raise UnusableFile(str(error)) from None
 
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
@@ -183,7 +183,7 @@ class BucketPlace:
             with closing(WebClient(self._settings, self._stops)) as client:
                 yield client
         except UnreadableSource as error:
-            if isinstance(error, TooMuchToRead) or (isinstance(error, RefusedRequest) and _is_about_object(error)):
+            if isinstance(error, ReadLimit) or (isinstance(error, RefusedRequest) and _is_about_object(error)):
                 raise
             raise Unavailable(f"the bucket `{self._bucket.name}` cannot be read: {error}") from None
 
