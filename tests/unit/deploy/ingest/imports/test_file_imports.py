@@ -219,7 +219,7 @@ def test_a_server_that_ends_anywhere_takes_every_row_once(tmp_path: Path, place:
     (place / f"a.{form}").write_bytes(content)
     (place / f"b.{form}").write_bytes(content.replace(b"n7", b"m7") if form != "parquet" else parquet_bytes(want))
     choice = random.Random(form)
-    for attempt in range(3):
+    for attempt in range(2):
         home = tmp_path / f"home{attempt}"
         home.mkdir()
         for _ in range(2):
@@ -306,7 +306,7 @@ def test_records_of_other_lengths_keep_their_place_in_the_file(
     records = [b"%d,n%s" % (at, b",x" if at % 7 == 3 else b"") for at in range(300)]
     (place / "a.csv").write_bytes(b"id,name\n" + b"\n".join(records) + b"\n")
     wanted = [at if at % 7 != 3 else f"{at},n,x" for at in range(300)]
-    for at in (1, 2, 3, 5):
+    for at in (1, 3):
         home = tmp_path / str(at)
         home.mkdir()
         crash_points.arm("import.part_stored", at, lambda: None)
