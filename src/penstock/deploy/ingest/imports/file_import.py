@@ -192,7 +192,7 @@ class FileImport:
             request = self._requests
         if request > self._served or time.monotonic() >= self._due:
             self._state = "looking"
-            if self._look(request > self._served):
+            if self._look():
                 self._served = request
         while (file := self._parts.files.next(self.wanted.stream)) is not None:
             raise_if_stopped(self._stop.is_set)
@@ -216,12 +216,12 @@ class FileImport:
             return float("inf")
         return time.monotonic() + (next(CronSim(schedule, now)) - now).total_seconds()
 
-    def _look(self, is_asked: bool) -> bool:  # noqa: FBT001 - what the look is for
+    def _look(self) -> bool:
         """Write down the files that are new, and those that are no longer what was found. Returns whether that was all:
         somebody who has asked waits some seconds for files that are still being written."""
         files, stream, began = self._parts.files, self.wanted.stream, time.monotonic()
         known = self._known if self._known is not None else dict(files.known(stream))
-        placed: list[PlacedFile] = []
+        placed, is_asked = list[PlacedFile](), self._requests > self._served
         taken = self.wanted.schedule == ONCE and not self._looks and any(map(self.wanted.place.owns, known))
         if is_asked or not taken:  # else a server before this one has looked
             placed = [each for each in self.wanted.place.files() if self._is_recent_enough(each)]
