@@ -89,6 +89,14 @@ class KafkaSource:
 
 
 FileRowFormat: TypeAlias = Literal["csv", "ndjson", "parquet"]
+FILE_FORMATS: Mapping[str, FileRowFormat] = {
+    "csv": "csv",
+    "ndjson": "ndjson",
+    "jsonl": "ndjson",
+    "json": "ndjson",
+    "parquet": "parquet",
+}
+"""The formats by the words that name them: in a directive, and at the end of a file's name."""
 AUTO, ONCE, ON_DEMAND = "@auto", "@once", "@on-demand"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 from penstock.errors import Problem, did_you_mean
-from penstock.model.datasource import AUTO, ON_DEMAND, ONCE, FileRowFormat, FileSource
+from penstock.model.datasource import AUTO, FILE_FORMATS, ON_DEMAND, ONCE, FileRowFormat, FileSource
 from penstock.parse.datafile import Entry
 from penstock.parse.directive_values import parse_schedule, strip_quotes
 
@@ -31,13 +31,6 @@ _ELSEWHERE = ("IMPORT_", "PG_")
 _BUCKET = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,254}|\{\{.*")
 """The name of a bucket, or a template at its beginning."""
 _SERVICES = ("s3", "file")
-_FORMATS: Mapping[str, FileRowFormat] = {
-    "csv": "csv",
-    "ndjson": "ndjson",
-    "jsonl": "ndjson",
-    "json": "ndjson",
-    "parquet": "parquet",
-}
 
 
 def parse_files(entries: Sequence[Entry], problems: list[Problem]) -> FileSource | None:
@@ -112,11 +105,11 @@ def _parse_format(entry: Entry | None, problems: list[Problem]) -> FileRowFormat
     written = _word_of(entry)
     if entry is None or not written:
         return None
-    if written not in _FORMATS:
+    if written not in FILE_FORMATS:
         message = f"expected IMPORT_FORMAT csv, ndjson or parquet, found `{written[:60]}`"
-        problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, _FORMATS)))
+        problems.append(Problem("invalid-value", message, entry.value.location, did_you_mean(written, FILE_FORMATS)))
         return None
-    return _FORMATS[written]
+    return FILE_FORMATS[written]
 
 
 def _parse_since(entry: Entry | None, problems: list[Problem]) -> datetime | None:

@@ -8,21 +8,17 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.request_parameters import all_parameters, flag_parameter, invalid_request_parameter
+from penstock.serve.http.request_parameters import all_parameters, flag_parameter, limit_parameter
 
 USUAL_FILES, MOST_FILES = 100, 10_000
 
 
 def show_files(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/datasources/NAME/files?limit=…`: how they are taken, how many by state, and the latest."""
-    text = request.query_params.get("limit", str(USUAL_FILES))
-    limit = parse_whole_number(text)
-    if limit is None or limit > MOST_FILES:
-        raise invalid_request_parameter("limit", f"`{text[:60]}` is no number from 0 to {MOST_FILES:,}")
+    limit = limit_parameter(request.query_params, USUAL_FILES, MOST_FILES)
     return json_response(host.pipeline.imports.files(request.path_params["name"], limit).as_json())
 
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.calls.jobs import job_to_json
 from penstock.serve.http.audited_call import name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import PipelineHost
-from penstock.serve.http.request_parameters import deployment_parameter, invalid_request_parameter
+from penstock.serve.http.request_parameters import deployment_parameter, limit_parameter
 
 USUAL_ROWS, MOST_ROWS = 20, 1_000
 
 
 def show_quarantine(host: PipelineHost, request: Request) -> Response:
     """`GET /v0/datasources/NAME/quarantine?limit=…`: the reasons, and the newest rows."""
-    ref, limit = deployment_parameter(request.query_params), _limit(request)
+    ref, limit = (
+        deployment_parameter(request.query_params),
+        limit_parameter(request.query_params, USUAL_ROWS, MOST_ROWS),
+    )
     found = host.pipeline.quarantines.describe(request.path_params["name"], ref, limit)
     return json_response(
         {
@@ -48,11 +50,3 @@ def clear_quarantine(host: PipelineHost, request: Request) -> Response:
     removed = host.pipeline.quarantines.clear(name)
     name_target(request, f"{name}, {removed} rows")
     return json_response({"removed_rows": removed})
-
-
-def _limit(request: Request) -> int:
-    text = request.query_params.get("limit", str(USUAL_ROWS))
-    found = parse_whole_number(text)
-    if found is None or found > MOST_ROWS:
-        raise invalid_request_parameter("limit", f"`{text[:60]}` is no number from 0 to {MOST_ROWS:,}")
-    return found

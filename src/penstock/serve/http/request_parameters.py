@@ -58,6 +58,15 @@ def count_parameter(parameters: Mapping[str, str], name: str) -> int | None:
     return number
 
 
+def limit_parameter(parameters: Mapping[str, str], usual: int, most: int) -> int:
+    """The parameter `limit`: how many of a list are shown, from 0. Raises InvalidRequest."""
+    text = parameters.get("limit", str(usual))
+    found = parse_whole_number(text)
+    if found is None or found > most:
+        raise invalid_request_parameter("limit", f"`{text[:60]}` is no number from 0 to {most:,}")
+    return found
+
+
 def deployment_parameter(parameters: Mapping[str, str]) -> str:
     """The deployment that a call is about; live if it names none."""
     return next((parameters[name] for name in DEPLOYMENT if parameters.get(name)), "live")

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from penstock.state.database import Database
 from penstock.state.schema import imported_files
@@ -75,10 +76,10 @@ class ImportedFiles:
 
     def add(self, stream: str, found: Sequence[FoundFile]) -> None:
         """Write down files that were not known, in their order."""
-        of, now = imported_files.c, datetime.now(timezone.utc)
+        now = datetime.now(timezone.utc)
         with self._database.write() as connection:
             take_named_lock(connection, stream)
-            last = connection.execute(sa.select(sa.func.max(of.number)).where(of.stream == stream)).scalar() or 0
+            last = _last_number(connection, stream)
             values = [
                 {
                     "stream": stream,
@@ -105,7 +106,7 @@ class ImportedFiles:
         of, now = imported_files.c, datetime.now(timezone.utc)
         with self._database.write() as connection:
             take_named_lock(connection, stream)
-            last = connection.execute(sa.select(sa.func.max(of.number)).where(of.stream == stream)).scalar() or 0
+            last = _last_number(connection, stream)
             for number, old in enumerate(sorted(numbers), last + 1):
                 where = sa.and_(of.stream == stream, of.number == old, of.state == "failed")
                 values = {"number": number, "state": "waiting", "error": None, "updated_at": now}
@@ -146,3 +147,9 @@ class ImportedFiles:
         query = sa.select(*_COLUMNS).where(where).order_by(imported_files.c.number).limit(limit)
         with self._database.read() as connection:
             return [ImportedFile(*row) for row in connection.execute(query)]
+
+
+def _last_number(connection: Connection, stream: str) -> int:
+    """The greatest number of a file of a stream; 0 without one."""
+    of = imported_files.c
+    return connection.execute(sa.select(sa.func.max(of.number)).where(of.stream == stream)).scalar() or 0

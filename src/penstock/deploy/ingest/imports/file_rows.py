@@ -17,17 +17,10 @@ from penstock.deploy.ingest.imports.file_places import UnusableFile
 from penstock.deploy.ingest.row_files.csv_rows import MARK, CsvForm, csv_rows, has_header
 from penstock.deploy.ingest.row_files.parquet_rows import parquet_rows
 from penstock.errors import InvalidRequest, StorageFull
-from penstock.model.datasource import FileRowFormat
+from penstock.model.datasource import FILE_FORMATS, FileRowFormat
 from penstock.model.external_tables import Packing
 from penstock.model.manifest import Landing
 
-ENDINGS: dict[str, FileRowFormat] = {
-    "csv": "csv",
-    "ndjson": "ndjson",
-    "jsonl": "ndjson",
-    "json": "ndjson",
-    "parquet": "parquet",
-}
 LONGEST_LINE = 32 * 2**20
 FIRST_LINES = 100
 """Of so many lines one must begin as an object, else the file is no NDJSON."""
@@ -42,9 +35,9 @@ def format_of(address: str, given: FileRowFormat | None) -> FileRowFormat:
     for packed in _PACKED:
         name = name.removesuffix(packed)
     ending = name.rpartition(".")[2] if "." in name else ""
-    if ending not in ENDINGS:
+    if ending not in FILE_FORMATS:
         raise UnusableFile("its name does not say how it is written: write IMPORT_FORMAT csv, ndjson or parquet")
-    return ENDINGS[ending]
+    return FILE_FORMATS[ending]
 
 
 def unpack_file(opened: Path, packing: Packing, target: Path, check: Callable[[int], None]) -> Path:
