@@ -11,13 +11,13 @@ import re
 from penstock.api.objects.no_column_type import NoColumnType
 
 _PART = re.compile(r"""'(?:[^'\\]|\\.)*'|`[^`]*`|"(?:[^"\\]|\\.)*"|.""", re.DOTALL)
-_TYPE = re.compile(r"\s*[A-Za-z_]\w*\s*(?P<rest>\(.*\))?\s*", re.DOTALL)
+_TYPE = re.compile(r"[A-Za-z_]\w*(?:\s*(?P<rest>\(.*\)))?", re.DOTALL)
 _OPENING, _CLOSING = "([{", ")]}"
 
 
 def require_type(what: str, text: object) -> str:
     """A type, or the name of a function with its parameters. Raises NoColumnType for anything else."""
-    found = _TYPE.fullmatch(text) if isinstance(text, str) else None
+    found = _TYPE.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None or not _is_closed_at_end(found["rest"] or "()"):
         raise NoColumnType(f"{text!r} is not {what}", "write it as one, such as Map(String, UInt8)")
     return str(text).strip()

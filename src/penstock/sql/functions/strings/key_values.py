@@ -16,9 +16,10 @@ from penstock.sql.functions.function import BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
 _WORDS = ("the delimiter of key and value", "the pair delimiters", "the quoting character", "the strategy")
-_DEFAULTS = (":", " ,;", '"', "INVALID")
+_DEFAULTS = (":", " ,;", '"', "PROMOTE")
 _STRATEGIES = ("INVALID", "ACCEPT", "PROMOTE")
-"""What a quote inside of a key or value without quotes does."""
+"""What a quote inside of a key or value without quotes does. It begins the key or value anew (PROMOTE) unless the query
+says otherwise, as from ClickHouse 26.9 on; older ones end the pair (INVALID)."""
 _MOST_PAIR_DELIMITERS = 8
 
 
