@@ -153,7 +153,7 @@ def _ask(running: Pipeline, sql: str) -> tuple[Run, list[tuple[object, ...]]]:
 
 def _files(running: Pipeline, name: str) -> str:
     """Of a table of live, by Iceberg's metadata; the pipeline's interface does not tell."""
-    live = running.deployer._read_live()
+    live = running.deployer._read_live(())
     assert live is not None
     bound = live.manifest.binding(name)
     assert bound is not None

@@ -77,7 +77,7 @@ class Measure:
         return {table: Size(snapshots.rows, snapshots.bytes) for table, snapshots in found.items()}
 
     def _live(self) -> Live:
-        live = self._running.deployer._read_live()
+        live = self._running.deployer._read_live(())
         assert live is not None, "the fixed project is live"
         lake = self._running.core.warehouse.lake
         return replace(live, column_bytes=cache(lambda table: column_sizes(lake, table)))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
@@ -75,6 +75,15 @@ def parse_tree(sql: str) -> exp.Expr | None:
         return sqlglot.parse_one(sql, dialect=DIALECT)
     except PARSE_ERRORS:
         return None
+
+
+def parse_tokens(tokens: Tokens, sql: str) -> exp.Expr | None:
+    """The syntax tree of one statement, of which there are the tokens; None where sqlglot does not know the form."""
+    try:
+        trees = Dialect.get_or_raise(DIALECT).parser().parse(tokens, sql)
+    except PARSE_ERRORS:
+        return None
+    return trees[0] if len(trees) == 1 else None
 
 
 def first_too_deep(tokens: Sequence[Token]) -> Token | None:

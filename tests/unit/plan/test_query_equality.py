@@ -9,7 +9,7 @@ from penstock.model.datasource import Text
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
 from penstock.plan.diff.project_queries import ProjectQueries
-from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normalize_sql
+from penstock.plan.diff.query_equality import is_same_pipe, is_same_sql, is_same_text, normalize_sql
 
 
 @pytest.mark.parametrize(
@@ -19,18 +19,21 @@ from penstock.plan.diff.query_equality import is_same_pipe, is_same_text, normal
         ("toDate(ts) + INTERVAL 90 DAY", "toDate( ts )+interval 90 day"),
         ("* EXCEPT (a), b + 1 AS c", "* EXCEPT(a), b+1 c"),
         ("not sql (", "not   sql ("),
+        ("'it is' , \"b\"", "'it is',\n\"b\" -- not \"c\""),
     ],
 )
 def test_form_is_no_change(one: str, other: str) -> None:
     assert normalize_sql(one) == normalize_sql(other)
+    assert is_same_sql(one, other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("a + 1", "a + 2"), ("'a'", "'A'"), ("f(a)", "f(A)"), ("a", "'a'"), ("SELECT a AS b", "SELECT a AS c")],
+    [("a + 1", "a + 2"), ("'a'", "'A'"), ("'a  b'", "'a b'"), ("'a'", '"a"'), ("Date", "date"), ("f(a)", "f(A)"), ("a", "'a'"), ("SELECT a AS b", "SELECT a AS c")],
 )
 def test_content_is(one: str, other: str) -> None:
     assert normalize_sql(one) != normalize_sql(other)
+    assert not is_same_sql(one, other)
 
 
 def test_none_is_equal_to_none_only() -> None:

@@ -79,7 +79,8 @@ def find_former_names(old: Project, new: Project) -> Mapping[str, str]:
         free = name is not None and new.datasource(name) is None and name not in former.values()
         if name is not None and free and not left_over and old.datasource(name) is not None:
             former[source.name] = name
+    renamed = set(former.values())
     for source in new.datasources:
-        if old.datasource(source.name) is not None and source.name not in former.values():
+        if old.datasource(source.name) is not None and source.name not in renamed:
             former.setdefault(source.name, source.name)
     return former

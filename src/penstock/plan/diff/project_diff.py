@@ -50,7 +50,8 @@ def diff_versions(old_queries: ProjectQueries, new_queries: ProjectQueries) -> t
     """Like `diff_projects`, of two projects whose queries are compiled for others too."""
     before, after = old_queries.project, new_queries.project
     former = find_former_names(before, after)
-    gone = [source for source in before.datasources if source.name not in former.values()]
+    continued = set(former.values())
+    gone = [source for source in before.datasources if source.name not in continued]
     found: list[Change] = [ResourceRemoved(source.name, "datasource") for source in gone]
     for source in after.datasources:
         old = before.datasource(former[source.name]) if source.name in former else None

@@ -52,7 +52,24 @@ def is_same_text(before: Text | None, after: Text | None, dialect: Dialect = "cl
     """Whether two pieces of SQL are equal apart from their format; None equals only None."""
     if before is None or after is None:
         return before is after
-    return normalize_sql(before.text, dialect) == normalize_sql(after.text, dialect)
+    return is_same_sql(before.text, after.text, dialect)
+
+
+def is_same_sql(before: str, after: str, dialect: Dialect = "clickhouse") -> bool:
+    """Whether two texts have one normal form. That they have the same tokens is found out sooner."""
+    if before == after or _are_same_tokens(before, after, dialect):
+        return True
+    return normalize_sql(before, dialect) == normalize_sql(after, dialect)
+
+
+def _are_same_tokens(before: str, after: str, dialect: Dialect) -> bool:
+    if is_template(before) or is_template(after):
+        return False
+    try:
+        one, other = (sqlglot.tokenize(each, dialect=dialect) for each in (before, after))
+    except SqlglotError:
+        return False
+    return [(each.token_type, each.text) for each in one] == [(each.token_type, each.text) for each in other]
 
 
 def is_same_pipe(before: ProjectQueries, after: ProjectQueries, name: str) -> bool:
@@ -79,11 +96,15 @@ def _differs_by_call(pipe: Pipe) -> bool:
 
 
 def _is_same_text_of_nodes(old: Pipe, new: Pipe) -> bool:
-    """Whether the nodes say the same. The name of the last one does not count if no SQL can read it."""
+    """Whether the nodes of two pipes of one dialect say the same. The name of the last one does not count if no SQL can
+    read it."""
     ends = {old.nodes[-1].name, new.nodes[-1].name}
     is_free = not any(_may_name(each, node.sql.text) for each in ends for node in (*old.nodes, *new.nodes))
     unread = ends if is_free else set()
-    return _comparable_nodes(old, unread) == _comparable_nodes(new, unread)
+    return _comparable_nodes(old, unread) == _comparable_nodes(new, unread) and all(
+        is_same_sql(before.sql.text, after.sql.text, old.dialect)
+        for before, after in zip(old.nodes, new.nodes, strict=True)
+    )
 
 
 def _may_name(name: str, sql: str) -> bool:
@@ -94,10 +115,7 @@ def _may_name(name: str, sql: str) -> bool:
 def _comparable_nodes(pipe: Pipe, unread: Collection[str]) -> tuple[object, ...]:
     *earlier, last = pipe.nodes
     named = [(node.name, node) for node in earlier] + [("" if last.name in unread else last.name, last)]
-    return tuple(
-        (name, normalize_sql(node.sql.text, pipe.dialect), _comparable_kind(node), _comparable_handler(node))
-        for name, node in named
-    )
+    return tuple((name, _comparable_kind(node), _comparable_handler(node)) for name, node in named)
 
 
 def _comparable_handler(node: Node) -> tuple[object, ...] | None:

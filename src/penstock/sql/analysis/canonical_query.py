@@ -28,6 +28,8 @@ _LONGEST_QUERY = 50_000
 """Characters."""
 _LONGEST_LIST = 100
 """Longer lists stay lists."""
+_NAMED = (exp.Table, exp.Subquery, exp.Lateral, exp.CTE)
+"""What is read by a name."""
 _READER = _BLOCK | {"order", "limit", "distinct"}
 """The parts of a SELECT into which a projection can be merged."""
 
@@ -72,13 +74,19 @@ def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
 def _has_unknown_form(tree: exp.Select) -> bool:
     """Whether it has a form to which the rules below do not apply: a CTE, keys of which some are left out of some
     groups, a field of a struct that is written like a column of a table, or an alias in another case."""
-    named = set(_aliases(tree))
-    return (
-        tree.find(exp.CTE) is not None
-        or any(column.table and column.table not in named for column in tree.find_all(exp.Column))
-        or any(_given_parts(group) != {"expressions"} for group in tree.find_all(exp.Group))
-        or any(column.args.get("db") for column in tree.find_all(exp.Column))
-    )
+    nodes = list(tree.walk())
+    named = {each.alias_or_name for each in nodes if isinstance(each, _NAMED)}
+    for each in nodes:
+        match each:
+            case exp.Column() if (each.table and each.table not in named) or each.args.get("db"):
+                return True
+            case exp.Group() if _given_parts(each) != {"expressions"}:
+                return True
+            case exp.CTE():
+                return True
+            case _:
+                pass
+    return False
 
 
 def _given_parts(node: exp.Expr) -> frozenset[str]:
@@ -94,8 +102,7 @@ def _has_name(item: exp.Expr) -> bool:
 
 def _aliases(tree: exp.Expr) -> Counter[str]:
     """How often each name of a table, a subquery or a generated table is given."""
-    kinds = (exp.Table, exp.Subquery, exp.Lateral, exp.CTE)
-    return Counter(each.alias_or_name for each in tree.find_all(*kinds) if each.alias_or_name)
+    return Counter(each.alias_or_name for each in tree.find_all(*_NAMED) if each.alias_or_name)
 
 
 def _first_source(select: exp.Select) -> exp.Expr | None:

@@ -201,14 +201,22 @@ def end_of_item(item: exp.Expr) -> int | None:
     return name.meta.get("end") if isinstance(name, exp.Identifier) else None
 
 
+def _plain_column(item: exp.Expr) -> exp.Column | None:
+    """The column that an item of a select list only passes on, as most do; no rule about what is in an item applies."""
+    bare = item.this if isinstance(item, exp.Alias) else item
+    return bare if isinstance(bare, exp.Column) and not bare.is_star else None
+
+
 def _makes_rows(item: exp.Expr) -> bool:
     """Whether the column multiplies rows (explode and the like)."""
-    return any(isinstance(each, exp.UDTF) or _function_name(each) in GENERATORS for each in own_nodes(item))
+    return _plain_column(item) is None and any(
+        isinstance(each, exp.UDTF) or _function_name(each) in GENERATORS for each in own_nodes(item)
+    )
 
 
 def has_aggregate(item: exp.Expr) -> bool:
     """Whether the column aggregates rows."""
-    return any(_is_aggregate(each) for each in own_nodes(item))
+    return _plain_column(item) is None and any(_is_aggregate(each) for each in own_nodes(item))
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
@@ -316,8 +324,12 @@ def _read_items(graph: ColumnGraph, node: exp.Select, scope: NameScope, block: Q
     inner = replace(scope, aliases=_columns_by_name(block))
     windows = NO_COLUMNS.union(*(_expression_refs(graph, each, scope) for each in node.args.get("windows") or ()))
     for slot, item in zip(block.slots, node.expressions, strict=True):
-        named = any(isinstance(each, exp.Window) and each.args.get("alias") for each in own_nodes(item))
+        named = _plain_column(item) is None and any(_names_window(each) for each in own_nodes(item))
         graph.needs[slot] = _expression_refs(graph, item, inner) | (windows if named else NO_COLUMNS)
+
+
+def _names_window(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window) and bool(node.args.get("alias"))
 
 
 def _columns_by_name(block: QueryColumns) -> Mapping[str, ColumnRefs]:
@@ -403,6 +415,9 @@ def _clause_refs(graph: ColumnGraph, node: exp.Query, scope: NameScope, block: Q
 
 def _expression_refs(graph: ColumnGraph, node: exp.Expr, scope: NameScope) -> ColumnRefs:
     """What an expression depends on; on everything of a SELECT inside it."""
+    column = _plain_column(node)
+    if column is not None:
+        return scope.column([part.name for part in column.parts])
     found = set[ColumnRef]()
     for each in own_nodes(node):
         if isinstance(each, exp.Query):

@@ -14,18 +14,20 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from penstock.sql.analysis.column_graph import GENERATORS, has_aggregate
 from penstock.sql.analysis.expression_facts import VOLATILE_FUNCTIONS
+from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import (
     DIALECT,
     PARSE_ERRORS,
     QUOTED,
+    Tokens,
     is_call,
+    parse_tokens,
     parse_tree,
     replace_spans,
-    token_source,
     tokenize_spark,
 )
 
@@ -34,7 +36,6 @@ _PARSED = frozenset(["cast", "try_cast", "if", "coalesce", "in", "exists", "expl
 """Calls that stay as they are: their nodes hold all that is written, and rules of this package are about them."""
 _SUFFIX = re.compile(r"(?<=[\d.])(?:BD|[LDFSY])$", re.IGNORECASE)
 """The letters after a number that tell its type; sqlglot writes a cast in their place."""
-_VALUES = frozenset([*QUOTED, TokenType.NUMBER])
 _ARGUMENTS = ("()", "(x)", "(x, y)", "(x, y, z)")
 _MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer", "stack"])
 """Those that are marked calls; the others have nodes of their own."""
@@ -43,22 +44,34 @@ _MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer"
 def parse_opaque(sql: str) -> exp.Expr | None:
     """The tree of a query with marked calls; None where sqlglot does not know the form, or loses a part of it."""
     try:
-        tokens = tokenize_spark(sql)
+        tokens = query_facts(sql).tokens
     except PARSE_ERRORS:
         return None
-    spans, values = [], []
-    for at, token in enumerate(tokens):
-        is_marked = token.token_type == TokenType.VAR and is_call(tokens, at) and token.text.lower() not in _PARSED
-        values.append((token.token_type, _MARK + token.text if is_marked else token.text))
-        if is_marked:
-            spans.append((token.start, token.end + 1, _MARK + token_source(sql, token)))
-    marked = replace_spans(sql, spans)
-    tree = parse_tree(marked)
+    marked = [_marked(each) if _is_marked(tokens, at) else each for at, each in enumerate(tokens)]
+    tree = parse_tokens(marked, sql)
     if tree is None:
         return None
-    written = tree.sql(dialect=DIALECT, copy=False)  # this changes the tree, and a parse takes less time than a copy
-    is_whole = _values(values) == _values((each.token_type, each.text) for each in tokenize_spark(written))
-    return parse_tree(marked) if is_whole else None
+    _forget_places(tree)
+    written = tree.copy().sql(dialect=DIALECT, copy=False)  # writing changes the tree
+    is_whole = _values(marked) == _values(tokenize_spark(written))
+    return tree if is_whole else None
+
+
+def _is_marked(tokens: Tokens, at: int) -> bool:
+    token = tokens[at]
+    return token.token_type == TokenType.VAR and is_call(tokens, at) and token.text.lower() not in _PARSED
+
+
+def _marked(token: Token) -> Token:
+    """A copy, as the tokens of a query are shared."""
+    place = (token.line, token.col, token.start, token.end)
+    return Token(token.token_type, _MARK + token.text, *place, comments=token.comments)
+
+
+def _forget_places(tree: exp.Expr) -> None:
+    """Remove from each node where it was written: nobody asks a marked tree, and it is most of what is copied."""
+    for node in tree.walk():
+        node._meta = None  # `meta.clear()` would leave a dict to copy
 
 
 def write_opaque(tree: exp.Expr) -> str:
@@ -69,13 +82,18 @@ def write_opaque(tree: exp.Expr) -> str:
     return replace_spans(sql, ((each.start, each.end + 1, each.text[len(_MARK) :]) for each in marked))
 
 
-def _values(tokens: Iterable[tuple[TokenType, str]]) -> Counter[str]:
+def _values(tokens: Iterable[Token]) -> Counter[str]:
     """The names, numbers and texts among the tokens of SQL."""
-    return Counter(
-        _SUFFIX.sub("", text) if kind in _VALUES else text.lower()
-        for kind, text in tokens
-        if kind in _VALUES or text.lower().startswith(_MARK) or text.lower() == "try_cast"
-    )
+    found: list[str] = []
+    for token in tokens:
+        kind, text = token.token_type, token.text
+        if kind in QUOTED:
+            found.append(text)
+        elif kind == TokenType.NUMBER:
+            found.append(_SUFFIX.sub("", text))
+        elif (word := text.lower()).startswith(_MARK) or word == "try_cast":
+            found.append(word)
+    return Counter(found)
 
 
 def call_name(node: exp.Expr) -> str:

@@ -24,7 +24,7 @@ from penstock.sql.analysis.column_graph import (
 )
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.analysis.row_seq import with_row_seq
-from penstock.sql.spark_text import Tokens, parse_tree, placeholders, tokenize_spark
+from penstock.sql.spark_text import PARSE_ERRORS, Tokens, parse_tokens, placeholders, tokenize_spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,12 @@ class QueryFacts:
     @cached_property
     def tree(self) -> exp.Expr | None:
         """The syntax tree; None where sqlglot does not know the form, or there is too much of it to look into."""
-        return parse_tree(self.sql) if self.sql.count("SELECT") <= MOST_SELECTS else None
+        if self.sql.count("SELECT") > MOST_SELECTS:
+            return None
+        try:
+            return parse_tokens(self.tokens, self.sql)
+        except PARSE_ERRORS:
+            return None
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
