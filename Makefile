@@ -16,7 +16,7 @@ demo-postgres: ## Set up, then change the Postgres of an application while its r
 	@scripts/bootstrap demo-postgres
 	@$(VENV)/python -m penstock.demo.issue_tracker --postgres "$$($(VENV)/python scripts/postgres_programs.py)" $(DEMO)
 
-test: ## Set up, then run the tests: first those without a JVM, then Spark, then whole commands
+test: ## Set up, then run the tests: those of Spark, then whole commands, and beside them those without a JVM
 	@scripts/bootstrap test
 	@$(VENV)/python scripts/run_tests.py $(TESTS)
 

@@ -1,9 +1,9 @@
-"""Run the tests, cheapest first, and sum them up.
+"""Run the tests and sum them up: those without a JVM beside the others, which leave part of the processors idle.
 
 In: `--fast` for the tests without a JVM, `--slow` for those marked slow, `--all` for every test; without one of
-them, all but those marked slow. Other arguments go to pytest. Out: pytest's output and, as the last lines, what
-failed and `N passed, N failed`. Each test process has at most one Spark session at a time, and each folder of
-tests/ runs in one process.
+them, all but those marked slow. Other arguments go to pytest. Out: pytest's output, that of the tests without a JVM in
+one piece once they are done, and, as the last lines, what failed and `N passed, N failed`. One JVM runs Spark at a
+time, and each folder of tests/ runs in one process.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import tempfile
 import time
 import xml.etree.ElementTree as Xml
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("unit", "golden", "properties", "docs")
@@ -60,9 +62,14 @@ def main(arguments: list[str]) -> int:
     options = KINDS.get(own[0] if own else "", ["-m", "not slow"])
     options = [*options, *(argument for argument in arguments if argument not in own)]
     started = time.monotonic()
-    total = Count()
-    for folders in test_processes(without_jvm="--fast" in own):
-        total += run_pytest([f"tests/{folder}" for folder in folders], options)
+    pure, *others = test_processes(without_jvm="--fast" in own)
+    if others:
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            first = beside.submit(run_pytest_beside, pure, options)
+            total = sum((run_pytest(folders, options) for folders in others), Count())
+            total += first.result()
+    else:
+        total = run_pytest(pure, options)
     print(f"\n{time.monotonic() - started:.0f} seconds in all; most of them in")
     for name, seconds in total.seconds.most_common(LISTED_FILES):
         print(f"  {seconds:6.0f} {name}")
@@ -74,20 +81,31 @@ def main(arguments: list[str]) -> int:
 
 
 def test_processes(*, without_jvm: bool) -> list[list[str]]:
-    """The folders of each test process, in the order they run."""
+    """The folders of each test process, in the order they run; those that need no JVM first."""
     folders = sorted(path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
     pure, shared, last = ([name for name in group if name in folders] for group in (PURE, SHARED, LAST))
     alone = [[name] for name in folders if name not in (*pure, *shared, *last)]
     groups = [pure] if without_jvm else [pure, shared, *alone, *([name] for name in last)]
-    return [group for group in groups if group]
+    return [[f"tests/{name}" for name in group] for group in groups if group]
 
 
-def run_pytest(paths: list[str], options: list[str]) -> Count:
+def run_pytest_beside(paths: list[str], options: list[str]) -> Count:
+    """Like `run_pytest`; what pytest prints is shown once it has ended."""
+    with tempfile.TemporaryFile("w+") as shown:
+        found = run_pytest(paths, options, shown)
+        shown.seek(0)
+        print(shown.read(), end="", flush=True)
+    return found
+
+
+def run_pytest(paths: list[str], options: list[str], shown: TextIO | None = None) -> Count:
+    """Runs pytest, which prints to `shown` if there is one."""
     with tempfile.TemporaryDirectory() as folder:
         report, started = Path(folder, "report.xml"), Path(folder, "started")
-        print(f"\n== pytest {' '.join(paths)}", flush=True)
+        print(f"\n== pytest {' '.join(paths)}", file=shown, flush=True)
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *options]
-        with subprocess.Popen(command, cwd=ROOT, env={**os.environ, STARTED: str(started)}) as process:
+        environment = {**os.environ, STARTED: str(started)}
+        with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=shown, stderr=shown) as process:
             ended = wait_for_end(process, report)
         code = process.returncode
         if not ended:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -19,6 +19,8 @@ from penstock.lake.drift import recorded_tables
 
 TIMES = 8
 """How often each is counted: the least counts, since some things are done about once a second."""
+MOST_ROUNDS = 5
+"""On a busy machine all of so many may have met what is done once a second: so often they are counted anew."""
 MORE = 6
 """Streams that are added, each with a view: 18 physical tables with their quarantines."""
 STEPS = ("flows ",)
@@ -79,7 +81,13 @@ def test_costs_do_not_grow(running: Running, calls: Calls) -> None:
     assert running.deploy(others, promote=False).state == "ready"
     for number in range(MORE):
         running.post(f"more{number}", [row(0)])
-    assert costs(running, calls) == before
+    after = costs(running, calls)
+    for _ in range(MOST_ROUNDS):
+        if after == before:
+            break
+        again = costs(running, calls)
+        after, before = ({each: least_of((found[each], again[each])) for each in again} for found in (after, before))
+    assert after == before
 
 
 def costs(running: Running, calls: Calls) -> Mapping[str, Counter[str]]:
@@ -98,6 +106,10 @@ def least(calls: Calls, counts: Callable[[str], bool], run: Callable[[], object]
         with calls.of(counts) as counted:
             run()
         found.append(counted)
+    return least_of(found)
+
+
+def least_of(found: Sequence[Counter[str]]) -> Counter[str]:
     return Counter({what: min(each[what] for each in found) for counted in found for what in counted})
 
 

@@ -70,6 +70,25 @@ def test_a_process_that_a_thread_keeps_is_killed_and_is_a_failure(
     assert found.failed == ("test_leaves.py: a thread that a test left kept the process from its end",)
 
 
+def test_what_runs_beside_the_others_is_shown_whole_and_counts(
+    run_tests: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for folder, test in (
+        ("unit", "def test_one():\n    assert 0, 'beside'\n"),
+        ("flow", "def test_two():\n    pass\n"),
+    ):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / f"test_{folder}.py").write_text(test)
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    assert run_tests.main([]) == 1
+    shown = capfd.readouterr().out
+    assert shown.index("== pytest tests/unit") < shown.index("AssertionError: beside") < shown.index("1 failed in")
+    assert shown.splitlines()[-2:] == [
+        "FAILED tests.unit.test_unit::test_one: AssertionError: beside assert 0",
+        "1 passed, 1 failed",
+    ]
+
+
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
     (failed,) = run_tests.count_report(report(tmp_path, "", tests=0), 5).failed
     assert failed == "pytest ended with exit code 5, and no test failed"
@@ -91,9 +110,11 @@ def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_suc
 
 def test_every_folder_of_tests_is_in_one_process(run_tests: ModuleType) -> None:
     pure, *others = run_tests.test_processes(without_jvm=False)
-    assert "unit" in pure
+    assert "tests/unit" in pure
     names = [name for folders in (pure, *others) for name in folders]
-    assert sorted(names) == sorted(path.name for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
+    assert sorted(names) == sorted(
+        f"tests/{path.name}" for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py"))
+    )
     assert run_tests.test_processes(without_jvm=True) == [pure]
 
 
