@@ -16,9 +16,11 @@ from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.errors import Conflict, PenstockError
 from penstock.flow.work_items import collect_work
+from penstock.model.datasource import DataSource
 from penstock.model.deployment import Deployment
 from penstock.model.pipe import Copied
 from penstock.model.token_grants import TokenGrants, collect_grants
+from penstock.parse.project_loader import LoadedProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,21 @@ class RunningDeployments:
     """What the TOKEN lines of the live deployment grant."""
     copies: Mapping[str, Copied] = field(default_factory=dict)
     """The copies of the live deployment, by the name of their pipe."""
+
+    @property
+    def complete(self) -> tuple[Deployment, ...]:
+        """Those that may be queried and are not replaced yet: live, whose word about a stream holds, and then those
+        that are ready, the latest first."""
+        found = [each for each in self.deployments if each.state in ("live", "ready")]
+        return tuple(sorted(found, key=lambda each: (each.state != "live", -each.id)))
+
+
+def landed_sources(loaded: LoadedProject, deployment: Deployment) -> Iterator[tuple[DataSource, str]]:
+    """The data sources of a version that land a stream, each with the name of the stream."""
+    for source in loaded.project.datasources:
+        landing = deployment.manifest.landing(source.name)
+        if landing is not None:
+            yield source, landing.stream
 
 
 class DeploymentBoard:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.deploy.connections.connection_values import ConnectionValues, fill_secrets
@@ -17,10 +17,9 @@ from penstock.deploy.ingest.imports.file_import import FileImport, ImportParts, 
 from penstock.deploy.ingest.imports.file_places import BucketPlace, FilePlace, FolderPlace
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.deploy.runtime.project_cache import ProjectCache
-from penstock.deploy.runtime.running_deployments import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard, landed_sources
 from penstock.errors import Conflict, InvalidRequest, NotFound, PenstockError, did_you_mean
 from penstock.model.datasource import DataSource, FileSource
-from penstock.model.deployment import Deployment
 from penstock.model.settings import Settings
 from penstock.parse.project_loader import LoadedProject
 from penstock.state.positions.imported_files import ImportedFile
@@ -86,7 +85,7 @@ class FileImports(PeriodicTask):
 
     def run_once(self) -> None:
         """Start and end imports, if the running versions are others than before."""
-        seen = tuple((each.id, each.state) for each in self._versions())
+        seen = tuple((each.id, each.state) for each in self._board.running.complete)
         if seen == self._seen and not any(each.has_ended for each in self._imports.values()):
             return
         wanted, refused = self._find_wanted()
@@ -143,23 +142,18 @@ class FileImports(PeriodicTask):
             raise NotFound(f"`{name}` takes no files", hint=hint)
         return found[name]
 
-    def _versions(self) -> list[Deployment]:
-        """The versions whose files are taken, live first: what it says about a stream holds."""
-        found = [each for each in self._board.running.deployments if each.state in ("live", "ready")]
-        return sorted(found, key=lambda each: (each.state != "live", -each.id))
-
     def _find_wanted(self) -> tuple[dict[str, ImportPlace], dict[str, _Refused]]:
         """By stream, what is to be taken, and what cannot be."""
         wanted: dict[str, ImportPlace] = {}
         refused: dict[str, _Refused] = {}
         decided = set[str]()
-        for deployment in self._versions():
+        for deployment in self._board.running.complete:
             try:
                 loaded = self._projects.load(deployment)
             except PenstockError as error:
                 log.warning("the files of deployment %d are not taken: %s", deployment.id, error.message)
                 continue
-            for source, stream in _landed_sources(loaded, deployment):
+            for source, stream in landed_sources(loaded, deployment):
                 if stream in decided:
                     continue
                 decided.add(stream)
@@ -191,11 +185,3 @@ class FileImports(PeriodicTask):
                 raise InvalidRequest("IMPORT_BUCKET_URI is no folder of this machine", hint=hint)
             return FolderPlace(address, self._settings.imports.folders)
         return BucketPlace(values, address, self._settings.copies, self._stop.is_set)
-
-
-def _landed_sources(loaded: LoadedProject, deployment: Deployment) -> Iterator[tuple[DataSource, str]]:
-    """The data sources of a version with their streams."""
-    for source in loaded.project.datasources:
-        landing = deployment.manifest.landing(source.name)
-        if landing is not None:
-            yield source, landing.stream

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from penstock.deploy.connections.client_settings import check_installed, client_settings
 from penstock.deploy.connections.connection_values import ConnectionValues, fill_secrets
@@ -18,7 +18,7 @@ from penstock.deploy.ingest.topics.topic_reading import TopicParts, TopicReading
 from penstock.deploy.ingest.topics.topic_status import ReadingStatus, TopicStatus
 from penstock.deploy.runtime.periodic_task import PeriodicTask
 from penstock.deploy.runtime.project_cache import ProjectCache
-from penstock.deploy.runtime.running_deployments import DeploymentBoard
+from penstock.deploy.runtime.running_deployments import DeploymentBoard, landed_sources
 from penstock.errors import InvalidRequest, NotFound, PenstockError, did_you_mean
 from penstock.model.datasource import DataSource
 from penstock.model.deployment import Deployment
@@ -51,7 +51,7 @@ class TopicIngestion(PeriodicTask):
 
     def run_once(self) -> None:
         """Start and end readings, if the running versions are others than before."""
-        seen = tuple((each.id, each.state) for each in self._reading_versions())
+        seen = tuple((each.id, each.state) for each in self._board.running.complete)
         if seen == self._seen and not any(each.has_ended for each in self._readings.values()):
             return
         wanted, refused = self._find_wanted()
@@ -84,28 +84,22 @@ class TopicIngestion(PeriodicTask):
             raise NotFound(f"`{name}` reads no topic", hint=did_you_mean(name, found))
         return found[name].skip_missing()
 
-    def _reading_versions(self) -> list[Deployment]:
-        """The versions whose topics are read, live first: what it says about a stream holds."""
-        found = [each for each in self._board.running.deployments if each.state in ("live", "ready")]
-        return sorted(found, key=lambda each: (each.state != "live", -each.id))
-
     def _find_wanted(self) -> tuple[dict[str, TopicSource], dict[str, TopicStatus]]:
         """By stream, what is to be read, and what cannot be."""
         wanted: dict[str, TopicSource] = {}
         refused: dict[str, TopicStatus] = {}
-        for deployment in self._reading_versions():
+        for deployment in self._board.running.complete:
             try:
                 loaded = self._projects.load(deployment)
             except PenstockError as error:
                 log.warning("the topics of deployment %d are not read: %s", deployment.id, error.message)
                 continue
-            for source, stream in _with_topics(loaded, deployment):
-                if stream in wanted or stream in refused:
+            for source, stream in landed_sources(loaded, deployment):
+                if source.kafka is None or stream in wanted or stream in refused:
                     continue
                 try:
                     wanted[stream] = self._wanted(loaded, deployment, source)
                 except PenstockError as error:
-                    assert source.kafka is not None, "it has a topic"
                     status = ReadingStatus("waiting", error.message)
                     refused[stream] = TopicStatus(source.name, source.kafka.topic, status, {})
                     log.warning("`%s` reads no topic: %s", source.name, error.message)
@@ -136,11 +130,3 @@ class TopicIngestion(PeriodicTask):
         return TopicSource(
             source.name, landing.stream, topic, group, kafka.reset, client_settings(values), formats, messages
         )
-
-
-def _with_topics(loaded: LoadedProject, deployment: Deployment) -> Iterator[tuple[DataSource, str]]:
-    """The data sources of a version that read a topic, with their streams."""
-    for source in loaded.project.datasources:
-        landing = deployment.manifest.landing(source.name)
-        if source.kafka is not None and landing is not None:
-            yield source, landing.stream
