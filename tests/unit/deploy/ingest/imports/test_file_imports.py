@@ -24,6 +24,7 @@ from penstock.deploy.ingest.imports.file_import import ImportParts
 from penstock.deploy.ingest.imports.file_imports import FileImports
 from penstock.deploy.ingest.row_files import file_ingestion
 from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.running_deployments import RunningDeployments
 from penstock.errors import Conflict, NotFound
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
@@ -75,7 +76,7 @@ class Server:
         plan = make_plan(None, load_files(files).project, PlanOptions("d1"))
         assert plan.manifest is not None
         live = SimpleNamespace(id=id, state="live", files=files, manifest=plan.manifest)
-        self.board.running, self.board.live = SimpleNamespace(deployments=(live,)), lambda: live
+        self.board.running, self.board.live = RunningDeployments((live,)), lambda: live
 
     def rows(self) -> list[dict[str, object]]:
         """All rows that were stored, in their order."""
@@ -288,7 +289,7 @@ def test_a_column_that_only_a_staging_version_has_is_kept_for_it(tmp_path: Path,
     running.show(wider, 2)
     staging = running.board.running.deployments[0]
     staging.state = "ready"
-    running.board.running, running.board.live = SimpleNamespace(deployments=(staging, live)), lambda: live
+    running.board.running, running.board.live = RunningDeployments((staging, live)), lambda: live
     try:
         running.imports.look_now("visits")
         running.wait(a__parquet="done", b__csv="done")

@@ -12,6 +12,7 @@ from kafka_broker import KafkaBroker, kafka_or_skip
 from penstock.deploy.ingest.topics.topic_ingestion import TopicIngestion
 from penstock.deploy.ingest.topics.topic_reading import TopicParts
 from penstock.deploy.runtime.project_cache import ProjectCache
+from penstock.deploy.runtime.running_deployments import RunningDeployments
 from penstock.errors import NotFound
 from penstock.flow.inbox.inbox import Inbox
 from penstock.parse.project_loader import load_files
@@ -38,7 +39,7 @@ def parts(tmp_path: Path) -> Iterator[Parts]:
     database = open_database(f"sqlite:///{tmp_path}/state.db")
     batches = BatchLog(database)
     inbox = Inbox(tmp_path / "inbox", batches, lambda batch: None)
-    board = SimpleNamespace(running=SimpleNamespace(deployments=()))
+    board = SimpleNamespace(running=RunningDeployments())
     own = TopicParts(inbox, TopicPositions(database), TopicReads(database))
     made = TopicIngestion(board, ProjectCache(), own, {"TOPIC": "x"})  # type: ignore[arg-type]
     made.start()
@@ -61,7 +62,7 @@ def files(broker: KafkaBroker, topic: str, more: str = EARLIEST) -> dict[str, st
 
 
 def show(board: SimpleNamespace, *deployments: SimpleNamespace) -> None:
-    board.running = SimpleNamespace(deployments=deployments)
+    board.running = RunningDeployments(deployments)
 
 
 def test_two_versions_share_the_batches_of_one_reading_and_live_says_how(broker: KafkaBroker, parts: Parts) -> None:
