@@ -15,7 +15,7 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
-from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog

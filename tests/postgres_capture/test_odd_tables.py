@@ -6,7 +6,7 @@ import pytest
 
 from penstock.model.json_path import parse_json_path
 from penstock.parse.project_loader import load_files
-from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.setup import set_up, table_choice
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
@@ -60,10 +60,13 @@ def test_a_table_that_is_renamed_and_one_that_is_dropped(source: Source, landing
         source.run("INSERT INTO {s}.other VALUES (2); INSERT INTO {s}.two VALUES (1); DROP TABLE {s}.two")
         wait_until(lambda: len(landing[0].landed("one")) == 2, 30)
         wait_until(lambda: len(landing[0].landed("two")) == 1, 30)
+    assert read_status(source.connection, source.name).unread == ()
     states = {each.store: each.state for each in read_status(source.connection, source.name).tables}
     assert states == {"one": "streaming", "two": "gone"}
     source.remove("two")
     assert [each.store for each in source.records.tables()] == ["one"]
+    source.remove("one")
+    assert source.records.tables() == ()
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.", ".a"])

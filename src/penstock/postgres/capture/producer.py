@@ -29,11 +29,13 @@ from penstock.postgres.capture.pgoutput import (
 )
 from penstock.postgres.capture.records import CaptureRecords
 from penstock.postgres.capture.replication import Received, ReplicationStream
-from penstock.postgres.capture.row_changes import row_changes, value_source
-from penstock.postgres.capture.schema_tracker import SchemaTracker
+from penstock.postgres.capture.row_changes import row_changes
+from penstock.postgres.capture.schemas.schema_tracker import SchemaTracker
+from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
 from penstock.postgres.capture.table_delivery import CapturePace, DeliveryContext, TableDelivery
 from penstock.postgres.capture.table_reads import TableReads
 from penstock.postgres.capture.table_rows import open_reader
+from penstock.postgres.capture.unchanged_values import UnchangedValues
 from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.packages.package import PackageRow
@@ -96,7 +98,10 @@ class _StreamRun:
         self, context: DeliveryContext, stream: ReplicationStream, reads: TableReads, connection: SourceConnection
     ):
         self._context, self._stream, self._reads = context, stream, reads
-        self._tracker, self._fetch = SchemaTracker(connection), value_source(connection)
+        self._descriptions = TableDescriptions(connection, context.capture.name)
+        self._descriptions.load()
+        self._tracker = SchemaTracker(connection, self._descriptions)
+        self._values = UnchangedValues(connection, self._descriptions, self._tracker.type_name)
         self._tables: dict[int, TableDelivery] = {}
         self._begin: Begin | None = None
         self._changes = 0
@@ -150,6 +155,7 @@ class _StreamRun:
             if table.files_now not in (None, table.files) and not table.insert_only:
                 log.info("%s was written anew: it is read again", table.name)
                 self._context.records.note_files(table)
+        self._descriptions.look(self._tables)
         self._acknowledge(self._looked)
 
     def _read_tables(self) -> bool:
@@ -205,14 +211,15 @@ class _StreamRun:
 
     def _change(self, change: Insert | Update | Delete, lsn: int) -> None:
         ordinal = self._next_ordinal()
-        table, delivery = self._tracker.table(change.relation), self._tables.get(change.relation)
+        delivery = self._tables.get(change.relation)
+        table = self._tracker.table(change.relation, lsn) if delivery is not None else None
         if table is None or delivery is None or delivery.waits or self._begin is None:
             return
         commit = self._begin.commit_lsn
         if delivery.has_stored((commit, ordinal + 1)) or delivery.waits:
             return
         try:
-            found = list(row_changes(change, table, self._fetch))
+            found = list(row_changes(change, table, lsn, self._values.fetch))
         except Unavailable:
             raise
         except PenstockError as error:
@@ -225,6 +232,9 @@ class _StreamRun:
             for at, each in enumerate(found)
         ]
         fresh = [each for each in rows if not delivery.has_stored(each.position)]
+        for each in found:
+            if each.lost:
+                delivery.note_lost(each.lost, lsn)
         delivery.add(table.schema, fresh, self._end)
 
     def _truncate(self, relations: tuple[int, ...], lsn: int) -> None:

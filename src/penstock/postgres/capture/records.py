@@ -7,11 +7,14 @@ what is here is either repeated after a kill without harm, or written before wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import Conflict, NotFound, did_you_mean
+from penstock.model.cursor import Position
+from penstock.postgres.capture.lost_values import note_lost
+from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -94,6 +97,8 @@ class CapturedTable:
     files: str
     files_now: str | None
     """None: the table is gone."""
+    name_now: QualifiedName
+    """What it is called by now; if it is gone, what it was called."""
     problem: str | None
     set_aside: int
     read: ReadProgress
@@ -138,10 +143,12 @@ class CaptureRecords:
     def tables(self) -> tuple[CapturedTable, ...]:
         """Its tables by name, with the files that they have now."""
         found = self._rows(
-            f"""SELECT t.oid, t.schema_name, t.table_name, t.store, t.insert_only, t.files, {FILES}, t.problem,
+            f"""SELECT t.oid, t.schema_name, t.table_name, t.store, t.insert_only, t.files, {FILES},
+              coalesce(n.nspname, t.schema_name), coalesce(c.relname, t.table_name), t.problem,
               t.set_aside, t.read_version - '0/0'::pg_lsn, t.read_wait::text, t.read_part, t.read_from, t.read_upto,
               t.read_rows, t.read_done
             FROM {OWN_SCHEMA}.captured_tables t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.oid::oid
+              LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE t.capture = %s ORDER BY 2, 3""",
             self._name,
         )
@@ -185,6 +192,16 @@ class CaptureRecords:
     def note_files(self, table: CapturedTable) -> None:
         """Rows are in other files: they are to be read again."""
         self._set(table, "files = %s, read_version = NULL, read_done = false", table.files_now)
+
+    def read_later(self, table: CapturedTable, lsn: int) -> None:
+        """Read a table again unless it is, or was, read at a version above this LSN."""
+        this = "WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only"
+        statement = f"UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false {this}"
+        self._run(statement, self._name, table.oid, lsn_text(lsn))
+
+    def note_lost(self, table: CapturedTable, upto: Position, rows: Mapping[tuple[str, Reason], int]) -> None:
+        """So many rows of a table are without a value of which column."""
+        note_lost(self._connection, (self._name, table.oid), upto, rows)
 
     def is_over(self, transaction: int) -> bool:
         """Whether all transactions before this one are over."""
@@ -237,8 +254,8 @@ class CaptureRecords:
 
 
 def _captured_table(row: tuple[Any, ...]) -> CapturedTable:
-    oid, schema, name, store, insert_only, files, files_now, problem, aside, version, wait, part, *rest = row
-    after, upto, rows, done = rest
+    oid, schema, name, store, insert_only, files, files_now, *rest = row
+    schema_now, name_now, problem, aside, version, wait, part, after, upto, rows, done = rest
     read = ReadProgress(
         int(version) if version is not None else None,
         int(wait) if wait is not None else None,
@@ -248,5 +265,5 @@ def _captured_table(row: tuple[Any, ...]) -> CapturedTable:
         rows,
         done,
     )
-    name = QualifiedName(schema, name)
-    return CapturedTable(oid, name, store, insert_only, files, files_now, problem, aside, read)
+    name, now = QualifiedName(schema, name), QualifiedName(schema_now, name_now)
+    return CapturedTable(oid, name, store, insert_only, files, files_now, now, problem, aside, read)

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
-from penstock.postgres.capture.kept_rows import DEFINITION as DEFINITION_OF_KEPT_ROWS
+from penstock.postgres.capture import kept_rows, lost_values
 from penstock.postgres.capture.kept_rows import forget_kept_rows
 from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
-from penstock.postgres.capture.schema_tracker import MESSAGE_PREFIX, identity_key
+from penstock.postgres.capture.schemas import table_descriptions
+from penstock.postgres.capture.schemas.schema_tracker import MESSAGE_PREFIX, identity_key
+from penstock.postgres.capture.schemas.table_descriptions import EVENT_TRIGGERS, TableDescriptions
 from penstock.postgres.capture.table_rows import sql_name, table_sql
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA, read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
@@ -29,13 +31,7 @@ LEAST_VERSION = 140_000
 """Of Postgres: the first that sends messages of pg_logical_emit_message to pgoutput."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _LARGE = frozenset({"text", "bytea", "json", "jsonb", "xml", "character varying", "numeric", "tsvector"})
-EVENT_TRIGGER = f"""
-CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table() RETURNS event_trigger LANGUAGE plpgsql SET search_path = ''
-AS $body$
-DECLARE changed record; found json;
-BEGIN
-  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_ddl_commands()
-      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass LOOP
+_EMIT = f"""
     SELECT {SNAPSHOT} INTO found FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = changed.objid;
     IF found IS NOT NULL THEN
       PERFORM pg_catalog.pg_logical_emit_message(true, '{MESSAGE_PREFIX}',
@@ -44,9 +40,25 @@ BEGIN
   END LOOP;
 EXCEPTION WHEN OTHERS THEN
   RAISE WARNING 'penstock did not note a change of a table: %', SQLERRM;
-END $body$;
-DROP EVENT TRIGGER IF EXISTS penstock_tables;
-CREATE EVENT TRIGGER penstock_tables ON ddl_command_end EXECUTE FUNCTION {OWN_SCHEMA}.emit_table();
+END $body$;"""
+_FUNCTION = "RETURNS event_trigger LANGUAGE plpgsql SET search_path = '' AS $body$"
+_CHANGED, _DROPPED = EVENT_TRIGGERS
+# The second one is for columns that go with something else: DROP TYPE … CASCADE is no change of a table to the first.
+EVENT_TRIGGER = f"""
+CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table() {_FUNCTION}
+DECLARE changed record; found json;
+BEGIN
+  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_ddl_commands()
+      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass LOOP{_EMIT}
+CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table_of_dropped() {_FUNCTION}
+DECLARE changed record; found json;
+BEGIN
+  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_dropped_objects()
+      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objsubid > 0 LOOP{_EMIT}
+DROP EVENT TRIGGER IF EXISTS {_CHANGED};
+CREATE EVENT TRIGGER {_CHANGED} ON ddl_command_end EXECUTE FUNCTION {OWN_SCHEMA}.emit_table();
+DROP EVENT TRIGGER IF EXISTS {_DROPPED};
+CREATE EVENT TRIGGER {_DROPPED} ON sql_drop EXECUTE FUNCTION {OWN_SCHEMA}.emit_table_of_dropped();
 """
 
 
@@ -96,7 +108,8 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
         )
     _check_server(connection)
     _run(connection, DEFINITIONS)
-    _run(connection, DEFINITION_OF_KEPT_ROWS)
+    for definition in (kept_rows.DEFINITION, table_descriptions.DEFINITION, lost_values.DEFINITION):
+        _run(connection, definition)
     records, name = CaptureRecords(connection, capture), f"penstock_{capture}"
     known = _known_tables(records)
     fresh = [each for each in choices if each.name not in known]
@@ -111,9 +124,10 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
         records.begin(name, name, secrets.token_hex(6))
         forget_kept_rows(connection, capture)
         _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
+    notes += _make_event_trigger(connection)
     for each in fresh:
         add_table(connection, capture, each)
-    notes += _make_event_trigger(connection)
+    TableDescriptions(connection, capture).look([each.oid for each in records.tables()])
     return SetupReport(capture, name, name, tuple(choices), tuple(notes))
 
 
@@ -127,8 +141,9 @@ def add_table(connection: SourceConnection, capture: str, choice: TableChoice) -
     assert table is not None, "it was checked"
     publication = made.publications[1 if choice.insert_only else 0]
     with _transaction(connection):
-        _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE {table_sql(choice.name)}")
         records.add_table(table.oid, choice.name, choice.store, choice.insert_only)
+        TableDescriptions(connection, capture).look([table.oid])  # before its first change
+        _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE {table_sql(choice.name)}")
         forget_kept_rows(connection, capture, choice.store)
     return notes
 
@@ -138,14 +153,14 @@ def remove_table(connection: SourceConnection, capture: str, name: QualifiedName
     records = CaptureRecords(connection, capture)
     made = records.capture()
     tables = records.tables()
-    found = next((each for each in tables if each.name == name), None)
+    found = next((each for each in tables if name in (each.name, each.name_now)), None)
     if found is None:
         known = [str(each.name) for each in tables]
         raise NotFound(f"the capture `{capture}` has no table {name}", hint=did_you_mean(str(name), known))
     publication = made.publications[1 if found.insert_only else 0]
     with _transaction(connection):
         if found.files_now is not None:
-            _run(connection, f"ALTER PUBLICATION {sql_name(publication)} DROP TABLE {table_sql(name)}")
+            _run(connection, f"ALTER PUBLICATION {sql_name(publication)} DROP TABLE {table_sql(found.name_now)}")
         records.remove_table(found.oid)
 
 

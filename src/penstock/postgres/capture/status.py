@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
+from penstock.postgres.capture.lost_values import lost_alarms
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -97,11 +98,16 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
         Acknowledgement(consumer, store, lsn, int(lag), float(seconds))
         for consumer, store, lsn, lag, seconds in _rows(connection, _ACKNOWLEDGED, name)
     )
-    known = {str(each.name) for each in captured}
+    known = {str(each.name_now) for each in captured}
     published = [row[0] for row in _rows(connection, _PUBLISHED, list(capture.publications))]
     unread = tuple(each for each in published if each not in known)
     lag = max((each.seconds for each in acknowledged), default=None)
-    alarms = (*_alarms(slot, tables, unread), *_stop_alarms(connection, name), *_kept_alarms(kept))
+    alarms = (
+        *_alarms(slot, tables, unread),
+        *_stop_alarms(connection, name),
+        *_kept_alarms(kept),
+        *lost_alarms(connection, name),
+    )
     return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.model.cursor import Position, position_text
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
+from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, TruncatePackage
 from penstock.postgres.packages.package_builder import PackageBuilder, PackageLimits
@@ -70,6 +72,8 @@ class TableDelivery:
         self._passed: Position | None = None
         """Up to where everything is done; a TRUNCATE may not move the store's position."""
         self._knows_stored = False
+        self._lost: Counter[tuple[str, Reason]] = Counter()
+        """The rows that wait and are without a value, for each column."""
         self.delivered = 0
         """Packages that were delivered."""
 
@@ -110,6 +114,13 @@ class TableDelivery:
             if self._builder.is_full:
                 self.flush()
 
+    def note_lost(self, lost: Mapping[str, Reason], lsn: int) -> None:
+        """The row that is added next is without these values. Where the table still has them it is read again. Raises
+        Unavailable."""
+        self._lost.update(lost.items())
+        if "changed" in lost.values():
+            self._context.records.read_later(self.table, lsn)
+
     def truncate(self, position: Position, version: int, confirmable: int) -> None:
         """Take a TRUNCATE. Raises Unavailable."""
         self.flush()
@@ -140,6 +151,7 @@ class TableDelivery:
             confirmable = self._builder.confirmable
         self._obstacle = _Obstacle(package, confirmable)
         self._builder = PackageBuilder(self._context.capture.source, self.table.store, self._context.limits)
+        self._lost.clear()  # its rows come again
         self._tried = time.monotonic()
         self._context.records.note_problem(self.table, error.code, error.message, position[0])
         log.error("%s stops at %s: %s", self.table.name, position_text(position), error.message)
@@ -165,6 +177,11 @@ class TableDelivery:
 
     def _deliver(self, package: Package, confirmable: int) -> None:
         following = package.following(self._stored)
+        if self._lost:
+            self._context.records.note_lost(self.table, package.upto, self._lost)
+            named = ", ".join(sorted({column for column, _ in self._lost}))
+            log.error("%s: rows are without a value of %s, which Postgres has no more", self.table.name, named)
+            self._lost.clear()
         crash_point("cdc.before-delivery")
         try:
             done = self._context.destination.deliver(following)

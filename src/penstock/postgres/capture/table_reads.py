@@ -19,7 +19,7 @@ from contextlib import suppress
 from penstock.crash_points import crash_point
 from penstock.errors import Failed
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
-from penstock.postgres.capture.schema_tracker import SchemaTracker, identity_key, table_schema
+from penstock.postgres.capture.schemas.schema_tracker import identity_key, read_table, table_schema
 from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, sql_name, table_sql
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
@@ -37,7 +37,6 @@ class TableReads:
 
     def __init__(self, dsn: str, capture: CaptureRecord, records: CaptureRecords, destination: Destination):
         self._connection = open_reader(dsn)
-        self._tracker = SchemaTracker(self._connection)
         self._source = capture.read_source
         self._records = records
         self._destination = destination
@@ -93,11 +92,11 @@ class TableReads:
 
     def _hold(self, table: CapturedTable) -> ReplicatedTable | None:
         """The table as it is now, which stays so until the transaction ends; None: it is gone."""
-        before = self._tracker.read_table(table.oid)
+        before = read_table(self._connection, table.oid)
         if before is None:
             return None
         copy_rows(self._connection, f"SELECT 1 FROM {table_sql(before.name)} LIMIT 0", ())  # takes ACCESS SHARE
-        found = self._tracker.read_table(table.oid)
+        found = read_table(self._connection, table.oid)
         if found is not None and not identity_key(found):
             raise Failed(f"{table.name} has no key any more, by which it is read", hint="give it a primary key")
         return found

@@ -7,7 +7,7 @@ does not send; a column keeps its attnum whatever it is named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 ReplicaIdentity = Literal["default", "full", "nothing", "index"]
@@ -64,6 +64,8 @@ class ReplicatedColumn:
     """The expression of its default, as Postgres writes it."""
     old_value: str | None = None
     """The text of the value that ADD COLUMN … DEFAULT gave the rows of before (`attmissingval`)."""
+    mark: str | None = field(default=None, compare=False)
+    """The transaction that last changed its description: the same mark means that nothing about it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,10 @@ class ReplicatedTable:
     relfilenode: int = 0
     """Another number means that Postgres wrote all rows anew."""
     is_partitioned: bool = False
+    last_attnum: int = field(default=0, compare=False)
+    """The greatest attnum that was ever given to a column of it; 0: not known."""
+    generated: frozenset[int] = field(default=frozenset(), compare=False)
+    """The attnums of its generated columns."""
 
     def column(self, name: str) -> ReplicatedColumn | None:
         return next((each for each in self.columns if each.name == name), None)

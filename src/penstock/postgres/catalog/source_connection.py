@@ -75,10 +75,14 @@ def reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+class UnknownName(Failed):
+    """A statement names a table or column that is not there, or no more."""
+
+
 @contextmanager
 def source_errors(doing: str) -> Iterator[None]:
     """A block in which what the driver raises becomes Failed, with what was done; Forbidden for a right that the user
-    lacks; Unavailable for a connection that is lost."""
+    lacks; UnknownName for what is not there; Unavailable for a connection that is lost."""
     try:
         yield
     except errors.InsufficientPrivilege as error:
@@ -86,5 +90,7 @@ def source_errors(doing: str) -> Iterator[None]:
         raise Forbidden(f"penstock {doing}, and the user may not: {reason(error)}", hint=hint) from None
     except psycopg2.OperationalError as error:
         raise Unavailable(f"Postgres went away while penstock {doing}: {reason(error)}") from None
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName) as error:
+        raise UnknownName(f"penstock {doing}, and Postgres refused it: {reason(error)}") from None
     except psycopg2.Error as error:
         raise Failed(f"penstock {doing}, and Postgres refused it: {reason(error)}") from None

@@ -28,12 +28,14 @@ _COLUMN = f"""json_build_object(
   'base', CASE WHEN t.typtype = 'd' THEN pg_catalog.format_type(t.typbasetype, NULL) END,
   'base_oid', t.typbasetype::int8, 'base_typmod', t.typtypmod,
   'labels', {_LABELS.format(of="CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END")},
-  'default', pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+  'default', pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'mark', a.xmin::text,
   'old_value', CASE WHEN a.atthasmissing THEN (a.attmissingval::text::text[])[1] END)"""
 _COLUMNS = f"""(SELECT json_agg({_COLUMN} ORDER BY a.attnum)
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
   LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
   WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')"""
+_GENERATED = """(SELECT json_agg(a.attnum ORDER BY a.attnum) FROM pg_catalog.pg_attribute a
+  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> '')"""
 _INDEX_COLUMNS = """(SELECT json_agg(a.attname ORDER BY k.place)
   FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place), pg_catalog.pg_attribute a
   WHERE i.indrelid = c.oid AND {which} AND k.place <= i.indnkeyatts AND a.attrelid = c.oid AND a.attnum = k.attnum)"""
@@ -42,6 +44,7 @@ SNAPSHOT = f"""json_build_object(
   'partitioned', c.relkind = 'p', 'replica_identity', c.relreplident,
   'key', {_INDEX_COLUMNS.format(which="i.indisprimary")},
   'index', {_INDEX_COLUMNS.format(which="i.indisreplident")},
+  'last', c.relnatts, 'generated', {_GENERATED},
   'columns', {_COLUMNS})"""
 """SQL of the document of a table: `c` is its row of pg_class, `n` that of pg_namespace."""
 SOURCE = "pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
@@ -66,6 +69,8 @@ def parse_table(document: Document) -> ReplicatedTable:
         identity,
         document["relfilenode"],
         document["partitioned"],
+        document.get("last", 0),
+        frozenset(document.get("generated") or ()),
     )
 
 
@@ -77,6 +82,7 @@ def _column(document: Document) -> ReplicatedColumn:
         document["not_null"],
         document["default"],
         document["old_value"],
+        document.get("mark"),
     )
 
 

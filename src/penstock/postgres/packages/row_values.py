@@ -28,6 +28,12 @@ _ZEROS: Mapping[str, object] = {
     "uuid": "00000000-0000-0000-0000-000000000000",
     "numeric": "0",
 }
+_EMPTY_TEXTS: Mapping[str, str] = {"json": "null", "jsonb": "null", "bytea": r"\x", "numeric": "0"}
+
+
+def empty_text(type_name: str) -> str:
+    """What stands for a large value that cannot be had, in a column without NULL, as Postgres writes it."""
+    return "{}" if type_name.endswith("[]") else _EMPTY_TEXTS.get(type_name, "")
 
 
 def json_value(of: PackageColumn, text: str | None) -> object:

@@ -39,7 +39,7 @@ from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
 from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.producer import Producer
-from penstock.postgres.capture.schema_tracker import identity_key
+from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.setup import (
     TableChoice,
     add_table,
