@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.replicated_table import QualifiedName
-from penstock.postgres.delivery.destination import StoreLacksColumns
-from penstock.postgres.delivery.keeping_destination import KeepingDestination
+from penstock.postgres.delivery.destination import Delivered, StoreLacksColumns
+from penstock.postgres.delivery.keeping_destination import ForgettingDestination, KeepingDestination
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
-from penstock.postgres.packages.package import PackageColumn, PackageRow, PackageSchema, RowPackage
+from penstock.postgres.packages.package import Package, PackageColumn, PackageRow, PackageSchema, RowPackage
 from postgres_capture.conftest import Source
 from postgres_capture.landing_server import InboxPipeline
 from postgres_capture.producing import producing
@@ -122,6 +123,49 @@ def test_what_a_replay_would_bring_back_is_not_kept(source: Source, landing: Lan
         source.wait_until_stored()
     assert pipeline.final("one", ("id",)) == expected(source)
     assert [(row["id"], row["label"]) for row in pipeline.landed("events")] == [(1, "l")]
+
+
+class PausedStore:
+    """A store that says when it is asked for rows of a replay, and waits."""
+
+    def __init__(self, store: PenstockLanding):
+        self._store, self.name = store, store.name
+        self.asked, self.may_go_on = threading.Event(), threading.Event()
+
+    def deliver(self, package: Package) -> Delivered:
+        self.asked.set()
+        assert self.may_go_on.wait(30)
+        return self._store.deliver(package)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("keeps_still", [True, False])
+def test_a_truncate_while_rows_are_replayed(source: Source, landing: Landing, keeps_still: bool) -> None:
+    """What is sent again is gone with the TRUNCATE, also where the setting was taken back meanwhile."""
+    pipeline, url, token = landing
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY, a text, label text)")
+    source.set_up("one")
+    pipeline.columns["one"] = frozenset({"id", "a"})
+    kept = KeptRows(source.dsn, source.name)
+    with producing(source.dsn, source.name, KeepingDestination(PenstockLanding(url, token), kept)):
+        source.run("INSERT INTO {s}.one VALUES (1, 'a', 'l')")
+        source.wait_until_stored()
+    pipeline.columns["one"] = frozenset({"id", "a", "label"})
+    other, store = KeptRows(source.dsn, source.name), PausedStore(PenstockLanding(url, token))
+    replaying = threading.Thread(target=lambda: replay_rows(other, store, "one"), daemon=True)
+    replaying.start()
+    assert store.asked.wait(30)
+    kind = KeepingDestination if keeps_still else ForgettingDestination
+    with producing(source.dsn, source.name, kind(PenstockLanding(url, token), kept)):
+        source.run("TRUNCATE {s}.one; INSERT INTO {s}.one VALUES (2, 'b', 'm')")
+        wait_until(lambda: source.rows("SELECT count(*) FROM pg_locks WHERE NOT granted")[0][0] == 1, 30)
+        store.may_go_on.set()
+        replaying.join(30)
+        source.wait_until_stored()
+    assert pipeline.final("one", ("id",)) == expected(source)
+    assert kept.stores("penstock") == []
 
 
 def test_a_capture_that_was_set_up_before_rows_could_be_kept(source: Source) -> None:

@@ -7,11 +7,12 @@ each consumer, however often its package is sent; it goes only after the store h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from penstock.errors import Failed
+from penstock.errors import Failed, PenstockError
 from penstock.postgres.capture.source_session import SourceSession
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -91,6 +92,18 @@ class KeptRows:
         """The rows of a table are gone from Postgres."""
         statement = f"DELETE FROM {TABLE} WHERE capture = %s AND consumer = %s AND store = %s RETURNING 1"
         self._asked(statement, self._capture, consumer, store)
+
+    @contextmanager
+    def alone(self, consumer: str, store: str) -> Iterator[None]:
+        """A block that no other process is in for the same rows: what a replay sends is before a TRUNCATE, or is not
+        sent."""
+        key = f"{self._capture} {consumer} {store}"
+        self._asked("SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended(%s, 0))", key)
+        try:
+            yield
+        finally:
+            with suppress(PenstockError):  # then the connection is closed, and the lock gone with it
+                self._asked("SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended(%s, 0))", key)
 
     def stores(self, consumer: str) -> list[str]:
         """The tables of which rows are kept."""

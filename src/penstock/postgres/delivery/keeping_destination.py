@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
@@ -30,15 +31,44 @@ class AsideRows(Protocol):
     def keep(self, consumer: str, package: RowPackage, columns: Collection[str]) -> None:
         """Keep the rows of a package durably; those that are kept stay once. Raises Failed, Unavailable."""
 
+    def alone(self, consumer: str, store: str) -> AbstractContextManager[None]:
+        """A block in which nobody sends rows of the table that were kept. Raises Failed, Unavailable."""
+
     def forget_table(self, consumer: str, store: str) -> None:
         """The rows of a table are gone from Postgres. Raises Failed, Unavailable."""
+
+
+class ForgettingDestination:
+    """A store, and where rows of it are kept: those of before a TRUNCATE are kept no more, so that no replay brings
+    them back; also where none are kept any more, since the setting was changed."""
+
+    def __init__(self, store: Destination, aside: AsideRows):
+        self._store, self._aside = store, aside
+        self.name = store.name
+
+    def position(self, source: str, store: str) -> Position | None:
+        return self._store.position(source, store)
+
+    def unsure(self, source: str, store: str) -> Position | None:
+        return self._store.unsure(source, store)
+
+    def deliver(self, package: Package) -> Delivered:
+        """Raises what the store raises."""
+        if isinstance(package, RowPackage):
+            return self._store.deliver(package)
+        with self._aside.alone(self.name, package.store):
+            self._aside.forget_table(self.name, package.store)
+            return self._store.deliver(package)
+
+    def close(self) -> None:
+        self._store.close()
 
 
 class KeepingDestination:
     """A store, and where rows are kept that it has only a part of."""
 
     def __init__(self, store: Destination, aside: AsideRows):
-        self._store, self._aside = store, aside
+        self._store, self._aside = ForgettingDestination(store, aside), aside
         self._told: set[tuple[str, tuple[str, ...]]] = set()
         self.name = store.name
 
@@ -51,7 +81,6 @@ class KeepingDestination:
     def deliver(self, package: Package) -> Delivered:
         """Raises StoreLacksColumns for a column of the key and for a table without one, and what the store raises."""
         if not isinstance(package, RowPackage):
-            self._aside.forget_table(self.name, package.store)  # a replay would bring rows of before back
             return self._store.deliver(package)
         try:
             return self._store.deliver(package)

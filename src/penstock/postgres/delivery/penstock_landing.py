@@ -28,9 +28,8 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504, 507})
 class PenstockLanding:
     """The data sources of a Penstock server."""
 
-    name = "penstock"
-
-    def __init__(self, url: str, token: str | None):
+    def __init__(self, url: str, token: str | None, name: str = "penstock"):
+        self.name = name
         register_secrets([token] if token else [])
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         timeout = httpx.Timeout(SECONDS, connect=5)

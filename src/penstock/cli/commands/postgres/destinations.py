@@ -20,7 +20,7 @@ from penstock.postgres.delivery.clickhouse_landing import POSITION, ClickHouseLa
 from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.kafka_broker import KafkaBroker
-from penstock.postgres.delivery.keeping_destination import KeepingDestination
+from penstock.postgres.delivery.keeping_destination import ForgettingDestination, KeepingDestination
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
@@ -57,9 +57,9 @@ def open_stopping_store(session: Session, settings: Settings, to: str, capture: 
     """The store of a name, which stops at changes that the source announces, and goes on without the columns that it
     lacks if the settings say so. Raises WrongUsage."""
     store = open_store(session, settings, to)
-    if settings.postgres.keep_aside:
-        store = KeepingDestination(store, KeptRows(dsn, capture))
-    return StoppingDestination(store, _stops(settings, to, capture, dsn))
+    kept = KeptRows(dsn, capture)
+    aside = (KeepingDestination if settings.postgres.keep_aside else ForgettingDestination)(store, kept)
+    return StoppingDestination(aside, _stops(settings, to, capture, dsn))
 
 
 def open_whole_store(session: Session, settings: Settings, to: str, capture: str, dsn: str) -> Destination:
@@ -78,12 +78,19 @@ def open_store(session: Session, settings: Settings, to: str) -> Destination:
     match store.type if store is not None else to:
         case "penstock":
             url = store.url if store is not None and store.url else session.url
-            return PenstockLanding(url, session.token)
+            return PenstockLanding(url, session.token, _consumer_name(settings, to))
         case "clickhouse" if store is not None:
             return ClickHouseLanding(ClickHouseServer(store), store.database, to)
         case "iceberg":
             raise WrongUsage("rows do not go into Iceberg", hint="--to penstock, whose tables are Iceberg")
     raise WrongUsage(f"there is no destination `{to}`", hint=did_you_mean(to, ("penstock", *settings.stores)))
+
+
+def _consumer_name(settings: Settings, to: str) -> str:
+    """What a server of Penstock is called as a consumer: of two, each needs a name of its own, by which a broker and
+    the source know how far it is."""
+    servers = [each for each, of in settings.stores.items() if of.type == "penstock"]
+    return to if to in servers and len(servers) > 1 else "penstock"
 
 
 def notes_on_store(settings: Settings, to: str) -> list[str]:
