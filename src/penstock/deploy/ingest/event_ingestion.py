@@ -129,13 +129,17 @@ class EventIngestion:
     def unlanded(self, deployment: Deployment) -> dict[str, int]:
         """For each data source of a running deployment, how many batches it has accepted and not landed yet; those with
         none are left out. What was accepted before the call counts, and no table that cannot be read is up to date."""
-        manifest, heads = deployment.manifest, self._flows.arrivals.heads
         left = {
-            bound.name: heads.get(landing.stream, 0) - _landed_number(self._flows.registry, landing)
-            for bound in manifest.bindings
-            if (landing := manifest.landing(bound.name)) is not None
+            bound.name: self._head(landing.stream) - _landed_number(self._flows.registry, landing)
+            for bound in deployment.manifest.bindings
+            if (landing := deployment.manifest.landing(bound.name)) is not None
         }
         return {name: count for name, count in left.items() if count > 0}
+
+    def _head(self, stream: str) -> int:
+        """The last number of a stream. A batch whose commit was not answered by the state store is in the log before
+        anybody here is told of it."""
+        return max(self._flows.arrivals.heads.get(stream, 0), self._batches.head(stream))
 
     def append_lines(self, stream: str, lines: Sequence[bytes], key: str | None) -> int:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
