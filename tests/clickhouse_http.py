@@ -14,8 +14,9 @@ PASSWORD = "click-secret"
 
 
 @contextmanager
-def serve(session: ClickHouseSession) -> Iterator[str]:
-    """The address at which the session's statements can be sent, with a password."""
+def serve(session: ClickHouseSession, port: int = 0) -> Iterator[str]:
+    """The address at which the session's statements can be sent, with a password; at a port of its own if none is
+    given."""
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -40,7 +41,7 @@ def serve(session: ClickHouseSession) -> Iterator[str]:
         def log_message(self, format: str, *values: object) -> None:
             """Nothing is logged."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

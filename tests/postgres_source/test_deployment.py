@@ -7,10 +7,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +331,25 @@ def test_stores_that_do_not_answer_or_refuse(deployment: Deployment, monkeypatch
     toml.write_text(toml.read_text().replace("http://127.0.0.1:", "http://127.0.0.1:1#"))
     assert deployment.penstock("apply", "--phase", "pre", "--store", "warehouse")[0] == 3
     assert deployment.penstock("apply", "--phase", "pre", "--store", "ware")[1]["code"] == "not-found"
+
+
+def test_a_store_that_comes_back_while_a_phase_waits(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment.develop("ALTER TABLE public.issues ADD severity int")
+    toml, told = deployment.folder / "penstock.toml", list[str]()
+    with socket.socket() as free, ExitStack() as stack:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+        toml.write_text(re.sub(r"http://127.0.0.1:\d+", f"http://127.0.0.1:{port}", toml.read_text()))
+        free.close()
+
+        def begin(note: str) -> None:
+            told.append(note)
+            if len(told) == 1:
+                stack.enter_context(serve(deployment.session, port))
+
+        monkeypatch.setattr(applied_migrations, "print_note", begin)
+        options = ("apply", "--phase", "pre", "--store", "warehouse", "--wait", "60")
+        code, document = deployment.penstock(*options)
+        assert (code, [each["state"] for each in document["states"]]) == (0, ["confirmed"])
+    assert len(told) == 1
+    assert told[0].endswith("trying again")

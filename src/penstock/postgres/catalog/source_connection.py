@@ -35,6 +35,8 @@ class SourceConnection(Protocol):
     """What is used of a connection of the driver."""
 
     autocommit: bool
+    closed: int
+    """Whether it was closed, or broke: then not 0."""
 
     def cursor(self) -> SourceCursor: ...
     def commit(self) -> None: ...

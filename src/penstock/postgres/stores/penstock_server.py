@@ -18,6 +18,8 @@ from penstock.redaction import register_secrets
 Json: TypeAlias = dict[str, Any]
 PLANNING_SECONDS = 600.0
 POLL_SECONDS = 0.5
+_AWAY = frozenset({502, 503, 504})
+"""Answers of a server that begins or ends, or of a proxy before it."""
 ENDED = ("failed", "discarded", "retired")
 
 
@@ -99,6 +101,8 @@ class PenstockServer:
             hint = "`penstock up` starts it; `url` in [stores.NAME] is its address"
             raise Unavailable(f"the server of Penstock does not answer: {type(error).__name__}", hint=hint) from None
         document: Json = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+        if answer.status_code in _AWAY:
+            raise Unavailable(f"the server of Penstock is not ready: {document.get('error', answer.status_code)}")
         if answer.is_error:
             problems = [_problem(each) for each in document.get("problems", ())]
             raise Failed(str(document.get("error", f"the server answered {answer.status_code}")), problems)

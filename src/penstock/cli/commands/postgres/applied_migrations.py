@@ -19,10 +19,10 @@ import typer
 
 from penstock.cli.commands.postgres.migration_output import print_rehearsals, print_states
 from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
-from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.errors import FAILED, WrongUsage, print_note
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
-from penstock.errors import Conflict, InvalidRequest, Problem
+from penstock.errors import Conflict, InvalidRequest, Problem, Unavailable
 from penstock.postgres.application.migration_work import MigrationWork, PhaseState
 from penstock.postgres.application.schema_check import SchemaCheck
 from penstock.postgres.application.source_journal import SourceJournal
@@ -136,10 +136,17 @@ def _applied(opened: _Opened, phase: Phase, wait: int, *, without_consumers: boo
     end = time.monotonic() + wait
     found: dict[tuple[str, str], PhaseState] = {}
     while True:
-        for each in opened.work(without_consumers=without_consumers).apply(opened.stores, phase):
-            found[each.store, each.migration] = each
-        if not any(each.waits_for for each in found.values()) or time.monotonic() >= end:
-            return [*found.values()]
+        try:
+            for each in opened.work(without_consumers=without_consumers).apply(opened.stores, phase):
+                found[each.store, each.migration] = each
+        except Unavailable as error:
+            # A store may come back. The source's connection does not, and with it went the lock.
+            if opened.connection.closed or time.monotonic() >= end:
+                raise
+            print_note(f"{error.message}; trying again")
+        else:
+            if not any(each.waits_for for each in found.values()) or time.monotonic() >= end:
+                return [*found.values()]
         time.sleep(POLL_SECONDS)
 
 
