@@ -166,9 +166,10 @@ def _fetched(
 
 
 def _empty_value(of: PackageColumn, before: ReplicatedTable | None) -> str | None:
-    """What stands for a value that cannot be had."""
+    """What stands for a value that cannot be had; where it is not known whether the column has NULL, no store refuses
+    an empty one."""
     known = before.column(of.name) if before is not None else None
-    return empty_text(of.type) if known is not None and known.not_null else None
+    return None if known is not None and not known.not_null else empty_text(of.type)
 
 
 def _has_texts_of(was: PackageColumn, now: ReplicatedColumn, name: str) -> bool:
