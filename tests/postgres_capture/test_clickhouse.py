@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from nats_server import nats_or_skip
 from penstock.crash_points import CAPTURE_POINTS, STORE_POINTS, arm, disarm
 from penstock.errors import Failed
 from penstock.model.settings import StoreSettings
@@ -24,6 +26,7 @@ from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, cli
 from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.clickhouse_values import refused_value
 from penstock.postgres.delivery.keeping_destination import KeepingDestination
+from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase, SwapColumns
@@ -31,6 +34,7 @@ from penstock.postgres.packages.package_builder import PackageLimits
 from penstock.postgres.stores.clickhouse_store import ClickHouseStore
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from postgres_capture.conftest import Source
+from postgres_capture.consuming import RunningConsumer
 from postgres_capture.producing import RunningProducer, producing
 from waiting import wait_until
 
@@ -239,6 +243,38 @@ def test_an_insert_that_failed_is_sent_again_under_its_name(chdb: Chdb, database
         wait_until(lambda: chdb.rows(f"SELECT count() FROM {database}.short") == [[1]], 30)
         source.wait_until_stored("clickhouse")
     assert chdb.rows(f"SELECT count() FROM {database}.t") == [[1]]
+
+
+@pytest.mark.parametrize("point", ["cdc.before-insert", "cdc.inserted", "cdc.consumed", "cdc.confirmed"])
+def test_a_consumer_that_is_killed_while_it_joins_messages(
+    chdb: Chdb, database: str, source: Source, tmp_path: Path, point: str
+) -> None:
+    """What was sent comes again as the same block, though messages came in between: a sum counts it once."""
+    server = nats_or_skip(tmp_path)
+    source.run("CREATE TABLE {s}.t (id int PRIMARY KEY)")
+    source.set_up("t")
+    make_table(chdb, source, "t")
+    settings = "SETTINGS non_replicated_deduplication_window = 1000"
+    chdb.run(f"CREATE TABLE {database}.sums (k UInt8, n UInt64) ENGINE = SummingMergeTree ORDER BY k {settings}")
+    chdb.run(f"CREATE MATERIALIZED VIEW {database}.v TO {database}.sums AS SELECT 1 AS k, 1 AS n FROM {database}.t")
+    with producing(source.dsn, source.name, NatsBroker(server.url, source.name), SMALL):
+        source.wait_until_stored("nats")
+        for start in (0, 100):
+            source.run(f"INSERT INTO {{s}}.t SELECT {start} + n FROM generate_series(1, 30) n")
+            source.wait_until_stored("nats")
+            if start == 0:
+                arm(point, 1, lambda: None)
+            landing = ClickHouseLanding(chdb, database)
+            consumer = RunningConsumer(source, NatsBroker(server.url, source.name), landing)
+            if start == 0:
+                wait_until(lambda one=consumer: one.has_ended, 30)  # type: ignore[misc]
+                disarm()
+            else:
+                source.wait_until_stored("clickhouse")
+            consumer.stop()
+    assert chdb.rows(f"SELECT count(), uniqExact(id) FROM {database}.t") == [[60, 60]]
+    assert chdb.rows(f"SELECT sum(n) FROM {database}.sums") == [[60]]
+    server.kill()
 
 
 @pytest.mark.parametrize("announced", [True, False])

@@ -40,7 +40,7 @@ def test_rows_go_through_and_kills_of_each_part_lose_none(source: Source, landin
     made = 1
     for point in ("cdc.delivered", "cdc.consumed", "broker"):
         if point != "broker":
-            arm(point, 2, lambda: None)
+            arm(point, 1 if point == "cdc.consumed" else 2, lambda: None)  # messages may be stored as one
         for _ in range(8):
             source.run(f"INSERT INTO {{s}}.t VALUES ({made})")
             made += 1

@@ -60,6 +60,8 @@ class BrokerMessage:
     content: bytes
     place: int
     """Its offset or sequence number."""
+    has_more: bool = True
+    """Whether there may be messages behind it already."""
 
 
 class PackageQueue(Protocol):
@@ -67,6 +69,9 @@ class PackageQueue(Protocol):
 
     def receive(self, seconds: float) -> BrokerMessage | None:
         """The next message that was not received since the last `confirm` or start; None if there is none in time."""
+
+    def behind(self, message: BrokerMessage) -> Iterator[BrokerMessage]:
+        """The messages behind one that was received, as far as they are there: they are received later all the same."""
 
     def confirm(self, message: BrokerMessage) -> None:
         """All up to this message is stored: it is not received again."""

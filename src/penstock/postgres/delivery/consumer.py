@@ -17,7 +17,10 @@ from typing import Protocol
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.postgres.delivery.broker import BrokerMessage, PackageBroker, PackageQueue
-from penstock.postgres.delivery.destination import Destination, pending_part
+from penstock.postgres.delivery.destination import Delivered, Destination, pending_part
+from penstock.postgres.delivery.joined_packages import join_messages
+from penstock.postgres.packages.package import Package, RowPackage
+from penstock.postgres.packages.package_builder import PackageLimits
 from penstock.postgres.packages.package_codec import decode_package
 
 MOST_PAUSE = 5.0
@@ -69,7 +72,7 @@ class Consumer:
         self._broker, self._destination, self._stopping = broker, destination, stopping
         self.acknowledgements: Acknowledgements | None = None
         """None: nobody waits for this consumer."""
-        self.pace = ConsumerPace()
+        self.pace, self.limits = ConsumerPace(), PackageLimits()
         self._tables: dict[str, _Table] = {}
         self._looked = self._acknowledged = float("-inf")
 
@@ -103,22 +106,45 @@ class Consumer:
             self._tables.setdefault(store, _Table(queue))
 
     def _take(self, store: str, table: _Table) -> None:
-        """Store the next message of a table. Raises Unavailable."""
+        """Store the next message of a table, and those behind it that can be stored with it. Raises Unavailable."""
         if table.held is not None and time.monotonic() < table.again:
             return
-        message = table.held or table.queue.receive(self.pace.wait / max(len(self._tables), 1))
-        if message is None:
-            return
-        with self._holding(store, table, message):
-            pending = pending_part(self._destination, decode_package(message.content))
-            if pending is not None:
-                done = self._destination.deliver(pending)
-                crash_point("cdc.consumed")
-                if done.set_aside:
-                    log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
-            table.queue.confirm(message)
-            crash_point("cdc.confirmed")
-            table.held, table.confirmed = None, message.place + 1
+        wait = self.pace.wait / max(len(self._tables), 1)
+        while (message := table.held or table.queue.receive(wait)) is not None:
+            is_stored = False
+            with self._holding(store, table, message):
+                is_stored = self._store(store, table, message)
+                table.queue.confirm(message)
+                crash_point("cdc.confirmed")
+                table.held, table.confirmed = None, message.place + 1
+            if is_stored or table.held is not None or self._stopping():
+                return  # one that was stored with the one before it is passed over at once
+
+    def _store(self, store: str, table: _Table, message: BrokerMessage) -> bool:
+        """Store what of a message is not stored yet; returns whether there was something."""
+        pending = pending_part(self._destination, decode_package(message.content))
+        if pending is None:
+            return False
+        done = self._deliver(pending, table, message)
+        crash_point("cdc.consumed")
+        if done.set_aside:
+            log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
+        return True
+
+    def _deliver(self, package: Package, table: _Table, message: BrokerMessage) -> Delivered:
+        unsure = self._destination.unsure(package.source, package.store)
+        if isinstance(package, RowPackage) and (message.has_more or unsure is not None):
+            whole = join_messages(package, table.queue.behind(message), unsure, self.limits)
+            try:
+                return self._destination.deliver(whole)
+            except Unavailable:
+                raise
+            except PenstockError:
+                # Where the store has refused it as a whole, it may take the rows that stand before what it refuses.
+                tried = self._destination.unsure(package.source, package.store)
+                if tried is not None or len(whole.rows) == len(package.rows):
+                    raise
+        return self._destination.deliver(package)
 
     @contextmanager
     def _holding(self, store: str, table: _Table, message: BrokerMessage) -> Iterator[None]:

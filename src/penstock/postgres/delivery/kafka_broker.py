@@ -8,7 +8,8 @@ pass over positions that they have.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -211,6 +212,8 @@ class KafkaQueue:
         self._reader = kafka.Consumer({**settings, **_READING, "group.id": group})
         self._topic = topic
         self._is_open = False
+        self._ahead: deque[BrokerMessage] = deque()
+        """Messages that were read with one before them."""
         self._ended_at = -1
         """The offset at which there was nothing more to receive."""
 
@@ -221,6 +224,16 @@ class KafkaQueue:
                 offset = at.offset if at.offset >= 0 else kafka.OFFSET_BEGINNING
                 self._reader.assign([kafka.TopicPartition(self._topic, 0, offset)])
                 self._is_open = True
+        return self._ahead.popleft() if self._ahead else self._polled(seconds)
+
+    def behind(self, message: BrokerMessage) -> Iterator[BrokerMessage]:
+        yield from tuple(self._ahead)
+        while (found := self._polled(0.0)) is not None:
+            self._ahead.append(found)
+            yield found
+
+    def _polled(self, seconds: float) -> BrokerMessage | None:
+        with _kafka_errors("read messages"):
             message = self._reader.poll(seconds)
         if message is None:
             return None
@@ -237,7 +250,7 @@ class KafkaQueue:
             self._reader.commit(offsets=[at], asynchronous=False)
 
     def is_empty(self) -> bool:
-        return self._ended_at >= self.end()
+        return not self._ahead and self._ended_at >= self.end()
 
     def end(self) -> int:
         with _kafka_errors("asked for the end of a topic"):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -223,7 +224,24 @@ class NatsQueue:
         except NatsTimeout:
             return None
         self._held = found[0]
-        return BrokerMessage(self._held.data, int(self._held.metadata.sequence.stream))
+        of = self._held.metadata
+        return BrokerMessage(self._held.data, int(of.sequence.stream), bool(of.num_pending))
+
+    def behind(self, message: BrokerMessage) -> Iterator[BrokerMessage]:
+        """Read from the stream itself: the consumer sends one message at a time, so that none overtakes another."""
+        at = message.place + 1
+        while True:
+            try:
+                found = self._connection.call(partial(self._next, at))
+            except errors.NotFoundError:
+                return
+            except NatsTimeout as error:
+                raise Unavailable(f"NATS does not answer: {error}") from None
+            yield BrokerMessage(found.data or b"", int(found.seq))
+            at = int(found.seq) + 1
+
+    async def _next(self, at: int, context: Any) -> Any:
+        return await context.get_msg(self._stream, seq=at, subject=self._subject, next=True)
 
     def confirm(self, message: BrokerMessage) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from penstock.model.cursor import Position
 from penstock.postgres.catalog.replicated_table import QualifiedName
@@ -28,6 +28,9 @@ class BusyQueue:
         row = PackageRow((lsn, 0), lsn, "insert", ("1",))
         package = RowPackage("s", "t", SCHEMA, (lsn, 0), (row,), (lsn - 1, 0) if lsn > 1 else None)
         return BrokerMessage(encode_package(package), lsn)
+
+    def behind(self, message: BrokerMessage) -> Iterator[BrokerMessage]:
+        return iter(())
 
     def confirm(self, message: BrokerMessage) -> None:
         """The queue has no memory of it."""
