@@ -94,6 +94,9 @@ def _dead_ends(project: Project, graph: ProjectGraph, names: Collection[str]) ->
             yield _warning_problem(
                 "dead-end", message, source.location, "give it a table, or a materialized view that reads it"
             )
+    yield from (
+        _unused_table(each) for each in project.datasources if each.name in names and _is_unused(each, project, graph)
+    )
     for table in sorted(
         {table_of_version(source.name) for source in project.datasources if source.name in names} - {""}
     ):
@@ -102,6 +105,19 @@ def _dead_ends(project: Project, graph: ProjectGraph, names: Collection[str]) ->
                 message = f"nothing of the project feeds or reads the version {each.version} of `{table}`"
                 hint = f"remove it, then `penstock table retire {table} {each.version}`, once nobody posts or queries"
                 yield _warning_problem("dead-end", message, each.source.location, hint)
+
+
+def _is_unused(source: DataSource, project: Project, graph: ProjectGraph) -> bool:
+    """Whether a project that has pipes neither feeds nor reads a table, and grants nobody to: a table alone is where
+    one begins, and a version of a table has a warning of its own."""
+    is_table = source.engine.name != "Null" and not table_of_version(source.name)
+    is_fed = source.kafka is not None or source.files is not None or bool(graph.before(source.name))
+    return bool(project.pipes) and is_table and not is_fed and not source.tokens and not graph.after(source.name)
+
+
+def _unused_table(source: DataSource) -> Problem:
+    message = f"nothing of the project feeds or reads `{source.name}`"
+    return _warning_problem("dead-end", message, source.location, "remove it, unless posts and queries by hand use it")
 
 
 def _view_warnings(project: Project, pipe: Pipe) -> Iterator[Problem]:

@@ -83,3 +83,14 @@ def test_up_in_a_folder_of_datafiles_names_the_command(
         assert "files of a project, but no penstock.toml" in err
         assert "`penstock init` adds what makes it a project" in err
     assert not (tmp_path / "penstock.toml").exists()
+
+
+@pytest.mark.parametrize("path", ["main.py", "pipeline/tables.py"])
+def test_python_that_is_no_part_of_a_project_is_not_hidden_by_an_example(
+    penstock: Run, tmp_path: Path, path: str
+) -> None:
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text("from penstock import OlapTable\n")
+    code, out, _ = penstock("init", str(tmp_path))
+    assert (code, f"{path} imports penstock" in out, "[python] module" in out) == (0, True, True)
+    assert {found.name for found in tmp_path.iterdir()} == {".gitignore", "penstock.toml", Path(path).parts[0]}

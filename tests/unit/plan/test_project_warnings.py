@@ -34,10 +34,14 @@ def test_dead_ends() -> None:
     assert [(str(each.location), each.message) for each in found] == [
         ("unread.pipe:1:1", "nothing reads `unread`"),
         ("passing.datasource:1:1", "`passing` keeps no rows, and nothing reads those that arrive"),
+        ("o.datasource:1:1", "nothing of the project feeds or reads `o`"),
         ("gone_0_1.datasource:1:1", "nothing of the project feeds or reads the version 0.1 of `gone`"),
     ]
     assert {(each.code, each.level) for each in found} == {("dead-end", "warning")}
-    assert project_warnings(load_files(FILES), ["t", "o", "e", "read"]) == ()
+    assert project_warnings(load_files(FILES), ["t", "e", "read"]) == ()
+    assert project_warnings(load_files({"o.datasource": ROW}), ["o"]) == (), "a table alone is where one begins"
+    granted = {**FILES, "o.datasource": f"TOKEN sender APPEND\n{ROW}"}
+    assert project_warnings(load_files(granted), ["o"]) == ()
     assert project_warnings(load_files({**FILES, "bad.datasource": "SCHEMA >\n    id Strin\n"}), NAMES) == ()
 
 

@@ -6,6 +6,7 @@ with the file and line of the call. Invariant: to construct is to declare; nothi
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,8 @@ class Declared:
         self.name = name
         self.location = find_caller()
         DECLARED.append(self)
+        if self.has_file and next(_FILES) > MOST_OBJECTS:
+            raise TooManyObjects(f"the project declares more than {MOST_OBJECTS:,} objects")
 
     @property
     def ref(self) -> str:
@@ -48,6 +51,14 @@ class Declared:
 
 
 DECLARED: list[Declared] = []
+MOST_OBJECTS = 5_000
+"""A project with more is refused: its plan alone would take minutes."""
+_FILES = itertools.count(1)
+"""The number of the next object that becomes a datafile."""
+
+
+class TooManyObjects(Exception):
+    """Ends a project that declares without end. The objects are there still, should the project go on."""
 
 
 def require_text(what: str, value: object) -> None:

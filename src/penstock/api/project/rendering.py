@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from penstock.api.objects.columns import columns_of
-from penstock.api.objects.declarations import Declared
+from penstock.api.objects.declarations import MOST_OBJECTS, Declared
 from penstock.api.objects.endpoints import Api
 from penstock.api.objects.engines import MergeTreeEngine, NullEngine, TableEngine, VersionedCollapsingMergeTreeEngine
 from penstock.api.objects.field_rules import FieldFault, class_rules, models_within
@@ -38,8 +38,6 @@ from penstock.parse.sql_syntax.source_text import EXTERNALLY_MANAGED, NAME
 
 _WORD = re.compile(r"\w+")
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
-MOST_OBJECTS = 5_000
-"""A project with more is refused: its plan alone would take minutes."""
 LAST_NODE = "query"
 """The name of the node whose rows are those of the pipe."""
 

@@ -139,6 +139,8 @@ def _place_in_stack(text: str, folder: Path) -> Location | None:
     crashed = text.find("Current thread")
     main = text[crashed if crashed >= 0 else text.rfind("Thread ") :]
     for found in _STACK_LINE.finditer(main):
+        if found["file"].startswith("<"):
+            continue  # code of no file, such as <frozen posixpath>
         with suppress(ValueError):
             return Location(Path(found["file"]).resolve().relative_to(folder).as_posix(), int(found["line"]))
     return None

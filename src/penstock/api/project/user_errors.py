@@ -10,6 +10,7 @@ import traceback
 
 import penstock.api.objects
 from penstock.api.dataframes.refusal import RefusedInView
+from penstock.api.objects.declarations import TooManyObjects
 from penstock.api.project.forbidden_calls import ForbiddenWhileRead
 from penstock.api.project.source_files import SourceFiles
 from penstock.errors import Location, Problem, did_you_mean
@@ -32,6 +33,8 @@ def problem_of(error: BaseException, sources: SourceFiles, module: str) -> Probl
     """The problem that an exception is."""
     if isinstance(error, ForbiddenWhileRead):
         return Problem("python-error", str(error), _location(error, sources), "a project only declares")
+    if isinstance(error, TooManyObjects):
+        return Problem("too-many-objects", str(error), _location(error, sources), "make several projects of it")
     if isinstance(error, RefusedInView):
         return Problem("unsupported-in-view", str(error), _location(error, sources), error.hint)
     if isinstance(error, SyntaxError) and error.filename is not None and sources.shown(error.filename) is not None:

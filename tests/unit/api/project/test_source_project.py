@@ -176,11 +176,19 @@ def test_what_is_not_there_yet_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("main", "line"),
-    [("\nimport time\ntime.sleep(600)\n", 2), ("\nwhile True:\n    pass\n", 1), ("\nsum(range(10**13))\n", 1)],
-    ids=["sleeps", "loops", "stays in C"],
+    [
+        ("\nimport time\ntime.sleep(600)\n", 2),
+        ("\nwhile True:\n    pass\n", 1),
+        ("\nsum(range(10**13))\n", 1),
+        ("\nimport posixpath\nposixpath.join('/a', *['b'] * 10**8)\n", 2),
+    ],
+    ids=["sleeps", "loops", "stays in C", "stays in a library"],
 )
-def test_a_module_that_takes_too_long_is_ended_where_it_is(main: str, line: int, tmp_path: Path) -> None:
+def test_a_module_that_takes_too_long_is_ended_where_it_is(
+    main: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write_project(tmp_path, main)
+    monkeypatch.chdir(folder)  # a path that is none, such as <frozen posixpath>, is none of this folder
     (folder / "penstock.toml").write_text("[python]\nmax_seconds = 1\n")
     began = time.monotonic()
     (found,) = problems_of(load_source_folder(folder))
@@ -229,11 +237,20 @@ def test_what_a_project_writes_to_its_errors_is_bounded(tmp_path: Path) -> None:
     assert found.message == "OSError: [Errno 27] File too large"
 
 
-def test_a_project_of_very_many_objects_is_refused_at_the_first_that_is_too_many(tmp_path: Path) -> None:
-    many = "for n in range(10_000):\n    OlapTable[Row](f'x{n}')\n"
+@pytest.mark.parametrize(
+    "loop", ["while True:\n    n += 1; OlapTable[Row](f'x{n}')", "for n in range(10_000):\n    {}"]
+)
+def test_a_project_of_very_many_objects_is_refused_at_the_first_that_is_too_many(loop: str, tmp_path: Path) -> None:
+    many = "n = 0\n" + loop.replace("{}", "OlapTable[Row](f'x{n}')") + "\n"
     (found,) = problems_of(read_project(tmp_path, TABLE + many))
-    assert found.message == "the project declares 10,001 objects, and may declare 5,000"
-    assert str(found.location) == "app/main.py:15:1"
+    assert found.message == "the project declares more than 5,000 objects"
+    assert str(found.location) == "app/main.py:16:1"
+
+
+def test_a_project_that_goes_on_behind_its_limit_is_refused(tmp_path: Path) -> None:
+    many = "for n in range(5_001):\n    try:\n        OlapTable[Row](f'x{n}')\n    except Exception:\n        pass\n"
+    (found,) = problems_of(read_project(tmp_path, TABLE + many))
+    assert found.code == "too-many-objects"
 
 
 FILES = {

@@ -1,7 +1,7 @@
 """`penstock init`: make a folder a project.
 
 In: a folder and, for a new project, the name of an example. Out: the example's files in that folder; in a folder that
-has datafiles or objects in Python, only what makes it a project. Invariant: an existing file is never overwritten.
+has datafiles or Python of its own, only what makes it a project. Invariant: an existing file is never overwritten.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.api.project.project_module import contains_project
+from penstock.api.project.project_module import contains_project, untaken_python
 from penstock.cli.new_project import make_project
 from penstock.cli.output import console, print_json
 from penstock.cli.session import Session, command
@@ -32,14 +32,20 @@ def init(
     adopted = contains_project(folder)
     if adopted and example is not None:
         raise Conflict(f"{folder} has files of a project already", hint="leave out --example, or choose another folder")
-    example = None if adopted else example or PLAIN
+    stray = None if adopted or example is not None else untaken_python(folder)
+    example = None if adopted or stray is not None else example or PLAIN
     written = make_project(folder, {} if example is None else dict(_example_files(_example_folder(example))))
     if session.as_json:
         print_json({"project": str(folder.resolve()), "example": example, "files": written})
         return
     page = console()
-    what = "its files stay as they are; new: " if adopted else f"{len(written)} files in {folder}: "
-    page.print(what + (", ".join(written) if adopted else f"example `{example}`"), markup=False)
+    if example is None:
+        page.print(f"its files stay as they are; new: {', '.join(written)}", markup=False)
+    else:
+        page.print(f"{len(written)} files in {folder}: example `{example}`", markup=False)
+    if stray is not None:
+        page.print(f"{stray.message}: {stray.hint}", markup=False)
+        return
     go = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
     page.print(f"next: {go}penstock up --detach && penstock deploy", markup=False)
 

@@ -31,6 +31,7 @@ from penstock.lake.read.query_execution import QueryLimits, QueryResult, choose_
 from penstock.lake.spark.session import Lake
 from penstock.model.datasource import Column, DataSource
 from penstock.model.engine import Engine
+from penstock.model.json_path import parse_json_path
 from penstock.model.manifest import Landing, LandingColumn
 from penstock.model.pipe import Handler
 from penstock.model.settings import Settings
@@ -96,10 +97,15 @@ def _typed_rows(name: str, rows: Iterable[object], returns: Sequence[Column]) ->
     source = DataSource(name, tuple(returns), Engine())
     columns = tuple(LandingColumn(each.name, each.name, each.type, source.path_of(each)) for each in returns)
     parser = RowParser([Landing(name, name, "answer", columns)])
-    return [_typed_row(number, row, parser) for number, row in enumerate(rows, start=1)]
+    keys = dict.fromkeys(parse_json_path(each.path)[0] for each in columns if each.path is not None)
+    return [_typed_row(number, row, parser, list(keys)) for number, row in enumerate(rows, start=1)]
 
 
-def _typed_row(number: int, row: object, parser: RowParser) -> RowValues:
+def _typed_row(number: int, row: object, parser: RowParser, keys: Sequence[str | None]) -> RowValues:
+    other = next((each for each in row if each not in keys), None) if isinstance(row, Mapping) else None
+    if other is not None:
+        known = ", ".join(each for each in keys if each is not None)
+        raise HandlerFailed(f"row {number} of the answer has `{other}`, which is none of its columns: {known}")
     parsed = parser.parse(json.dumps(row).encode()) if isinstance(row, Mapping) else None
     if parsed is None:
         raise HandlerFailed(f"row {number} of the answer is a {type(row).__name__}: expected a dict or a model")
