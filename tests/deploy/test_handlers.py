@@ -54,13 +54,17 @@ def wrong(client):
     return client.query.execute("SELECT nothing FROM nowhere")
 
 Api[Search, list[Page]]("hd_pages", query_function=pages)
+class Size(BaseModel):
+    width: int
+
 class Named(BaseModel):
     name: str
-    inner: Page
+    size: Size
+    sizes: list[Size]
 
 def more(client, given: Search):
-    page = {"page": "a", "visits": 1, "cost": 0, "since": None, "days": []}
-    return [{"name": "one", "inner": page}, {"name": "two", "inner": page} | {given.page: 1}]
+    sizes = {"size": {"width": 1}, "sizes": [{"width": 2}]}
+    return [{"name": "one", **sizes}, {"name": "two", **sizes} | {given.page: "three"}]
 
 Api[None, Page]("hd_wrong", wrong)
 Api[Search, Named]("hd_more", query_function=more)
@@ -104,8 +108,8 @@ def test_a_function_answers_from_the_deployment_that_is_called(running: Running,
         ask("hd_pages", {"least": "101"}, "live")
     with pytest.raises(HandlerFailed, match=r"row 1 .*visits"):
         ask("hd_wrong", {}, "live")
-    assert [row[0] for row in ask("hd_more", {"page": "name"}, "live").rows] == ["one", "1"]
-    with pytest.raises(HandlerFailed, match="row 2 of the answer has `nam`, which is none of its columns: name, inner"):
+    assert [row[0] for row in ask("hd_more", {"page": "name"}, "live").rows] == ["one", "three"]
+    with pytest.raises(HandlerFailed, match="row 2 of the answer has `nam`, which is none of its columns: name, size"):
         ask("hd_more", {"page": "nam"}, "live")
 
     running.deploy(files(tmp_path, PROJECT.replace("FACTOR", "'two'")), promote=False)

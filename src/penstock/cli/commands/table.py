@@ -18,11 +18,12 @@ import typer
 from penstock.api.project.source_project import SourceProject
 from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import Promotion, load_sound_project, send_project, wait_for_deployment
+from penstock.cli.errors import ServerRefusal
 from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, print_json, print_table
 from penstock.cli.plans.plan_output import print_plan
 from penstock.cli.session import Session, command
-from penstock.errors import Conflict, Forbidden, NotFound, Problem, did_you_mean
+from penstock.errors import Conflict, Forbidden, NotFound, Problem, Timeout, did_you_mean
 from penstock.model.datasource import versioned_name
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.project_graph import draw_project
@@ -225,16 +226,24 @@ def _queries(name: str) -> str:
 
 
 def _last(client: ServerClient, query: str) -> str:
-    """When a query's records were last written; empty if there is none."""
-    (row,) = client.query(f"{query} {OWN}", {})["data"]
+    """When a query's records were last written; empty if there is none. Raises Timeout where the server is too busy."""
+    try:
+        (row,) = client.query(f"{query} {OWN}", {})["data"]
+    except ServerRefusal as error:
+        if error.code != Timeout.code:
+            raise
+        hint = "nothing was changed: try again when it has less to do, or raise max_query_seconds"
+        raise Timeout("the server was too busy to say when rows were last posted and queried", hint=hint) from error
     return str(row["at"]) if int(row["found"]) else ""
 
 
 def _users(use: VersionUse) -> Iterator[str]:
-    """The pipes of live that write or read a version."""
+    """The pipes of live that write or read a version, and rows that are not stored yet: no record tells of them."""
     version = use.version
     yield from (f"`{pipe}` writes `{version.name}`: deploy the project without it" for pipe in version.fed_by)
     yield from (f"`{pipe}` reads `{version.name}`: deploy the project without it" for pipe in version.read_by)
+    if use.seconds_behind > 0:
+        yield f"rows of `{version.name}` were posted and wait to be stored, {use.seconds_behind:,.1f} s behind"
 
 
 def _recent_users(client: ServerClient, use: VersionUse, minutes: int) -> Iterator[str]:
