@@ -32,6 +32,8 @@ SOURCES = {
         "ByteTexts.java",
         "JsonSource.java",
         "KeyValuePairs.java",
+        "LetterCases.java",
+        "Initials.java",
         "StaticFunctions.java",
     ),
 }

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import struct
+import threading
 from dataclasses import dataclass, field
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -33,6 +34,7 @@ Rows = list[tuple[object, ...]]
 @dataclass
 class ClickHouse:
     session: Session = field(default_factory=Session)
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.session.query("CREATE DATABASE IF NOT EXISTS d ENGINE = Atomic")
@@ -46,11 +48,12 @@ class ClickHouse:
         """Names and types of the columns, and the rows; `more` are further settings, each with a comma before it."""
         own = "output_format_json_quote_denormals=1, session_timezone='UTC', joined_subquery_requires_alias=0"
         settings = f"SETTINGS {own}{more}"
-        self.session.query("USE d")
-        try:
-            answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
-        except UnicodeDecodeError as error:
-            raise RuntimeError(f"an error whose text is no UTF-8: {error.object!r}") from error
+        with self._one_at_a_time:
+            self.session.query("USE d")
+            try:
+                answer = self.session.query(f"{sql} {settings}", "JSONCompact").bytes()
+            except UnicodeDecodeError as error:
+                raise RuntimeError(f"an error whose text is no UTF-8: {error.object!r}") from error
         document = json.loads(answer)
         names = [each["name"] for each in document["meta"]]
         types = [each["type"] for each in document["meta"]]

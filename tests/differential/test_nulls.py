@@ -44,7 +44,6 @@ PLAIN = NULLABLE | {
     "time": "t",
 }
 MORE = {"constant": ("1", "'UTC'", "'day'"), "step": ("1", "ns"), "any": ("ns", "nt", "nf")}
-OTHER_DIGITS = ("tanh",)
 MOST = 24
 AT_ONCE = 12
 
@@ -86,7 +85,7 @@ def answered(spark: Spark, some: Sequence[str]) -> Iterator[tuple[str, str, Rows
 def test_nulls(family: object, clickhouse: ClickHouse, quick: Spark) -> None:
     theirs: dict[str, tuple[str, Rows]] = {}
     for row in family.FUNCTIONS:  # type: ignore[attr-defined]
-        if row.name in UNSTABLE or row.name in OTHER_DIGITS or row.arity[1] == 0:
+        if row.name in UNSTABLE or row.arity[1] == 0:
             continue
         for call in calls(row):
             try:

@@ -84,3 +84,5 @@ SELECT quantile(x), quantileExact(x), quantileExactIf(x, x > 5) FROM (SELECT arr
 SELECT isInfinite(i64), isInfinite(u64), isInfinite(f32), isInfinite(nf) FROM t;
 SELECT entropy(x), entropy(toFloat32(x)), entropyIf(x, isNaN(x)), entropyOrNull(toNullable(x)), entropyIf(toNullable(x), isNaN(x)), entropy(x, x) FROM (SELECT arrayJoin([nan, nan, 1, 2.5, inf, inf]) AS x);
 SELECT argMaxOrNullIf(sarr, s, id > 99), argMinIf(m, i32, id > 99), argMaxIf(arr, ni, ni IS NULL), argMaxOrNullIf(i32, ni, id > 99), finalizeAggregation(argMaxState(sarr, ns)) FROM t;
+SELECT quantileGK(100, 0.5)(f), quantileGK(100, 0.5)(nf), quantileGK(100, 0.5)(f32), quantileGK(100)(ni), quantilesGK(100, 0.5, 0.9)(f), quantileGKOrNull(100)(f), quantileGKIf(100)(f, f > 0) FROM none;
+SELECT quantileGK(100)(x), quantileGKIf(100)(x, 0) FROM (SELECT arrayJoin([nan, nan]) AS x);

@@ -6,3 +6,4 @@ SELECT toStartOfDay(x), toStartOfInterval(x, INTERVAL 1 HOUR), date_trunc('week'
 SELECT toStartOfDay(x), date_trunc('day', x), date_trunc('hour', x), date_trunc('minute', x), toStartOfInterval(x, INTERVAL 5 HOUR) FROM (SELECT toDateTime64(arrayJoin(['1960-05-06 07:08:09.123', '1970-01-01 00:30:00', '2024-02-03 04:05:06.5']), 3, 'Europe/Berlin') AS x);
 SELECT d, toDateTime(d, 'Europe/Berlin'), toDateTime64(d, 3, 'Asia/Kolkata'), d = toDateTime('1970-01-02 00:00:00', 'Asia/Tokyo') FROM t;
 SELECT b.x, toStartOfDay(b.x) FROM (SELECT 1 AS k) AS a LEFT JOIN (SELECT 2 AS k, toDateTime('2024-01-01 00:00:00', 'Europe/Berlin') AS x) AS b ON a.k = b.k;
+SELECT toRelativeDayNum(x), toRelativeDayNum(toDateTime(x, 'UTC')), toRelativeDayNum(x + 86400) FROM (SELECT toDateTime(arrayJoin([0, 1, 18000, 86400, 4294967295]), 'America/New_York') AS x);

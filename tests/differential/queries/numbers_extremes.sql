@@ -39,3 +39,8 @@ SELECT toUInt8(toDecimal64(255.5, 2)), toInt8(toDecimal64(-128.5, 2)), accurateC
 SELECT toUInt8(toDecimal64(-1, 2));
 SELECT toUnixTimestamp(toFixedString('2020-01-02 03:04:05', 19));
 SELECT s, toUnixTimestamp(s) FROM (SELECT arrayJoin(['2020-01-02 03:04:05', 'a', '', NULL]) AS s) ORDER BY s;
+SELECT x, toFloat64OrDefault(x, toFloat64(7)), accurateCastOrNull(x, 'Float64'), accurateCastOrDefault(x, 'Float64'), toFloat32OrDefault(x, toFloat32(7)), toFloat64OrDefault(x) FROM (SELECT arrayJoin([toUInt64(0), 9007199254740993, 9007199254740992, 9223372036854775807, 9223372036854775808, 18446744073709551615, 18446744073709551614, 18446744073709549568, 18446744073709549569]) AS x);
+SELECT x, toFloat64OrDefault(x, toFloat64(7)), accurateCastOrNull(x, 'Float64') FROM (SELECT arrayJoin([toInt64(9007199254740993), toInt64(9007199254740992), toInt64(9223372036854775807), toInt64(-9223372036854775807), toInt64(-9223372036854775808)]) AS x);
+SELECT accurateCast(9007199254740992, 'Float64'), accurateCastOrNull(9007199254740993, 'Float64'), accurateCastOrNull(9007199254740994, 'Float64'), toFloat64OrDefault(9007199254740993, 1.);
+SELECT tanh(x) FROM (SELECT arrayJoin([1e-6, 1e-4, 0.01, -0.01, 0.5, 1., 1e-10, 20., 0., -0., 1e-300, 0.3, 2.7, -1e300, nan, inf, -inf]) AS x);
+SELECT tanh(toFloat32(0.01)), tanh(toDecimal32('0.01', 2)), tanh(7), tanh(toNullable(-0.01)), tanh(NULL);

@@ -69,16 +69,43 @@ def answers(queries: Sequence[Generated], clickhouse: ClickHouse, spark: Spark) 
     """One for each query. What one of the engines refuses, or gives another type or name, is known without Spark."""
     groups: dict[tuple[object, ...], list[Generated]] = defaultdict(list)
     for query in queries:
-        outcome = asked(query.sql, clickhouse, None)
-        if outcome.verdict != "same":
-            yield Answer(query, outcome.verdict, outcome.what)
-            continue
         alone = query.seed if query.whole else None
         groups[query.key, query.rest, query.named, alone].append(query)
     for group in groups.values():
         group.sort(key=_arguments)  # where one fails, its neighbours often do
         for start in range(0, len(group), IN_ONE):
-            yield from _of_group(group[start : start + IN_ONE], clickhouse, spark)
+            some = group[start : start + IN_ONE]
+            outcomes = _without_spark(some, clickhouse)
+            yield from (
+                Answer(q, o.verdict, o.what) for q, o in zip(some, outcomes, strict=True) if o.verdict != "same"
+            )
+            left = [query for query, outcome in zip(some, outcomes, strict=True) if outcome.verdict == "same"]
+            if left:
+                yield from _of_group(left, clickhouse, spark)
+
+
+def _without_spark(group: Sequence[Generated], clickhouse: ClickHouse) -> list[Outcome]:
+    """What ClickHouse says of each alone. They are compiled as one; each alone only if that is refused, or differs."""
+    try:
+        columns = [] if group[0].whole else compiled(joined(group)).columns
+    except Exception:
+        columns = []
+    ends = list(accumulate((len(query.items) for query in group), initial=1))
+    return [
+        _one_without_spark(query, [*columns[:1], *columns[end : end + len(query.items)]], clickhouse)
+        for query, end in zip(group, ends, strict=False)
+    ]
+
+
+def _one_without_spark(query: Generated, columns: Sequence[tuple[str, Type]], clickhouse: ClickHouse) -> Outcome:
+    if len(columns) != 1 + len(query.items) or query.whole:
+        return asked(query.sql, clickhouse, None)
+    try:
+        names, types, _ = clickhouse.rows(query.sql, SETTINGS)
+    except RuntimeError as error:
+        return Outcome("clickhouse refuses", str(error)[:300])
+    known = [(name if query.named or not at else f"c{at - 1}", of) for at, (name, of) in enumerate(columns)]
+    return asked(query.sql, clickhouse, None) if _different(known, names, types) else Outcome("same")
 
 
 def _arguments(query: Generated) -> list[str]:
@@ -133,18 +160,17 @@ def asked(sql: str, clickhouse: ClickHouse, spark: Spark | None, *, ordered: boo
         names, types, rows = clickhouse.rows(sql, SETTINGS)
     except RuntimeError as error:
         return Outcome("clickhouse refuses", str(error)[:300])
-    if different := _different_columns(query, names, types):
+    if different := _different(query.columns, names, types):
         return Outcome("differs", different)
     return _compared(query, rows, spark, ordered=ordered) if spark else Outcome("same")
 
 
-def _different_columns(query: Query, names: list[str], types: list[str]) -> str:
-    mine = [without_hint(str(of)) for _, of in query.columns]
+def _different(columns: Sequence[tuple[str, Type]], names: Sequence[str], types: Sequence[str]) -> str:
+    """Which types or names differ."""
+    mine = [without_hint(str(of)) for _, of in columns]
     if different := [pair for pair in zip(mine, map(without_hint, types), strict=True) if pair[0] != pair[1]]:
         return f"types (ours, theirs): {different[:3]}"
-    if different := [
-        pair for pair in zip((each for each, _ in query.columns), names, strict=True) if pair[0] != pair[1]
-    ]:
+    if different := [pair for pair in zip((each for each, _ in columns), names, strict=True) if pair[0] != pair[1]]:
         return f"names (ours, theirs): {different[:3]}"
     return ""
 

@@ -105,12 +105,14 @@ _ENDINGS = (
     "State",
 )
 _PARAMETERS = ("", "(0.5)", "(0.9, 0.1)", "(2)", "(3)", "(100)", "(10, 2)", "(9, 'strict_order')")
+_OWN_PARAMETERS = {"quantileGK": ("(100, 0.5)", "(99, 0.1)"), "quantilesGK": ("(100, 0.5, 0.9)",)}
+"""An accuracy of a few is an answer of any rank ("within 1/accuracy of rank")."""
 
 
 def aggregate_forms(name: str) -> Iterator[Form]:
     """Calls of an aggregate with each combinator."""
     row = AGGREGATES[name]
-    for ending, parameters in product(_ENDINGS, _PARAMETERS):
+    for ending, parameters in product(_ENDINGS, _OWN_PARAMETERS.get(name, _PARAMETERS)):
         for many in range(row.arity[0], min(row.arity[1], row.arity[0] + 1) + 1):
             for first in _aggregated(row, many, of_arrays=ending in ("Array", "ForEach")):
                 yield _aggregate_form(name, ending, parameters, first)

@@ -33,16 +33,21 @@ class Ledger:
         last: dict[Asked, Answer] = {}
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
             answer = _answer(json.loads(line))
-            last[answer.query.items[0] if answer.query.items else answer.query.whole, answer.query.rest] = answer
+            last[asked_as(answer.query)] = answer
         yield from last.values()
 
     def settled(self) -> frozenset[Asked]:
         """Calls that need not be asked again: both engines gave the same, or one of them nothing."""
         return frozenset(
-            (answer.query.items[0], answer.query.rest)
+            asked_as(answer.query)
             for answer in self.answers()
-            if answer.query.items and answer.verdict in ("same", "fails", "clickhouse refuses")
+            if answer.verdict in ("same", "fails", "clickhouse refuses")
         )
+
+
+def asked_as(query: Generated) -> Asked:
+    """What the file knows a query by."""
+    return query.items[0] if query.items else query.whole, query.rest
 
 
 def _line(answer: Answer) -> str:

@@ -1,28 +1,36 @@
 """Every cell on both engines: each function over each type, and over each other function whose result fits.
 
 Hours: only with PENSTOCK_SQL_LEDGER, a file that says what is settled and takes what comes of each call.
-PENSTOCK_SQL_WALK: `calls` (unless set) or `compositions`. PENSTOCK_SQL_SHARE: `0/4` for the first quarter of them.
+PENSTOCK_SQL_WALK: `calls` (unless set), `compositions`, or `drawn` for the queries of seeds, with all clauses.
+PENSTOCK_SQL_SHARE: `0/4` for the first quarter of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from tests.differential.engines import ClickHouse, Spark
 from tests.differential.typed.batches import Answer, Generated, answers
+from tests.differential.typed.drawn_queries import drawn
 from tests.differential.typed.every_cell import compositions, may_be_tamed, shuffled_calls, tamed
-from tests.differential.typed.ledger import Ledger
+from tests.differential.typed.excused import reason_to_leave_out
+from tests.differential.typed.ledger import Ledger, asked_as
 from tests.differential.typed.signatures import all_signatures
 from tests.differential.typed.tables import create_tables
 
 LEDGER = os.environ.get("PENSTOCK_SQL_LEDGER")
-WALK = {"calls": shuffled_calls, "compositions": compositions}[os.environ.get("PENSTOCK_SQL_WALK", "calls")]
+WALK = os.environ.get("PENSTOCK_SQL_WALK", "calls")
 SHARE, SHARES = map(int, os.environ.get("PENSTOCK_SQL_SHARE", "0/1").split("/"))
 BLOCK = 640
+AT_ONCE = 2
+"""So many blocks are asked side by side: while one waits for Spark, another is compiled."""
+MOST = 60_000
+"""Compositions and drawn queries, of which there is no end."""
 MOST_SHOWN = 20
 
 pytestmark = [
@@ -36,11 +44,9 @@ def test_every_cell(clickhouse: ClickHouse, quick: Spark) -> None:
     create_tables(clickhouse, quick)
     ledger = Ledger(Path(str(LEDGER)))
     settled = ledger.settled()
-    left = [query for query in _walked() if (query.items[0], query.rest) not in settled]
-    waiting = iter(left)
+    left = [query for query in _walked() if asked_as(query) not in settled]
     different: list[Answer] = []
-    while block := list(islice(waiting, BLOCK)):
-        found = _asked(block, clickhouse, quick)
+    for found in _each_block(left, lambda block: _asked(block, clickhouse, quick)):
         ledger.add(found)
         different += [answer for answer in found if answer.verdict == "differs"]
     shown = "\n\n".join(f"{each.query.sql}\n{each.what}" for each in different[:MOST_SHOWN])
@@ -49,7 +55,27 @@ def test_every_cell(clickhouse: ClickHouse, quick: Spark) -> None:
 
 def _walked() -> list[Generated]:
     """In the same order each time, in which a run that is cut short has something of everything."""
-    return list(dict.fromkeys(WALK(all_signatures())))[SHARE::SHARES]
+    match WALK:
+        case "calls":
+            found = shuffled_calls(all_signatures())
+        case "compositions":
+            found = list(islice(compositions(all_signatures()), MOST))
+        case "drawn":
+            found = [each for seed in range(1, MOST) if not reason_to_leave_out((each := drawn(seed, {})).sql)]
+        case _:
+            raise ValueError(f"no walk {WALK}")
+    return list(dict.fromkeys(found))[SHARE::SHARES]
+
+
+def _each_block(
+    queries: Sequence[Generated], ask: Callable[[Sequence[Generated]], list[Answer]]
+) -> Iterator[list[Answer]]:
+    blocks = (queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK))
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        waiting = [threads.submit(ask, block) for block in islice(blocks, AT_ONCE)]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [threads.submit(ask, block) for block in islice(blocks, 1)]
 
 
 def _asked(block: Sequence[Generated], clickhouse: ClickHouse, spark: Spark) -> list[Answer]:

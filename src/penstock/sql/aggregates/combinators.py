@@ -36,7 +36,7 @@ from penstock.sql.aggregates.array_state import (
     packed_type,
     zip_argument_arrays,
 )
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import missing_value, value_type
 
 Combinator = Callable[[Aggregate], "Aggregate | None"]
 """Makes the row of a function with a combinator; None if there is no such function."""
@@ -283,7 +283,7 @@ class _RowCounting:
 
     def _answer(self, value: str, rows: str, types: Types) -> str:
         of = self.result(types)
-        return f"if({rows} = 0L, {value_default(of)}, CAST({value} AS {value_type(of)}))"
+        return f"if({rows} = 0L, {missing_value(of)}, CAST({value} AS {value_type(of)}))"
 
 
 def _count_rows(call: AggregateInput) -> str:

@@ -92,8 +92,11 @@ def _size_parameter(state: AggregateState) -> int:
 
 
 def _last_values(state: AggregateState) -> str:
+    """As ClickHouse leaves them: each further value takes the place of the first one that is left."""
     many = _size_parameter(state)
-    return bind_lambda(state.sql, lambda v: f"slice({v}, greatest(size({v}) - {many - 1}, 1), {many})")
+    last = f"slice(` v`, greatest(size(` v`) - {many - 1}, 1), {many})"
+    turned = f"slice({last}, {many} - size(` v`) % {many} + 1, {many}), slice({last}, 1, {many} - size(` v`) % {many})"
+    return bind_lambda(state.sql, lambda _: f"if(size(` v`) <= {many}, ` v`, concat({turned}))", "` v`")
 
 
 def _sorted_as_there(state: AggregateState) -> str:

@@ -195,7 +195,11 @@ def _one_level(family: QuantileFamily, state: AggregateState, of: str) -> str:
     level = _levels(state.parameters, family.skipped)[0]
     body = f"if(size(` v`) = 0, NULL, {_read_level(family, state.types, level, of)})"
     found = bind_lambda(_sorted_values(family, state), lambda _: body)
-    return _default_of_none(found, f"size({state.sql})", state.types, _default_value(family, state.types))
+    default = _default_value(family, state.types)
+    if family.name == "quantileGK" and isinstance(of_values := _argument_type(state.types), t.Float):
+        # Of values that are all NaN it is NaN, of no values 0: that of the other families is NaN.
+        default = f"if(size({state.sql}) > 0, {default}, {value_default(of_values)})"
+    return _default_of_none(found, f"size({state.sql})", state.types, default)
 
 
 def _several_levels(family: QuantileFamily, state: AggregateState, of: str) -> str:

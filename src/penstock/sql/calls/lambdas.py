@@ -25,7 +25,7 @@ from penstock.sql.calls.lambda_arguments import (
 )
 from penstock.sql.compiler.translator import SpecialForm, Translator
 from penstock.sql.expr.bind_once import fresh_name
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import missing_value, value_type
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import check_order, zip_arrays
 from penstock.sql.functions.arrays.numeric import ARRAY_FOLDS
@@ -73,7 +73,7 @@ def _find_form(place: int, or_null: str) -> SpecialForm:
         of = element_type(walk.arrays[0])
         found = f"try_element_at({walk.first_elements(f'filter({walk.zipped}, {walk.predicate})')}, {place})"
         if not or_null:
-            return typed_sql(f"coalesce({found}, {value_default(of)})", of)
+            return typed_sql(f"coalesce({found}, {missing_value(of)})", of)
         if isinstance(t.unwrap_type(of), (t.Array, t.Map, t.Tuple)):
             message = f"`{call_name(node)}` of {walk.arrays[0].type} is not supported"
             raise tr.refusal(node, "wrong-argument-type", message, "arrayFirst, arrayLast")

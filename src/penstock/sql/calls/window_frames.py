@@ -120,18 +120,25 @@ def _order_by_keys(tr: Translator, node: exp.Expr, order: exp.Expr, frame: Windo
     if len(order.expressions) != 1:
         raise _refused_range(tr, node)
     key = order.expressions[0]
-    return [f"{_range_key(tr, key, frame)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS LAST"]
+    nulls = "FIRST" if key.args.get("nulls_first") else "LAST"
+    return [f"{_range_key(tr, key, frame)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS {nulls}"]
 
 
 def _range_key(tr: Translator, key: exp.Expr, frame: WindowFrame) -> str:
-    """The sort key of RANGE with a number: a type that Spark can add a number to."""
+    """The sort key of RANGE with a number: a type that Spark can add a number to. Where NULL is the greatest value,
+    ClickHouse's frames of the largest values reach into the NULLs, and those of NULL begin before them."""
     value = tr.translate(key.this)
     of = value.bare
-    if value.nullable or not isinstance(of, (t.Int, t.Float, t.Date, t.DateTime, t.Bool)):
-        message = f"RANGE with a number needs a number, Date or DateTime without NULL, this is {value.type}"
-        raise tr.refusal(key, "unsupported-frame", message, "cast the key, or use assumeNotNull(…)")
-    if isinstance(of, t.Float) and key.args.get("desc"):
-        raise tr.refusal(key, "unsupported-frame", "RANGE with a number over a Float in descending order")
+    if not isinstance(of, (t.Int, t.Float, t.Date, t.DateTime, t.Bool)):
+        message = f"RANGE with a number needs a number, Date or DateTime, this is {value.type}"
+        raise tr.refusal(key, "unsupported-frame", message, "cast the key")
+    descending, nulls_first = bool(key.args.get("desc")), bool(key.args.get("nulls_first"))
+    if value.nullable and (descending == nulls_first or isinstance(of, (t.Float, t.Bool))):
+        message = f"RANGE with a number is not supported over a {value.type} in this order"
+        hint = "NULL as the least value: DESC, or ASC NULLS FIRST; of an integer or a time, or assumeNotNull(…)"
+        raise tr.refusal(key, "unsupported-frame", message, hint)
+    if isinstance(of, t.Float) and (descending or nulls_first):
+        raise tr.refusal(key, "unsupported-frame", "RANGE with a number over a Float needs the order ASC NULLS LAST")
     largest = of.high if isinstance(of, t.Int) else 2 ** _UNSIGNED.get(type(of), 31) - 1
     if any(offset > largest for offset in frame.offsets):
         raise tr.refusal(key, "unsupported-frame", f"the frame's number is out of the range of {of}")

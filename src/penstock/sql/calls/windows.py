@@ -21,7 +21,7 @@ from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame,
 from penstock.sql.compiler.constants import known_integer
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import missing_value, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -146,7 +146,7 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     value = tr.translate(arguments[0])
     of = value.type
     distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
-    default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else value_default(of)
+    default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else missing_value(of)
     spark = value_type(unwrap_type(of))
     if inside == "false":
         return TypedSql(default, of, spark)
@@ -170,7 +170,7 @@ def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     value = tr.translate(first)
     spark = value_type(value.bare)
     sql = f"nth_value({as_spark(value, spark)}, {place}){over.sql}"
-    sql = f"if(count(1){over.sql} >= {place}, {sql}, {value_default(value.type)})"
+    sql = f"if(count(1){over.sql} >= {place}, {sql}, {missing_value(value.type)})"
     return TypedSql(sql, value.type, spark)
 
 

@@ -144,10 +144,10 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
 
 
 def _without_zeros(want: Type, mode: ConversionMode) -> str:
-    """A FixedString without the zeros at its end. Nothing but zeros is no time; of a String, '' may be one."""
+    """A FixedString without the zeros at its end. Nothing but zeros is no time, as '?'; of a String, '' may be one."""
     text = f"rtrim(chr(0), {_OPERAND})"
     lenient = isinstance(want, t.DateTime64) and mode.failure not in STRICT_FAILURES
-    return f"nullif({text}, '')" if lenient else text
+    return f"if({text} = '', '?', {text})" if lenient else text
 
 
 def _raise_if_invalid(value: TypedSql, want: Type, conversion: Conversion) -> str:

@@ -149,8 +149,9 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
     match value.bare:
         case t.Int() | t.Float() | t.Decimal() | t.Bool():
             sql = number_sql(value)
-            checked = overflow == "refused" and spark == "FLOAT" and not isinstance(value.bare, t.Decimal)
-            valid = _is_exact_float(value, sql) if checked else None
+            rounds = spark == "FLOAT" or (isinstance(value.bare, t.Int) and value.bare.bits == 64)
+            checked = overflow == "refused" and rounds and not isinstance(value.bare, t.Decimal)
+            valid = _is_exact_float(value, sql, spark) if checked else None
             return Conversion(as_spark(value, spark), valid)
         case t.Date():
             return Conversion(f"CAST(unix_date({value.sql}) AS {spark})")
@@ -169,9 +170,9 @@ def _to_float(value: TypedSql, want: t.Float, overflow: Overflow) -> Conversion 
             return None
 
 
-def _is_exact_float(value: TypedSql, sql: str) -> str:
-    """Whether a number is the same as a Float32; one of 64 bits is compared as an integer, as a double may not be."""
-    double = f"CAST({as_spark(value, 'FLOAT')} AS DOUBLE)"
+def _is_exact_float(value: TypedSql, sql: str, spark: str) -> str:
+    """Whether a number is the same as a float; one of 64 bits is compared as an integer, as a double may not be."""
+    double = f"CAST({as_spark(value, spark)} AS DOUBLE)"
     if not isinstance(value.bare, t.Int) or value.bare.bits < 64:
         return f"{double} = {sql}"
     limit = f"{float(2**value.bare.bits if not value.bare.signed else 2**63)!r}D"

@@ -105,6 +105,13 @@ def function_default(of: Type) -> str:
     return "DATE'1900-01-01'" if unwrap_type(of) == t.Date(wide=True) and not is_nullable(of) else value_default(of)
 
 
+def missing_value(of: Type) -> str:
+    """What stands for an element that an array, a map or a window has not: 0 in bytes. Of an Enum that is the value of
+    the number 0; a column's default is the first value."""
+    zero = next((name for name, number in of.values if number == 0), None) if isinstance(of, t.Enum) else None
+    return value_default(of) if zero is None else string_literal(zero)
+
+
 def _scalar_default(of: Type) -> str:
     match of:
         case t.Int() | t.Float() | t.Decimal():

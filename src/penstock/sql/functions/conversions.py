@@ -202,9 +202,18 @@ def _to_decimal(precision: int, mode: ConversionMode) -> Callable[[Sequence[Type
     def build(values: Sequence[TypedSql]) -> TypedSql:
         of = _decimal_argument(precision, values)
         _require_string(values[0])
-        return _convert(values[0], of, mode)
+        return _unless_padded(values[0], _convert(values[0], of, mode), mode)
 
     return build
+
+
+def _unless_padded(value: TypedSql, found: TypedSql, mode: ConversionMode) -> TypedSql:
+    """The zeros behind a shorter FixedString are no part of a Decimal; as the other conversions, `toDecimal` ignores
+    them, but not -OrNull and -OrZero."""
+    if not isinstance(value.bare, t.FixedString):
+        return found
+    failed = "NULL" if mode.failure == "null" else value_default(found.bare)
+    return replace(found, sql=f"if(endswith({value.sql}, chr(0)), {failed}, {found.sql})", computed=None)
 
 
 def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:

@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.overflow import TWO_64
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import missing_value, value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import (
     check_equality,
@@ -41,7 +41,7 @@ def map_element(value: TypedSql, key: TypedSql) -> TypedSql:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
-    sql = found if t.is_nullable(of.value) else f"coalesce({found}, {value_default(of.value)})"
+    sql = found if t.is_nullable(of.value) else f"coalesce({found}, {missing_value(of.value)})"
     if not key.nullable:
         return typed_sql(sql, of.value)
     if isinstance(t.unwrap_type(of.value), (t.Array, t.Map, t.Tuple)):

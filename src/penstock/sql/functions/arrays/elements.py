@@ -12,7 +12,7 @@ from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import value_supertype
-from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.spark_types import missing_value, value_type
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import array_position, as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
@@ -32,7 +32,7 @@ def array_or_map_element(values: Sequence[TypedSql]) -> TypedSql:
     if not isinstance(value.bare, t.Array):
         raise BadArguments(f"`[…]` needs an Array or a Map, this is {value.type}")
     of, found = value.bare.of, _element_at(value, key)
-    sql = found if t.is_nullable(of) else f"coalesce({found}, {value_default(of)})"
+    sql = found if t.is_nullable(of) else f"coalesce({found}, {missing_value(of)})"
     if not key.nullable:
         return typed_sql(sql, of)
     if isinstance(t.unwrap_type(of), _NESTED):

@@ -11,7 +11,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import function_default, value_default, value_type
+from penstock.sql.expr.spark_types import function_default, missing_value, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import (
     as_spark_int,
@@ -51,7 +51,7 @@ def _resize(values: Sequence[TypedSql]) -> TypedSql:
     of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-    filler, n = _filler_sql(values, of, value_default(of)), _size_argument(values[1], "arrayResize")
+    filler, n = _filler_sql(values, of, missing_value(of)), _size_argument(values[1], "arrayResize")
 
     def formula(a: str) -> str:
         new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"

@@ -117,6 +117,8 @@ def _relative_number_function(name: str, template: str, of: t.Int) -> Function:
         sql = template.format(wall=wall, day=f"unix_date(CAST({wall} AS DATE))", seconds=seconds)
         if name in _LARGEST and (is_extended(value.bare) or name == "Second"):
             sql = clamp(sql, "0", str(_LARGEST[name]), nullable=value.nullable)
+        elif name == "Day" and isinstance(value.bare, t.DateTime):
+            sql = f"({sql} & {_LARGEST[name]})"  # the day before 1970 in a zone west of UTC
         return typed_sql(f"CAST({sql} AS {'INT' if of.bits == 16 else 'BIGINT'})", nullable_if_any(of, [value]))
 
     return Function(f"toRelative{name}Num", (1, 2), ("time", "constant"), build)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from penstock.model import types as t
 from penstock.model.types import Type
@@ -236,7 +237,20 @@ def _json_type(values: Sequence[TypedSql]) -> TypedSql:
     return null_where_any_is_null(values, bind_if_long(variant_at(values[0], values[1:]), formula), _JSON_TYPE)
 
 
-FUNCTIONS: tuple[Function, ...] = (
+def _as_clickhouse_takes(function: Function) -> Function:
+    """ClickHouse's functions on documents fail for a LowCardinality(Nullable(String)), as a document or as a step."""
+
+    def build(values: Sequence[TypedSql]) -> TypedSql:
+        for value in values:
+            if isinstance(value.type, t.LowCardinality) and value.nullable:
+                message = f"ClickHouse's `{function.name}` does not take a {value.type}"
+                raise BadArguments(message, "CAST(x AS Nullable(String))")
+        return function.build(values)
+
+    return replace(function, build=build)
+
+
+_OF_DOCUMENTS = (
     Function("JSONExtract", (2, 16), ("json", "step"), _extract_as),
     _extract_with_text_function("JSONExtractString", STRING, string_or_ordered_json),
     _extract_function("JSONExtractInt", INT64, _or_zero(read_integer(t.Int(64)), INT64)),
@@ -247,14 +261,17 @@ FUNCTIONS: tuple[Function, ...] = (
     _extract_with_text_function("JSONExtractArrayRaw", t.Array(STRING), _raw_elements),
     Function("JSONLength", (1, 16), ("json", "step"), _json_length),
     Function("JSONHas", (2, 16), ("json", "step"), _json_has),
-    Function("JSON_VALUE", (2, 2), ("text", "constant"), _json_value),
-    Function("JSON_EXISTS", (2, 2), ("text", "constant"), _json_exists),
     Function("isValidJSON", (1, 1), ("text",), _is_valid_json),
     Function("JSONExtractKeys", (1, 16), ("json", "step"), _extract_keys),
     Function("JSONExtractKeysAndValues", (2, 16), ("json", "step"), _extract_keys_and_values),
     Function("JSONKey", (2, 16), ("json", "step"), _key_at_place),
-    Function("JSONArrayLength", (1, 1), ("json",), _json_array_length),
     Function("JSONType", (1, 16), ("json", "step"), _json_type),
+)
+FUNCTIONS: tuple[Function, ...] = (
+    *map(_as_clickhouse_takes, _OF_DOCUMENTS),
+    Function("JSON_VALUE", (2, 2), ("text", "constant"), _json_value),
+    Function("JSON_EXISTS", (2, 2), ("text", "constant"), _json_exists),
+    Function("JSONArrayLength", (1, 1), ("json",), _json_array_length),
 )
 ALIASES: dict[str, str] = {"JSON_ARRAY_LENGTH": "JSONArrayLength"}
 ANY_CASE: tuple[str, ...] = ("JSON_ARRAY_LENGTH",)

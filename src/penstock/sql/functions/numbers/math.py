@@ -126,7 +126,9 @@ FUNCTIONS: tuple[Function, ...] = (
     *(_float_function(name, f"{name}({{0}})") for name in ("sin", "cos", "tan", "asin", "acos", "atan")),
     Function("pi", (0, 0), ("any",), lambda values: typed_sql("pi()", FLOAT64)),
     Function("e", (0, 0), ("any",), lambda values: typed_sql("e()", FLOAT64)),
-    *(_approximate_function(name, f"{name}({{}})".format) for name in ("sinh", "cosh", "tanh")),
+    *(_approximate_function(name, f"{name}({{}})".format) for name in ("sinh", "cosh")),
+    # As ClickHouse computes it, with the digits that this loses near 0.
+    _approximate_function("tanh", "(2D / (1D + exp(-2D * {})) - 1D)".format),
     _approximate_function("asinh", _asinh),
     _approximate_function("acosh", _acosh),
     _approximate_function("atanh", _atanh),

@@ -27,14 +27,14 @@ def concat(values: Sequence[TypedSql]) -> TypedSql:
     for kind, hint in ((t.Map, "mapConcat"), (t.Tuple, "tupleConcat")):
         if len(values) > 1 and all(isinstance(value.bare, kind) for value in values):
             raise BadArguments(f"concat of {values[0].type} is not supported", f"{hint}, or toString(…) of each")
-    shown = [_whole_text(value) for value in values]
+    shown = [_whole_text(value) for value in values] if len(values) > 1 else [as_text(values[0])]
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
     return typed_sql(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
 
 
 def _whole_text(value: TypedSql) -> str | None:
-    """The text of a value; a FixedString keeps its zero bytes, which toString takes off."""
+    """The text of a value beside others; a FixedString keeps its zero bytes, which toString takes off."""
     return value.sql if isinstance(value.bare, t.FixedString) else as_text(value)
 
 

@@ -180,6 +180,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("reverseBySeparator", (1, 2), ("text", "constant"), _reverse_by_separator),
     Function("appendTrailingCharIfAbsent", (2, 2), ("text", "constant"), _append_trailing_char),
     Function("initcap", (1, 1), ("text",), _initcap),
+    template_function("initcapUTF8", "text", "penstock_initials({0})", STRING),
 )
 ALIASES: dict[str, str] = {
     "lcase": "lower",
