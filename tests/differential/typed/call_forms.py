@@ -133,6 +133,8 @@ def _aggregated(row: Aggregate, many: int, *, of_arrays: bool) -> Iterator[tuple
         yield ("as_",) * many
         return
     yield from (("i32",) * many, ("s",) * many, ("ai",) * many, ("m",) * many, ("f64",) * many, ("ai", "ai")[:many])
+    if row.name in ("retention", "quantileTiming", "quantilesTiming"):
+        yield ("b" if row.name == "retention" else "u16",) * max(many, 1)
     if many == 2:
         yield from (("i32", "u8"), ("s", "i32"), ("t", "u8"), ("as_", "ai"), ("u32", "u32"))
     if many > 2:
@@ -180,6 +182,48 @@ _OF_TUPLES = (
     "tupleModulo",
 )
 _REDUCED = ("sum", "avg", "min", "max", "count", "uniqExact", "median", "stddevPop", "quantile(0.5)", "sumOrNull")
+
+_MADE_OF: tuple[tuple[str, str, str], ...] = (
+    ("gcd", "gcd({0} + 1, 12)", "u16"),
+    ("lcm", "lcm({0} + 1, 12)", "u8"),
+    ("arrayShingles", "arrayShingles(arrayConcat({0}, [1, 2]), 2)", "ai"),
+    ("cosineDistance", "cosineDistance(arrayConcat({0}, [1, 2]), [1])", "ai"),
+    ("cosineDistance", "cosineDistance([{0}, 1], [2, 3])", "i8"),
+    ("extractKeyValuePairs", "extractKeyValuePairs(concat('a:', {0}))", "s"),
+    ("formatDateTimeInJodaSyntax", "formatDateTimeInJodaSyntax({0}, 'yyyy-MM-dd HH:mm:ss a EEE D')", "t"),
+    ("fromUnixTimestampInJodaSyntax", "fromUnixTimestampInJodaSyntax({0}, 'yyyy-MM-dd HH:mm:ss')", "i32"),
+    ("mapContainsValueLike", "mapContainsValueLike(map('q', {0}), '%l%')", "s"),
+    ("mapExtractValueLike", "mapExtractValueLike(map('q', {0}), '%l%')", "s"),
+    ("parseDateTime", "parseDateTime(formatDateTime({0}, '%Y-%m-%d %H:%i:%S'), '%Y-%m-%d %H:%i:%S')", "t"),
+    ("parseDateTime64", "parseDateTime64(formatDateTime({0}, '%Y-%m-%d %H:%i:%S.%f'), '%Y-%m-%d %H:%i:%S.%f')", "t6"),
+    *((f"parseDateTime{each}BestEffort", f"parseDateTime{each}BestEffort(toString({{0}}))", "t") for each in ("", "32", "64")),
+    ("parseDateTime64BestEffortUS", "parseDateTime64BestEffortUS(toString({0}))", "t3"),
+    *((f"parseDateTime64InJodaSyntax{each}", f"parseDateTime64InJodaSyntax{each}(toString({{0}}), 'yyyy-MM-dd HH:mm:ss.SSS')", "t3") for each in ("", "OrNull", "OrZero")),
+    *((f"parseDateTimeInJodaSyntax{each}", f"parseDateTimeInJodaSyntax{each}(toString({{0}}), 'yyyy-MM-dd HH:mm:ss')", "t") for each in ("", "OrNull", "OrZero")),
+    ("throwIf", "throwIf({0} IN (77))", "u8"),
+    ("timestamp", "timestamp(toString({0}))", "t"),
+    ("toModifiedJulianDay", "toModifiedJulianDay(toString({0}))", "d"),
+    ("tupleIntDivByNumber", "tupleIntDivByNumber(({0}, {0}), 7)", "i32"),
+    *((name, f"{name}({inverse}({{0}}))", "s") for name, inverse in (("unbin", "bin"), ("base64Decode", "base64Encode"), ("base64URLDecode", "base64URLEncode"))),
+    ("IPv4StringToNum", "IPv4StringToNum(toString({0}))", "ip4"),
+    ("IPv6StringToNum", "hex(IPv6StringToNum(toString({0})))", "ip6"),
+    ("IPv6NumToString", "IPv6NumToString(IPv6StringToNum(toString({0})))", "ip6"),
+    ("IPv6CIDRToRange", "IPv6CIDRToRange({0}, 32)", "ip6"),
+    ("isIPAddressInRange", "isIPAddressInRange(toString({0}), '10.0.0.0/8')", "ip4"),
+    ("UUIDNumToString", "UUIDNumToString(UUIDStringToNum(toString({0})))", "uu"),
+    ("UUIDToNum", "hex(UUIDToNum({0}))", "uu"),
+    ("UUIDv7ToDateTime", "UUIDv7ToDateTime({0})", "uu"),
+    *((f"toInterval{unit.title()}", f"({{0}} + toInterval{unit.title()}({{1}}))", "t") for unit in (*_UNITS, "MICROSECOND", "MILLISECOND")),
+    *((name, f"{name}({{0}}, '(l)(.)')", "s") for name in ("extractAllGroupsHorizontal", "extractAllGroupsVertical", "extractGroups")),
+    *((name, f"{name}({{0}}, ['^H', 'l+', 'é'])", "s") for name in ("multiMatchAny", "multiMatchAnyIndex")),
+    *((f"multiSearch{each}CaseInsensitiveUTF8", f"multiSearch{each}CaseInsensitiveUTF8({{0}}, ['h', 'É'])", "s") for each in ("AllPositions", "Any", "FirstIndex", "FirstPosition")),
+    ("mapPopulateSeries", "mapPopulateSeries(map({0}, 1, {0} + 3, 2))", "u8"),
+    ("pointInEllipses", "pointInEllipses({0}, 1., 0., 0., 2., 3.)", "f64"),
+    ("timeSlots", "timeSlots({0}, toUInt32(1500), 600)", "t"),
+    ("timezoneOf", "timezoneOf({0})", "t"),
+    *(("transform", f"transform({{0}}, {what})", first) for what, first in (("[1, 3], [10, 20], 7", "i32"), ("['a', 'é'], ['x', 'y'], 'z'", "s"), ("[1, 7], [70, 80]", "u8"))),
+)  # fmt: skip
+"""Calls of functions that fail for most values, or take an argument of few forms."""
 
 SPECIAL: tuple[Form, ...] = (
     *(_form(_BY_NAME[sign], f"({{0}} {sign} {{1}})", "i32", "u8") for sign in _OPERATORS),
@@ -241,4 +285,5 @@ SPECIAL: tuple[Form, ...] = (
     _form("array", "[{0}, NULL, {1}]", "i32", "i32"),
     _form("arrayElement", "{0}[{1}]", "ai", "i8"),
     _form("arrayElement", "[{0}, {1}][9]", "i32", "i32"),
+    *(_form(name, text, first, *(("i8",) if "{1}" in text else ())) for name, text, first in _MADE_OF),
 )  # fmt: skip

@@ -22,24 +22,13 @@ EXCUSES: tuple[tuple[str, str], ...] = (
 """What an error of Spark says, and words of the line. No wrong answer is excused, only an error."""
 
 LEFT_OUT: tuple[tuple[str, str], ...] = (
-    (r"uniqCombined", "of Nullable values it is Nullable in ClickHouse"),
-    (r"\]\[9\]", "an Enum that is missing in an array is no value of the Enum in ClickHouse"),
-    (r"deltaSum\w*OrNull", "of no rows it is NULL here, 0 there"),
-    (r"BestEffort\w*\(\w+\(", "texts without a year (Known differences)"),
     (r"(covar|corr|var|stddev|skew|kurt)\w*\(.*FROM w", "moments of extremes, NaN and infinities"),
     (r"toJSONString\(.*(covar|corr|var|stddev|skew|kurt)", "ClickHouse writes the sign of NaN"),
-    (
-        r"(toStartOf|toMonday|toLastDay|toDayOfYear|toRelative|[dD]ate_?[tT]runc).*\b(dd|nd32|t3|t6|t9|nt3)\b.*\bw\b",
-        "times that no Date or DateTime holds: ClickHouse saturates or wraps around by the function",
-    ),
-    (r"toStartOfMonth\(dd\)", "the same, in a join"),
     (r"quantiles?GK\w*\(.*\b(f32|f64|g64|nf|af|mi|tn)\b.*FROM w", "the order of NaN in its sketch is that of the rows"),
-    (r"OrNull\w*\(\w*\(?(tu|tn)\b", "a tuple is Nullable there"),
     (r"(groupUniqArray|topK)\w*Array", "the order of elements that occur equally often is not defined"),
     (r"(max|min|argMax|argMin)\w*\((\d\)\()?(af|tn)\b.*GROUP BY b", "NaN inside of arrays and tuples"),
     (r"(greatCircle|geoDistance).*FROM w", "infinite coordinates"),
     (r"toJSONString\(.*(d9|d18|d38|nd|toDecimal\w+)\b", "the setting of this test writes Decimals as texts in JSON"),
-    (r"u8\) AS k\d.*(ROLLUP|CUBE)", "ClickHouse unfolds tuples of keys"),
 )
 """Patterns of queries, and why they are not asked."""
 

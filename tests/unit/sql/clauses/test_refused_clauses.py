@@ -14,7 +14,16 @@ REFUSED = {
     "SELECT nth_value(day, month) OVER (ORDER BY day) FROM flights": "`nth_value` needs a literal number from 1 here",
     "SELECT count() OVER (ORDER BY day GROUPS 1 PRECEDING) FROM flights": "only frames in ROWS or RANGE are supported",
     "SELECT count() OVER (ORDER BY dep_delay RANGE 1 PRECEDING) FROM flights": (
-        "RANGE with a number needs a number, Date or DateTime without NULL, this is Nullable(Float64)"
+        "RANGE with a number is not supported over a Nullable(Float64) in this order"
+    ),
+    "SELECT count() OVER (ORDER BY toNullable(day) RANGE 1 PRECEDING) FROM flights": (
+        "RANGE with a number is not supported over a Nullable(UInt8) in this order"
+    ),
+    "SELECT count() OVER (ORDER BY toNullable(day) DESC NULLS FIRST RANGE 1 PRECEDING) FROM flights": (
+        "RANGE with a number is not supported over a Nullable(UInt8) in this order"
+    ),
+    "SELECT count() OVER (ORDER BY toFloat64(day) NULLS FIRST RANGE 1 PRECEDING) FROM flights": (
+        "RANGE with a number over a Float needs the order ASC NULLS LAST"
     ),
     "SELECT sum(DISTINCT day) OVER (ORDER BY month) FROM flights": "`sum` is not supported with OVER",
     "SELECT leadInFrame(day) OVER (ORDER BY day RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM flights": (
