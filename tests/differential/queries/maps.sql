@@ -26,3 +26,4 @@ SELECT CAST(map('b', NULL, 'a', 2) AS Array(Tuple(k String, v Nullable(UInt8))))
 SELECT CAST(map('a', 'x') AS Array(Tuple(String, UInt8)));
 SELECT CAST(map('a', NULL) AS Array(Tuple(String, UInt8)));
 SELECT CAST(map('a', 1) AS Array(Tuple(String, UInt8, UInt8)));
+SELECT mapContainsKeyLike(map('a_b', 1), '%\\_%'), mapExtractKeyLike(map('ab', 1, '%', 2), '\\%');

@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from penstock.model import types as t
@@ -114,6 +115,9 @@ def _contains_value(values: Sequence[TypedSql]) -> TypedSql:
     return TypedSql(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
 
 
+_LIKE_PATTERN = re.compile(r"(?s)(?:[^\\]|\\[%_\\])*")
+
+
 def _like_function(name: str, part: str) -> Function:
     """The pairs whose keys (or values) match a LIKE pattern, or whether there are any."""
 
@@ -121,6 +125,8 @@ def _like_function(name: str, part: str) -> Function:
         of = map_type(values[0])
         if t.unwrap_type(of.key if part == "k" else of.value) != t.String() or not isinstance(values[1].constant, str):
             raise BadArguments(f"`{name}` takes a Map of strings and a literal pattern")
+        if _LIKE_PATTERN.fullmatch(values[1].constant) is None:
+            raise BadArguments(f"a backslash in the pattern of `{name}` escapes `%`, `_` or a backslash")
         test = f"coalesce(` {part}` LIKE {values[1].sql}, false)"
         if name.startswith("mapExtract"):
             return typed_sql(f"map_filter({values[0].sql}, (` k`, ` v`) -> {test})", of)

@@ -386,7 +386,7 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql], 
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refusal(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
     text = None if pair[1].constant is None else str(pair[1].constant)
-    known = pair[1].sql if text is None else _literal_pattern(tr, node, text)
+    known = _spark_pattern_of(pair[1].sql) if text is None else _literal_pattern(tr, node, text)
     if "ILIKE" not in word:
         return boolean(f"({pair[0].sql} {word} {known})", *pair)
     letters = FOLDED_LETTERS if text is None else folded_letters(text)
@@ -404,6 +404,15 @@ def _literal_pattern(tr: Translator, node: exp.Expr, text: str) -> str:
     if pattern is None:
         raise tr.refusal(node, "invalid-literal", "the pattern ends with a backslash", r"`\\\\` is a backslash")
     return string_literal(pattern)
+
+
+def _spark_pattern_of(sql: str) -> str:
+    """As `spark_like_pattern`, of patterns in rows; one that ends with a lone backslash fails, as in ClickHouse."""
+    return f"regexp_replace({sql}, {string_literal(_ESCAPES)}, '$1$2$2')"
+
+
+_ESCAPES = r"(?s)(\\[%_\\])|(\\)(?=.)"
+"""A backslash that escapes, or one that does not."""
 
 
 def spark_like_pattern(pattern: str) -> str | None:

@@ -81,7 +81,9 @@ def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
     ):
         message = f"-1 is not a value of {value.bare}: in `-1::T` the sign belongs to the number"
         raise tr.refusal(node, "wrong-argument-type", message, "cast to a signed type")
-    found = dynamic_result([value], lambda given: negate(given[0])) if is_dynamic_value(value) else negate(value)
+    found = dynamic_result([value], lambda given: negate(given[0])) if is_dynamic_value(value) else None
+    if found is None:
+        found = negate(value) if isinstance(node.this, exp.Literal) else negate_value(value)
     if found is None:
         raise tr.refusal(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
     return found
@@ -89,6 +91,12 @@ def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def _has_negative_values(of: Type) -> bool:
     return not isinstance(of, t.Int) or of.signed
+
+
+def negate_value(value: TypedSql) -> TypedSql | None:
+    """As `negate`, for what is no bare literal: `-2` is an Int8, but `-(2)` and negate(2) have the type that they have
+    of a column."""
+    return negate(replace(value, literal=None, computed=value.constant))
 
 
 def negate(value: TypedSql) -> TypedSql | None:

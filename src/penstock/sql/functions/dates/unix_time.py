@@ -49,6 +49,8 @@ def _to_unix_timestamp(values: Sequence[TypedSql]) -> TypedSql:
         zone_argument(values, 1)
     seconds = f"unix_seconds({value.sql})"
     if isinstance(value.bare, t.DateTime64):
+        if value.bare.precision > 0:  # the fraction is cut off, also before 1970
+            seconds = f"unix_micros({value.sql}) DIV 1000000L"
         error = "raise_error('a time before 1970 or after 2106 has no UInt32')"
         seconds = bind_if_long(seconds, lambda s: f"if({s} BETWEEN 0 AND 4294967295, {s}, {unless_null(error, value)})")
     if isinstance(value.bare, t.Date):  # days after 2106 and before 1970 wrap around

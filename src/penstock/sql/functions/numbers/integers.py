@@ -18,7 +18,7 @@ from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
 from penstock.sql.operators.arithmetic import as_signed_operands, divide_to_integer, is_float_division
-from penstock.sql.operators.literals import negate
+from penstock.sql.operators.literals import negate_value
 
 _POWER_COUNTS = {2: 64, 10: 20}
 """By the base: the number of powers, from the 0th on, that fit into a UInt64."""
@@ -101,7 +101,7 @@ def _wider(values: Sequence[TypedSql]) -> str:
 
 
 def _negate(values: Sequence[TypedSql]) -> TypedSql:
-    found = negate(values[0])
+    found = negate_value(values[0])
     if found is None:
         raise BadArguments(f"`negate` needs a number, this is {values[0].type}")
     return found
