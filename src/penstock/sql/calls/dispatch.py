@@ -324,6 +324,7 @@ HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
     **dict.fromkeys(arithmetic.ARITHMETIC_OPERATORS, arithmetic.translate_arithmetic),
     **dict.fromkeys(comparisons.COMPARISON_OPERATORS, comparisons.translate_comparison),
     exp.NullSafeEQ: comparisons.translate_null_safe_equality,
+    exp.NullSafeNEQ: comparisons.translate_null_safe_equality,
     exp.And: logic.translate_and_or,
     exp.Or: logic.translate_and_or,
     exp.Not: logic.translate_not,

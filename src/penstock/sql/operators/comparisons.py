@@ -124,8 +124,9 @@ def _unless_null_literal(found: TypedSql, tests: list[TypedSql]) -> TypedSql:
 
 
 def translate_null_safe_equality(tr: Translator, node: exp.Expr) -> TypedSql:
-    """A node of <=>."""
-    return compare_null_safe(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
+    """A node of <=>, or of IS DISTINCT FROM."""
+    same = compare_null_safe(tr, node, (tr.translate(node.this), tr.translate(node.expression)))
+    return same if isinstance(node, exp.NullSafeEQ) else replace(same, sql=f"(NOT {same.sql})")
 
 
 def translate_between(tr: Translator, node: exp.Expr) -> TypedSql:

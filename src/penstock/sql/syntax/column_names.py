@@ -35,6 +35,8 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Like: "like",
     exp.ILike: "ilike",
     exp.DPipe: "concat",
+    exp.NullSafeEQ: "isNotDistinctFrom",
+    exp.NullSafeNEQ: "isDistinctFrom",
 }
 
 
