@@ -195,7 +195,7 @@ def _compared(query: Query, theirs: Rows, spark: Spark, *, ordered: bool) -> Out
     except (PySparkException, ValueError, OverflowError) as error:
         what = f"Spark fails: {str(error)[:300]}"
         return Outcome("fails" if excuse(what) else "differs", what)
-    except TypeError as error:
+    except (TypeError, AssertionError) as error:
         return Outcome("differs", f"the answer cannot be written: {error}")
     if not ordered:
         ours, theirs = by_text(ours), by_text(theirs)
