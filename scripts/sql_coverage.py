@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         coverage.add(answer)
     possible = possible_cells(all_signatures())
     tried = coverage.cells & possible
-    text = page(coverage, possible, tried)
+    text = page(coverage, possible, tried, _outcomes(walked))
     if "--print" in arguments:
         print(text + "\n" + _untried_types(possible, tried))
     else:
@@ -63,10 +63,31 @@ def _to_keep(walked: Iterable[Answer]) -> Iterator[KeptCall]:
         seen |= query.cells
 
 
-def page(coverage: Coverage, possible: Cells, tried: Cells) -> str:
+def page(coverage: Coverage, possible: Cells, tried: Cells, outcomes: str) -> str:
     """The page: figures, and how many cells of each function."""
-    parts = (_head(coverage, possible, tried), _by_class(possible, tried), _untried(), _by_function(possible, tried))
-    return "\n\n".join(parts) + "\n"
+    parts = (
+        _head(coverage, possible, tried),
+        outcomes,
+        _by_class(possible, tried),
+        _untried(),
+        _by_function(possible, tried),
+    )
+    return "\n\n".join(each for each in parts if each) + "\n"
+
+
+def _outcomes(walked: Sequence[Answer]) -> str:
+    """What came of the queries of the ledgers; empty without one."""
+    many = Counter(answer.verdict for answer in walked)
+    if not walked:
+        return ""
+    deep = sum(any(argument.startswith("(") for _, argument in each.query.cells) for each in walked)
+    whole = sum(bool(each.query.whole) for each in walked)
+    return (
+        f"Of {len(walked):,} queries of the last walk ({deep:,} of them calls in calls, {whole:,} with clauses), both "
+        f"engines gave the same to {many['same']:,}; {many['differs']:,} differ and {many['fails']:,} fail in Spark "
+        "with an error, by [known differences](sql-functions.md#known-differences); ClickHouse refuses or fails at "
+        f"{many['clickhouse refuses']:,}, and the compiler refuses {many['refused']:,}."
+    )
 
 
 def _head(coverage: Coverage, possible: Cells, tried: Cells) -> str:
@@ -77,7 +98,7 @@ def _head(coverage: Coverage, possible: Cells, tried: Cells) -> str:
         "or a call that gives what fits. A cell is a function, the type of an argument, and a class of the values in "
         "it; it counts if both engines gave the same rows, names and types. What compiles, the compiler says. "
         "`scripts/sql_coverage.py --print` names the types that are left of each function.\n\n"
-        f"{coverage.compared:,} calls; {len(tried):,} of {len(possible):,} cells; "
+        f"{coverage.compared:,} calls and queries; {len(tried):,} of {len(possible):,} cells; "
         f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument (a call in a call). "
         "ClickHouse was asked each call as a query of its own; Spark, whose jobs cost more, up to 32 of them as "
         "columns of one query, and each that differed alone."

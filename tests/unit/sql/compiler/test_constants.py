@@ -73,4 +73,4 @@ def test_limit_by_takes_expressions() -> None:
 
 def test_the_sign_of_a_constant_that_is_no_literal_keeps_its_type() -> None:
     found = query("SELECT negate(toInt64(-5)) AS x, negate(-5) AS y")
-    assert [str(of) for _, of in found.columns] == ["Int64", "UInt8"]
+    assert [str(of) for _, of in found.columns] == ["Int64", "Int8"]
