@@ -148,6 +148,7 @@ FIXED = {
     **dict.fromkeys(
         ("43_natural_join_a_common_column", "44_the_sampling_key", "54_from_null_with_another_query"), "places"
     ),
+    "66_nullable_with_a_value_in_its_place": "plans",
     **dict.fromkeys(
         ("60_a_column_added_throughout", "62_queries_written_otherwise", "63_functions_of_stored_columns"), "plans"
     ),

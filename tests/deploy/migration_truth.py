@@ -20,7 +20,7 @@ from deploy.migration_cases import Case
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
-from penstock.model.types import AggregateFunction, is_nullable
+from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type, is_nullable
 from penstock.parse.project_loader import load_files
 
 Rows = list[tuple[object, ...]]
@@ -171,12 +171,23 @@ class ClickHouse:
 
 
 def question(source: DataSource) -> str:
-    """All rows of a data source; states are merged and finalized."""
-    states = {c.name: c.type for c in source.columns if isinstance(c.type, AggregateFunction)}
-    keys = [f"`{name}`" for name in source.column_names if name not in states]
-    merged = [f"{of.function}Merge(`{name}`) AS `{name}_`" for name, of in states.items()]
-    grouped = f" GROUP BY {', '.join(keys)}" if states else ""
+    """All rows of a data source; states are merged and finalized, and simple aggregates are merged."""
+    merges = {c.name: merge for c in source.columns if (merge := _merge(c.type)) is not None}
+    keys = [f"`{name}`" for name in source.column_names if name not in merges]
+    merged = [f"{merge}(`{name}`) AS `{name}_`" for name, merge in merges.items()]
+    grouped = f" GROUP BY {', '.join(keys)}" if merges else ""
     return f"SELECT {', '.join([*keys, *merged])} FROM {source.name}{grouped}"
+
+
+def _merge(of: Type) -> str | None:
+    """The function that merges the values of a column; None where they are not merged."""
+    match of:
+        case AggregateFunction():
+            return f"{of.function}Merge"
+        case SimpleAggregateFunction():
+            return of.function
+        case _:
+            return None
 
 
 def plain(result: QueryResult) -> Rows:

@@ -59,6 +59,8 @@ GROUPS = {
         "63_functions_of_stored_columns",
         "64_numbers_widened_below_their_values",
     ),
+    "never null": ("66_nullable_with_a_value_in_its_place",),
+    "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

@@ -82,3 +82,24 @@ def test_another_rule_makes_the_target_anew() -> None:
     assert strategies == {"users": "in_place", "named": "recompute"}
     (users,) = view(changed).others
     assert users.binding.merge == Summing(("`k`",), ("n",), True)
+
+
+def test_a_column_that_the_view_does_not_read_moves_no_row() -> None:
+    for users in (
+        FILES["users.datasource"].replace("\n\nENGINE", ",\n    `more` String `json:$.more`\n\nENGINE"),
+        FILES["users.datasource"].replace("`json:$.n`", "`json:$.m`"),
+    ):
+        changed = plan(live(), {**FILES, "users.datasource": users}, "d2")
+        strategies = {each.name: each.strategy for each in changed.resources if each.strategy != "none"}
+        assert strategies == {"users": "in_place"}
+        (shown,) = view(changed).others
+        assert shown.binding == next(each for each in changed.manifest.bindings if each.name == "users")
+
+
+def test_a_mark_of_deletion_that_gets_another_path_is_another_view_from_then_on() -> None:
+    marked = FILES["users.datasource"].replace("`n` Int32", "`n` UInt8") + "ENGINE_IS_DELETED n\n"
+    first = {**FILES, "users.datasource": marked}
+    before = Live(load_files(first).project, plan(None, first, "d1").manifest, {})
+    changed = plan(before, {**first, "users.datasource": marked.replace("`json:$.n`", "`json:$.m`")}, "d2")
+    strategies = {each.name: each.strategy for each in changed.resources if each.strategy != "none"}
+    assert strategies == {"users": "in_place", "named": "reuse"}

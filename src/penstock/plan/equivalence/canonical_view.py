@@ -23,7 +23,7 @@ from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant,
 from penstock.sql.spark_text import DIALECT
 
 KnownValues: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Spark SQL of constants, by data source and logical column."""
+"""Spark SQL of constants, or `NEVER_NULL`, by data source and logical column."""
 NO_VALUES: KnownValues = MappingProxyType({})
 _STORED = "__stored"
 """Stands for the target, before a column of it."""
@@ -58,7 +58,7 @@ def derive_columns(
     views: Sequence[View], kept: Mapping[str, str], added: Mapping[str, str], known: KnownValues
 ) -> Mapping[str, DerivedColumn]:
     """Those of the `added` columns of a target that are constants or functions of its `kept` columns. Both are logical
-    names by physical column; all views into the target must give the same."""
+    names by physical column, of live for the latter; all views into the target must give the same."""
     found: Mapping[str, DerivedColumn] | None = None
     for view in views:
         query = canonical_form(view, known)

@@ -28,9 +28,11 @@ from penstock.plan.equivalence.view_parts import view_parts
 from penstock.plan.equivalence.widened_numbers import TYPE_FAMILIES
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, value_in_older_rows
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.sql.analysis.canonical_query import NEVER_NULL
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 
 
@@ -60,6 +62,20 @@ def columns_stored_as_live(
     )
 
 
+def columns_shown_as_live(way: DataSourceTransition, placement: ColumnPlacement) -> frozenset[str]:
+    """Names of the columns that have the live values in a clone of the live table: those that are bound to them, and
+    those of which the views tell that they have them."""
+    told = frozenset(
+        column.name
+        for column, origin in placement.match.pairs
+        if origin is not None
+        and column.name in way.derived
+        and way.derived[column.name].sql == quote_identifier(origin.name)
+        and spark_type(column.type) == spark_type(origin.type)
+    )
+    return told | columns_stored_as_live(way.running, placement.columns, placement.match)
+
+
 def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:
     if live is None or _type_family(bound.type) != _type_family(live.type):
         return False
@@ -76,9 +92,15 @@ def _type_family(of: Type) -> str:
 
 
 def values_before_cut(transition: DataSourceTransition, placement: ColumnPlacement) -> Mapping[str, str]:
-    """Spark SQL of the added columns that have one constant value in all existing rows, by name."""
+    """What is known of the values of columns in all existing rows, by name: Spark SQL of that of an added column, if
+    all have the same; `NEVER_NULL` for a column that could not be NULL in the live version, and has its values."""
     added = {column.name for column, origin in placement.match.pairs if origin is None}
-    found = {}
+    stored = columns_stored_as_live(transition.running, placement.columns, placement.match)
+    found = {
+        column.name: NEVER_NULL
+        for column, origin in placement.match.pairs
+        if origin is not None and column.name in stored and is_nullable(column.type) and not is_nullable(origin.type)
+    }
     for column in placement.columns:
         value = _constant_value(transition, column) if column.name in added else None
         if value is not None:

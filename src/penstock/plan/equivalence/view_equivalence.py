@@ -16,7 +16,8 @@ from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
-from penstock.plan.equivalence.widened_numbers import stored_type_family, without_widths
+from penstock.plan.equivalence.final_columns import columns_that_count
+from penstock.plan.equivalence.widened_numbers import stored_type_family, without_output_casts, without_widths
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
@@ -101,18 +102,28 @@ def view_content(view: View) -> tuple[object, ...]:
 
 def view_content_by_value(view: View) -> tuple[object, ...]:
     """Like `view_content`, but only those properties of a column's type count on which the SQL depends."""
-    alike = replace(view, sql=without_widths(view.sql))
+    alike = replace(view, sql=without_output_casts(without_widths(view.sql)))
     return _content_of(alike, lambda each: stored_type_family(alike.sql, each.name, spark_type(each.type)))
 
 
 def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
-    reads = frozenset(_source_content(source, type_of) for source in (view.trigger, *view.others))
+    reads = frozenset(_source_content(view, source, type_of) for source in (view.trigger, *view.others))
     return view.table, view.fields, physical_sql(view), reads
 
 
-def _source_content(source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
-    columns = frozenset(column_content(each, type_of) for each in source.binding.columns)
+def _source_content(view: View, source: Source, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:
+    columns = frozenset(column_content(each, type_of) for each in _columns_that_count(view, source))
     return columns, *source_rows_content(source)
+
+
+def _columns_that_count(view: View, source: Source) -> tuple[BoundColumn, ...]:
+    """The columns of a source on which the view depends."""
+    if source.binding.merge is None:
+        return source.binding.columns
+    facts = query_facts(view.sql)
+    if source.placeholder in facts.lineage.whole:
+        return source.binding.columns
+    return columns_that_count(source, facts.columns_read.get(source.placeholder, frozenset()))
 
 
 def source_rows_content(source: Source) -> tuple[object, ...]:

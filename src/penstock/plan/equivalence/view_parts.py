@@ -7,14 +7,16 @@ time in proportion to the number of columns, where comparing projections of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
 
 from penstock.model.manifest import BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.types import Date, DateTime, unwrap_type
 from penstock.plan.equivalence.canonical_view import KnownValues, canonical_form
+from penstock.plan.equivalence.final_columns import columns_that_count
 from penstock.plan.equivalence.view_equivalence import column_content, source_meaning, source_rows_content
 from penstock.sql.analysis.opaque_calls import has_opaque_aggregate, makes_rows
 from penstock.sql.spark_text import DIALECT
@@ -52,7 +54,7 @@ def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...
     sources = _sources(tree, view)
     if sources is None or any(column.table not in sources for column in tree.find_all(exp.Column)):
         return None
-    texts = _Texts(sources)
+    texts = Texts(sources, _stored_type)
     rows = tuple(texts.of(each) for name in _CLAUSES for each in _as_list(tree.args.get(name)))
     items = [texts.of(each.unalias()) for each in tree.expressions]
     aggregates = any(map(has_opaque_aggregate, query.tree.expressions))
@@ -83,10 +85,15 @@ def _sources(tree: exp.Select, view: View) -> Mapping[str, Source] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
+class Texts:
     """Texts of expressions in which columns are what they read."""
 
     sources: Mapping[str, Source]
+    type_of: Callable[[BoundColumn], str]
+
+    def tree(self, node: exp.Expr) -> exp.Expr:
+        """The tree of which `of` gives the text."""
+        return node.copy().transform(self._named, copy=False)
 
     def of(self, node: exp.Expr) -> str:
         """The text; each column of a source is written by what it shows, and each table by its meaning."""
@@ -101,7 +108,53 @@ class _Texts:
         if not isinstance(node, exp.Column) or node.table not in self.sources:
             return node
         bound = self.sources[node.table].binding.column(node.name)
-        return exp.Var(this=f"<{node.table} {column_content(bound, _stored_type)!r}>") if bound is not None else node
+        return exp.Var(this=f"<{node.table} {column_content(bound, self.type_of)!r}>") if bound is not None else node
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMeaning:
+    """The expressions of a view, as they are in its canonical form. They must not be changed."""
+
+    rows: object
+    """What decides the rows, without the keys of GROUP BY."""
+    keys: tuple[exp.Expr, ...] | None
+    """The keys of GROUP BY; None where nothing is aggregated."""
+    columns: Mapping[str, exp.Expr]
+    """By physical column of the target."""
+    texts: Texts
+    """How an expression is written, and its tree."""
+    moments: frozenset[str]
+    """The columns of sources, as they are written, that are Date or DateTime."""
+    filters_groups: bool
+
+
+def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn], str]) -> ViewMeaning | None:
+    """The expressions of a view; None where it is not one SELECT over tables, or aggregates rows without GROUP BY.
+    `type_of` tells what counts of a column's type."""
+    query = canonical_form(view, known)
+    sources = _sources(query.tree, view) if query is not None and _is_one_block(query.tree) else None
+    if query is None or sources is None or any(each.table not in sources for each in query.tree.find_all(exp.Column)):
+        return None
+    tree = query.tree
+    texts = Texts(sources, type_of)
+    group = tree.args.get("group")
+    if group is None and any(map(has_opaque_aggregate, tree.expressions)):
+        return None
+    rows = tuple(texts.of(each) for name in _CLAUSES if name != "group" for each in _as_list(tree.args.get(name)))
+    read = tuple((name, source_rows_content(each), _merged(each)) for name, each in sorted(sources.items()))
+    return ViewMeaning(
+        (view.table, rows, read),
+        tuple(group.expressions) if group is not None else None,
+        dict(zip(view.fields, (each.unalias() for each in tree.expressions), strict=False)),
+        texts,
+        frozenset(
+            texts.of(exp.column(column.name, table=name, quoted=True))
+            for name, source in sources.items()
+            for column in source.binding.columns
+            if unwrap_type(column.type) == Date() or isinstance(unwrap_type(column.type), DateTime)
+        ),
+        bool(tree.args.get("having")),
+    )
 
 
 def _stored_type(column: BoundColumn) -> str:
@@ -109,7 +162,8 @@ def _stored_type(column: BoundColumn) -> str:
 
 
 def _merged(source: Source) -> object:
-    """All columns of a source whose rows are merged when it is read."""
+    """The columns by which the rows of a source are merged when it is read; those that the view reads are in its
+    texts."""
     if source.binding.merge is None:
         return None
-    return tuple(sorted(repr(column_content(each, _stored_type)) for each in source.binding.columns))
+    return tuple(sorted(repr(column_content(each, _stored_type)) for each in columns_that_count(source, ())))

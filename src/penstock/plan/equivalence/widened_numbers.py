@@ -92,6 +92,20 @@ def without_widths(sql: str) -> str:
 
 
 @lru_cache(maxsize=256)
+def without_output_casts(sql: str) -> str:
+    """The SQL without casts to BIGINT of whole columns of the result. To be compared only where the columns of the
+    target are the same in both versions: one has the cast where its number is narrower than the column."""
+    tree = parse_opaque(sql)
+    if not isinstance(tree, exp.Select):
+        return sql
+    for item in tree.expressions:
+        cast = item.this if isinstance(item, exp.Alias) else None
+        if isinstance(cast, exp.Cast) and cast.to.this == exp.DType.BIGINT and cast.find(exp.Column) is not None:
+            item.set("this", cast.this)
+    return write_opaque(tree)
+
+
+@lru_cache(maxsize=256)
 def _uses_by_name(sql: str) -> Mapping[str, tuple[exp.Column, ...]] | None:
     """The uses of each column by its name in folded case; None where the SQL cannot be looked into."""
     tree = parse_opaque(sql)

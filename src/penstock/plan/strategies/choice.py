@@ -15,6 +15,7 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change, MetadataChanged, ViewChanged, change_text, join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
+from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
@@ -47,6 +48,8 @@ class StrategyInputs:
     """The strategy that the user requests."""
     rebuilt: bool = False
     """Whether it is to be computed anew, whatever has changed."""
+    rolled: RolledUp | str | None = None
+    """The stored rows as those of its changed view, or why they are not known to be; None where that is not asked."""
 
     @property
     def has_views(self) -> bool:
@@ -192,6 +195,9 @@ def choose_to_stay(inputs: StrategyInputs) -> StrategyChoice:
 
 
 def _reuse_reason_of(inputs: StrategyInputs) -> str:
+    if isinstance(inputs.rolled, RolledUp) and inputs.rolled.coarser:
+        keys = join_words(f"`{each}`" for each in inputs.transition.new.engine.sorting_key)
+        return f"the rows that are stored, merged by {keys}, are those that its view gives"
     if inputs.transition.derived:
         names = join_words(f"`{name}`" for name in inputs.transition.derived)
         return f"its views still produce the existing rows, and tell the value of {names} in them"

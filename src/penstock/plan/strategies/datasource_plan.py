@@ -18,6 +18,7 @@ from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
+from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,
     columns_stored_as_live,
@@ -41,6 +42,7 @@ from penstock.plan.strategies.forward_query_checks import blocking_checks, build
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.rebuild_problems import rebuild_problems
+from penstock.plan.strategies.rolled_up_targets import find_rolled_up
 from penstock.plan.strategies.rule_results import is_as_live, tell_rules
 from penstock.plan.strategies.strategy_results import (
     build_views_into,
@@ -98,8 +100,16 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
     transition = replace(before, derived=find_derived_columns(context, before))
     name, placement = transition.new.name, place_columns(transition)
     feeding = _compare_views(context, transition, placement)
-    views = (*(view for view, _ in feeding.kept), *feeding.new)
     found = _pair_by_history(context, transition, placement, feeding)
+    rolled = None
+    if found is None and not feeding.unchanged and before.running.views:
+        rolled = find_rolled_up(context, before)
+    if isinstance(rolled, RolledUp):
+        transition = replace(before, derived=rolled.derived)
+        placement = place_columns(transition)
+        feeding = _compare_views(context, transition, placement)
+        found = _with_actual_bindings(ViewPairs(((feeding.new[0], rolled.live),)), feeding) if feeding.new else None
+    views = (*(view for view, _ in feeding.kept), *feeding.new)
     unclear = context.has_failed_feeder(name)
     return StrategyInputs(
         transition=transition,
@@ -114,6 +124,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         ordered_by_seq=seq_orders_rows(context, transition),
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
+        rolled=rolled,
     )
 
 

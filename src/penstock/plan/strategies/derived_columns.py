@@ -8,6 +8,7 @@ rows of one key are merged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from sqlglot import exp
@@ -28,12 +29,15 @@ from penstock.plan.tables.column_placement import (
 )
 from penstock.plan.tables.flow_builders import TargetTable
 from penstock.plan.tables.running_datasource import is_ordered_by_seq
+from penstock.sql.analysis.constant_folding import Unknown, known_value
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
 from penstock.sql.spark_text import column_names
+from penstock.sql.stored_types import spark_type
 
 _MOMENTS = (Date, DateTime)
+_WRITTEN_MOMENT = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])( ([01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 _MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP)
 
 
@@ -49,7 +53,8 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     place = live_target(transition, placement)
     views = build_views_into(context, place, "beginning", context.history_binding)
     stored = columns_stored_as_live(transition.running, placement.columns, placement.match)
-    kept = {column.physical: column.name for column in placement.columns if column.name in stored}
+    origins = {column.name: origin.name for column, origin in placement.match.pairs if origin is not None}
+    kept = {column.physical: origins[column.name] for column in placement.columns if column.name in stored}
     found = derive_columns(
         views,
         kept,
@@ -59,8 +64,8 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     return {
         name: derived
         for name, derived in found.items()
-        if _is_safe(transition, derived) and _can_tell_rows(context, transition, name, derived)
-        if _survives_merging(transition, name, derived)
+        if is_safe(transition, derived) and can_tell_rows(context, transition, name, derived)
+        if survives_merging(transition, name, derived)
     }
 
 
@@ -83,16 +88,19 @@ def seq_orders_rows(context: PlanningContext, transition: DataSourceTransition) 
     return is_ordered_by_seq(context.live, transition.running) and not can_ingest(transition.new)
 
 
-def _is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
+def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
     """Whether a value cannot fail, and is the same whenever it is computed."""
     if not expression_facts(derived.sql).is_repeatable:
         return False
-    moments = {column.name for column in transition.new.columns if isinstance(unwrap_type(column.type), _MOMENTS)}
+    numbers = {each.name for each in transition.running.source.columns if spark_type(each.type) in ("INT", "BIGINT")}
+    moments = {
+        column.name for column in transition.running.source.columns if isinstance(unwrap_type(column.type), _MOMENTS)
+    }
     tree = parse_opaque(f"SELECT {derived.sql} AS `value`")
     if tree is None:
         return not may_raise(derived.sql)
     for cast in reversed(list(tree.find_all(exp.Cast))):
-        if _keeps_moment(cast, moments) or _counts_truth(cast):
+        if _keeps_moment(cast, moments) or _counts_truth(cast) or _is_known(cast) or _widens_number(cast, numbers):
             cast.replace(cast.this)
     return not may_raise(write_opaque(tree).removeprefix("SELECT ").removesuffix(" AS `value`"))
 
@@ -110,6 +118,20 @@ def _is_moment(cast: exp.Expr) -> bool:
     return isinstance(cast, exp.Paren) or (isinstance(cast, exp.Cast) and cast.to.this in _MOMENT_TYPES)
 
 
+def _is_known(cast: exp.Expr) -> bool:
+    """Whether it keeps the value of a constant, or reads a date or a time that is written out."""
+    written = cast.this.name if isinstance(cast.this, exp.Literal) and cast.this.is_string else ""
+    is_moment = _is_moment(cast) and _WRITTEN_MOMENT.fullmatch(written) is not None
+    return is_moment or not isinstance(known_value(cast), Unknown)
+
+
+def _widens_number(cast: exp.Expr, numbers: Collection[str]) -> bool:
+    """Whether it makes a wider type of a whole number of 64 bits at most, which holds each of them."""
+    value, to = cast.this, cast.args["to"]
+    is_wide = to.this == exp.DType.BIGINT or to.sql() in ("DECIMAL(20, 0)", "DECIMAL(38, 0)")
+    return is_wide and isinstance(value, exp.Column) and value.name in numbers
+
+
 def _counts_truth(cast: exp.Cast) -> bool:
     """Whether it makes 0 or 1 of a condition."""
     value = cast.this.this if isinstance(cast.this, exp.Paren) else cast.this
@@ -117,7 +139,7 @@ def _counts_truth(cast: exp.Cast) -> bool:
     return is_condition and cast.to.this in (exp.DType.INT, exp.DType.BIGINT)
 
 
-def _can_tell_rows(
+def can_tell_rows(
     context: PlanningContext, transition: DataSourceTransition, name: str, derived: DerivedColumn
 ) -> bool:
     """Whether existing rows can be told from later ones: by `_seq`, or by NULL where that is no value of the column."""
@@ -126,7 +148,7 @@ def _can_tell_rows(
     return is_marked or seq_orders_rows(context, transition)
 
 
-def _survives_merging(transition: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+def survives_merging(transition: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
     """Whether the value is that of each row also where the engine makes one row of several: a key must be a function of
     the live key, and what is summed a key."""
     old, new = transition.running.source, transition.new
@@ -136,18 +158,18 @@ def _survives_merging(transition: DataSourceTransition, name: str, derived: Deri
         case "MergeTree":
             return True
         case "ReplacingMergeTree":
-            return name not in _key_columns(new) or _reads_only_keys(derived, old)
+            return name not in key_columns(new) or reads_only_keys(derived, old)
         case "AggregatingMergeTree":
-            return _reads_only_keys(derived, old) or _is_state_of(derived, transition.new, name)
+            return reads_only_keys(derived, old) or _is_state_of(derived, transition, name)
         case "SummingMergeTree":
-            return name in _key_columns(new) and _reads_only_keys(derived, old)
+            return name in key_columns(new) and reads_only_keys(derived, old)
         case _:
             return False
 
 
-def _is_state_of(derived: DerivedColumn, source: DataSource, name: str) -> bool:
+def _is_state_of(derived: DerivedColumn, transition: DataSourceTransition, name: str) -> bool:
     """Whether it is another column's state, of the same type: both are merged in the same way."""
-    column, other = source.column(name), source.column(derived.sql.strip("`"))
+    column, other = transition.new.column(name), transition.running.source.column(derived.sql.strip("`"))
     return (
         column is not None
         and other is not None
@@ -156,10 +178,10 @@ def _is_state_of(derived: DerivedColumn, source: DataSource, name: str) -> bool:
     )
 
 
-def _reads_only_keys(derived: DerivedColumn, source: DataSource) -> bool:
-    return column_names(derived.sql) <= _key_columns(source)
+def reads_only_keys(derived: DerivedColumn, source: DataSource) -> bool:
+    return column_names(derived.sql) <= key_columns(source)
 
 
-def _key_columns(source: DataSource) -> frozenset[str]:
+def key_columns(source: DataSource) -> frozenset[str]:
     """The columns that are parts of the sorting key themselves."""
     return frozenset(part.strip().strip("`") for part in source.engine.sorting_key)

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from penstock.plan.diff.changes import join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
+from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.plan import RuleResult, Strategy
 from penstock.plan.strategies.choice import (
     StrategyChoice,
@@ -51,7 +52,8 @@ def _rules_for_ingested(inputs: StrategyInputs) -> tuple[RuleResult, ...]:
 
 
 def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None) -> tuple[RuleResult, ...]:
-    computed, same = _computed_text(inputs), inputs.same_history
+    computed, rolled = _computed_text(inputs), inputs.rolled
+    same = None if isinstance(rolled, RolledUp) else inputs.same_history
     differs = "" if inputs.feeding.unchanged else inputs.cause
     history = _history_text(inputs, kept) if same is None else ""
     added = "" if same is None or same.new else "no view is added"
@@ -62,6 +64,11 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
             "reuse",
             "the views in one form, and with what added columns hold before the cut, give the rows that are stored",
             history or ("a view adds rows" if same is not None and same.new else computed),
+        ),
+        _tell(
+            "reuse",
+            "what the view gives are functions of the rows that are stored, merged by its keys",
+            rolled if isinstance(rolled, str) else computed if rolled else "it was not asked for",
         ),
         _tell(
             "recompute",

@@ -17,6 +17,7 @@ from penstock.plan.diff.ttl_and_final import begins_empty, keeps_no_rows
 from penstock.plan.equivalence.unchanged_history import (
     bind_as_live,
     columns_copied,
+    columns_shown_as_live,
     columns_stored_as_live,
     project_view,
     values_before_cut,
@@ -227,9 +228,7 @@ def clone_live_table(
             running,
             binding,
             placement.match,
-            ()
-            if choice.strategy == "recompute"
-            else columns_stored_as_live(running, placement.columns, placement.match),
+            () if choice.strategy == "recompute" else columns_shown_as_live(transition, placement),
         ),
         {} if choice.strategy == "recompute" else values_before_cut(transition, placement),
         Clone(table, running.table.id, placement.widened, unposted=bool(transition.derived)),

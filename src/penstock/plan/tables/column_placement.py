@@ -72,10 +72,11 @@ class ColumnPlacement:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """The value of an added column in the rows that a target of views has stored."""
+    """The value of a column in the rows that a target of views has stored, if that is not what they hold under its
+    name."""
 
     sql: str
-    """Spark SQL over the logical columns of the target."""
+    """Spark SQL over the logical columns that the target has in the live version."""
     is_constant: bool
 
 
@@ -88,7 +89,7 @@ class DataSourceTransition:
     compiled: CompiledProject
     forward: ForwardQuery | None
     derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
-    """The values that added columns have in existing rows, as the views of both versions tell."""
+    """The values that columns have in existing rows, as the views of both versions tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,9 @@ def _place_continued_column(
     placed: Mapping[str, _PlacedColumn],
 ) -> _PlacedColumn | BlockedColumn:
     """Place a column that continues a live column."""
+    derived = transition.derived.get(column.name)
+    if derived is not None:
+        return _place_derived_column(transition, column, derived)
     same_rule = ingestion.is_filled_alike(column)
     live = transition.running.binding.column(origin.name)
     assert live is not None, "a binding has every column of its data source"
@@ -211,7 +215,7 @@ def _place_added_column(
         return _place_by_forward_query(transition, column, forward_column)
     derived = transition.derived.get(column.name)
     if derived is not None:
-        return _place_derived_column(column, derived, placed)
+        return _place_derived_column(transition, column, derived)
     if column.default is None and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
     value = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
@@ -224,12 +228,11 @@ def _place_added_column(
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
 
 
-def _place_derived_column(column: Column, derived: DerivedColumn, placed: Mapping[str, _PlacedColumn]) -> _PlacedColumn:
+def _place_derived_column(transition: DataSourceTransition, column: Column, derived: DerivedColumn) -> _PlacedColumn:
     """Place a column of which the views tell the value in existing rows. Where NULL is no value of the column, it marks
     these rows; else `_seq` tells them."""
     bound = BoundColumn(column.name, column.type, column.name)
-    read = {name: value_in_older_rows(each.bound) for name, each in placed.items()}
-    value = f"CAST({replace_columns(derived.sql, read)} AS {spark_type(column.type)})"
+    value = f"CAST({replace_columns(derived.sql, _live_values(transition))} AS {spark_type(column.type)})"
     if expression_facts(value).is_null and is_nullable(column.type):
         return _PlacedColumn(column, bound, own=True)
     if not is_nullable(column.type):
@@ -270,12 +273,16 @@ def _place_bridged_column(
     """Place a column that is computed when existing rows are read; blocked if its value differs at each evaluation."""
     if not forward_column.facts.is_repeatable:
         return replace(otherwise, reason=f"{otherwise.reason}, which is another value each time it is asked for,")
-    values = {
-        column.name: value_in_older_rows(without_pending_cut(column)) for column in transition.running.binding.columns
-    }
-    before = Before(replace_columns(forward_column.sql, values))
+    before = Before(replace_columns(forward_column.sql, _live_values(transition)))
     bound = BoundColumn(otherwise.column.name, otherwise.column.type, otherwise.column.name, before)
     return _PlacedColumn(otherwise.column, bound, own=True, computed=otherwise.reason)
+
+
+def _live_values(transition: DataSourceTransition) -> Mapping[str, str]:
+    """The values of the live columns in the rows that exist now, as Spark SQL over physical columns."""
+    return {
+        column.name: value_in_older_rows(without_pending_cut(column)) for column in transition.running.binding.columns
+    }
 
 
 def _describe_retyping(column: Column, origin: Column) -> str:

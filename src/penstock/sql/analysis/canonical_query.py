@@ -15,11 +15,13 @@ from dataclasses import field
 from sqlglot import exp
 
 from penstock.model.quick_dataclass import dataclass
-from penstock.sql.analysis.constant_folding import fold_constants, known_value
+from penstock.sql.analysis.constant_folding import fold_constants, known_value, mark_never_null
 from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, parse_opaque, write_opaque
 from penstock.sql.analysis.query_facts import MOST_SELECTS
 from penstock.sql.spark_text import DIALECT, parse_tree
 
+NEVER_NULL = "NOT NULL"
+"""In the place of a value: no row has NULL in the column."""
 _PROJECTION = frozenset(["expressions", "from_", "where"])
 """The parts of a SELECT that gives one row for each row it reads and keeps."""
 _BLOCK = frozenset(["expressions", "from_", "where", "joins", "laterals", "group", "having"])
@@ -39,7 +41,7 @@ class QueryInputs:
     """What is known of the sources of a query."""
 
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Spark SQL of the values that columns have in all rows, by placeholder and column."""
+    """Spark SQL of the values that columns have in all rows, or `NEVER_NULL`, by placeholder and column."""
     inexact: frozenset[str] = frozenset()
     """Names of columns with floating point numbers: equal ones may be written differently (0.0 and -0.0)."""
 
@@ -66,6 +68,7 @@ def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
     tree = parse_opaque(sql) if is_short else None
     if not isinstance(tree, exp.Select) or not all(map(_has_name, tree.expressions)) or _has_unknown_form(tree):
         return None
+    _name_only_sources(tree)
     for placeholder, values in inputs.known.items():
         _put_known_values(tree, placeholder, values)
     return CanonicalQuery(_sort_parts(_merge_and_fold(tree), inputs))
@@ -125,6 +128,23 @@ def _has_only(select: exp.Select, parts: frozenset[str]) -> bool:
     return _given_parts(select) <= parts
 
 
+def _name_only_sources(tree: exp.Select) -> None:
+    """Give a subquery without a name, which alone is read, a name, and write it before the columns that are read."""
+    for number, select in enumerate(list(tree.find_all(exp.Select))):
+        source = _first_source(select)
+        is_alone = not select.args.get("joins") and not select.args.get("laterals")
+        if not isinstance(source, exp.Subquery) or source.alias or not is_alone or _reads_star(select):
+            continue
+        bare = [each for each in select.find_all(exp.Column) if not each.table]
+        inner = source.this.named_selects if isinstance(source.this, exp.Select) else []
+        if any(each.name not in inner or each.find_ancestor(exp.Select) is not select for each in bare):
+            continue
+        name = f"__only{number}"
+        source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        for column in bare:
+            column.set("table", exp.to_identifier(name, quoted=True))
+
+
 # --------------------------------------------------------------------------------------- known values
 
 
@@ -140,6 +160,9 @@ def _put_known_values(tree: exp.Expr, placeholder: str, values: Mapping[str, str
         if counted[alias] != 1:
             continue
         for column in _columns_of(select, alias):
+            if values.get(column.name) == NEVER_NULL:
+                mark_never_null(column)
+                continue
             known = parse_tree(values[column.name]) if column.name in values else None
             if known is not None:
                 column.replace(known)

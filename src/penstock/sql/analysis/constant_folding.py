@@ -83,7 +83,21 @@ def _fold_node(node: exp.Expr) -> exp.Expr:
             return node
         case _:
             found = _condition(node)
-            return node if isinstance(found, Unknown) else _boolean(found)
+            return _fold_denial(node) if isinstance(found, Unknown) else _boolean(found)
+
+
+def _fold_denial(node: exp.Expr) -> exp.Expr:
+    """`NOT a = b` as `a <> b`, and the other way: both are NULL where one side is."""
+    denied = node.this if isinstance(node, exp.Not) else None
+    while isinstance(denied, exp.Paren):
+        denied = denied.this
+    match denied:
+        case exp.EQ():
+            return exp.NEQ(this=denied.this, expression=denied.expression)
+        case exp.NEQ():
+            return exp.EQ(this=denied.this, expression=denied.expression)
+        case _:
+            return node
 
 
 def _is_plain(node: exp.Expr) -> bool:
@@ -107,12 +121,12 @@ def _condition(node: exp.Expr) -> Constant:
             return not found if isinstance(found, bool) else (None if found is None else UNKNOWN)
         case exp.Is() if isinstance(node.expression, exp.Null):
             found = known_value(node.this)
-            return UNKNOWN if isinstance(found, Unknown) else found is None
+            return found is None if not isinstance(found, Unknown) else (False if is_never_null(node.this) else UNKNOWN)
         case exp.In() if not node.args.get("query") and not node.args.get("unnest"):
             return _membership(known_value(node.this), [known_value(each) for each in node.expressions])
         case exp.Anonymous() if call_name(node) in ("isnull", "isnotnull") and len(node.expressions) == 1:
-            found = known_value(node.expressions[0])
-            return UNKNOWN if isinstance(found, Unknown) else (found is None) == (call_name(node) == "isnull")
+            is_null = _condition(exp.Is(this=node.expressions[0].copy(), expression=exp.Null()))
+            return is_null if isinstance(is_null, Unknown) else is_null is (call_name(node) == "isnull")
         case _:
             return UNKNOWN
 
@@ -199,15 +213,28 @@ def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
         if value is None:
             continue
         kept.append(part)
-        if not isinstance(value, Unknown):
+        if not isinstance(value, Unknown) or is_never_null(part):
             break
     if not kept:
         return node
-    if len(kept) == 1 and not isinstance(known_value(kept[0]), Unknown):
+    if len(kept) == 1 and (is_never_null(kept[0]) or not isinstance(known_value(kept[0]), Unknown)):
         return kept[0]
     node.set("this", kept[0])
     node.set("expressions", kept[1:])
     return node
+
+
+_NEVER_NULL = "never null"
+
+
+def mark_never_null(column: exp.Column) -> None:
+    """Say of a column that no row has NULL in it. Copies of the node say it too."""
+    column.meta[_NEVER_NULL] = True
+
+
+def is_never_null(node: exp.Expr) -> bool:
+    """Whether it is a column of which that is said."""
+    return is_never_null(node.this) if isinstance(node, exp.Paren) else bool(node._meta and _NEVER_NULL in node._meta)
 
 
 def known_value(node: exp.Expr) -> Constant:

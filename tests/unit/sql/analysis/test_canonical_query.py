@@ -6,7 +6,7 @@ import pytest
 from tests.unit.sql.flights import datasource, query
 
 from penstock.model.project import Project
-from penstock.sql.analysis.canonical_query import QueryInputs, canonical_query
+from penstock.sql.analysis.canonical_query import NEVER_NULL, QueryInputs, canonical_query
 
 COLUMNS = {
     "a": "Int32",
@@ -23,6 +23,7 @@ KNOWN = {"__all_t__": {"b": "CAST(0 AS INT)", "n": "CAST(NULL AS INT)", "s": "''
 SAME = [
     ("SELECT a FROM t WHERE a = 1 AND f > 2", "SELECT a FROM t WHERE 2 < f AND 1 = a"),
     ("SELECT a FROM t WHERE a = 1 OR a = 2", "SELECT x.a AS a FROM t AS x WHERE a IN (2, 1)"),
+    ("SELECT a FROM t WHERE s != 'x' AND f = 1", "SELECT a FROM t WHERE NOT (s = 'x') AND NOT NOT (f = 1)"),
     ("SELECT a FROM t WHERE s IN ('x')", "SELECT a FROM t WHERE s = 'x' AND 1"),
     ("SELECT a, f FROM t", "SELECT a, f FROM (SELECT f, a, s FROM (SELECT * FROM t) AS inner) AS outer"),
     ("SELECT a + 1 AS x FROM t WHERE a > 0", "SELECT k + 1 AS x FROM (SELECT a AS k FROM t WHERE a > 0)"),
@@ -49,6 +50,29 @@ KNOWN_SAME = [
         "SELECT t.a AS a FROM t LEFT JOIN u ON t.a = u.a WHERE t.b = 0",
     ),
     ("SELECT a, coalesce(n, f) AS k FROM t", "SELECT a, coalesce(n, f) AS k FROM t WHERE coalesce(n, 1) = 1"),
+]
+
+NEVER_NULL_SAME = [
+    ("SELECT a FROM t WHERE n > 1", "SELECT a FROM t WHERE n > 1 AND n IS NOT NULL AND NOT (n IS NULL)"),
+    ("SELECT a, n AS k FROM t", "SELECT a, ifNull(n, 5) AS k FROM t"),
+    ("SELECT a, n AS k FROM t", "SELECT a, ifNull(m, 5) AS k FROM (SELECT a, n AS m FROM t) AS x"),
+    ("SELECT a, count(n) AS k FROM t GROUP BY a, n", "SELECT a, countIf(n, isNotNull(n)) AS k FROM t GROUP BY a, n"),
+    (
+        "SELECT t.a AS a, t.n AS k FROM t LEFT JOIN u ON t.a = u.a",
+        "SELECT t.a AS a, coalesce(t.n, u.a) AS k FROM t LEFT JOIN u ON t.a = u.a",
+    ),
+]
+NEVER_NULL_OTHER = [
+    ("SELECT a, n AS k FROM t", "SELECT a, ifNull(nullIf(n, 1), 5) AS k FROM t"),
+    ("SELECT a, max(n) AS k FROM t GROUP BY a", "SELECT a, coalesce(max(n), 5) AS k FROM t GROUP BY a"),
+    (
+        "SELECT u.a AS a, t.n AS k FROM u LEFT JOIN t ON t.a = u.a",
+        "SELECT u.a AS a, coalesce(t.n, u.a) AS k FROM u LEFT JOIN t ON t.a = u.a",
+    ),
+    (
+        "SELECT t.a AS a, t.n AS k FROM t RIGHT JOIN u ON t.a = u.a",
+        "SELECT t.a AS a, coalesce(t.n, u.a) AS k FROM t RIGHT JOIN u ON t.a = u.a",
+    ),
 ]
 
 OTHER = [
@@ -115,6 +139,21 @@ def test_one_form_where_values_are_known(first: str, second: str) -> None:
     assert form is not None
     assert form == canonical(second, KNOWN)
     assert canonical(first, {}) != canonical(second, {}), "without them they differ"
+
+
+@pytest.mark.parametrize(("first", "second"), NEVER_NULL_SAME)
+def test_one_form_where_a_column_is_never_null(first: str, second: str) -> None:
+    known = {"__all_t__": {"n": NEVER_NULL}}
+    form = canonical(first, known)
+    assert form is not None
+    assert form == canonical(second, known)
+    assert canonical(first, {}) != canonical(second, {}), "without that they differ"
+
+
+@pytest.mark.parametrize(("first", "second"), NEVER_NULL_OTHER)
+def test_other_forms_where_a_column_is_never_null(first: str, second: str) -> None:
+    known = {"__all_t__": {"n": NEVER_NULL}}
+    assert canonical(first, known) != canonical(second, known)
 
 
 @pytest.mark.parametrize(("first", "second"), OTHER)

@@ -1,0 +1,176 @@
+"""Whether the rows that a view's target has stored make up the rows that its changed view would give.
+
+In: the transition of a target, before its columns are placed. Out: `RolledUp`, or why not. A key that is dropped or
+made coarser (`toDate` to `toStartOfMonth`), a new column that is a function of what is stored, and a time with a
+finer type need no look at the source: in the first two cases the engine merges the stored rows by the new key.
+Invariant: once they are merged, the rows are those that the view would give, whatever came in which batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.model.datasource import Column, DataSource
+from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, Type, unwrap_type
+from penstock.plan.diff.column_compatibility import is_promotion
+from penstock.plan.diff.column_matching import match_columns
+from penstock.plan.diff.project_queries import reads_of_view
+from penstock.plan.equivalence.stored_functions import RolledUp, StoredFunctions, stored_functions
+from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
+from penstock.plan.strategies.derived_columns import (
+    can_tell_rows,
+    is_safe,
+    key_columns,
+    live_target,
+    survives_merging,
+)
+from penstock.plan.strategies.planning_context import PlanningContext
+from penstock.plan.strategies.strategy_results import build_views_into
+from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn, place_columns
+from penstock.sql.spark_text import column_names, quote_identifier
+from penstock.sql.stored_types import spark_type
+
+_MERGEABLE = frozenset(["count", "sum", "min", "max", "avg", "uniq", "uniqExact"])
+"""Aggregates, also with If, whose states give the same whatever the order in which they are merged."""
+
+
+def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> RolledUp | str:
+    """The stored rows as those of the changed view; a text that says why they are not known to be."""
+    obstacle = _obstacle(context, before)
+    if obstacle is not None:
+        return obstacle
+    placement = place_columns(before)
+    place = live_target(before, placement)
+    (live,), (after,) = before.running.views, build_views_into(context, place, "beginning", context.history_binding)
+    names = {column.physical: column.name for column in before.running.binding.columns}
+    logical = {column.physical: column.name for column in place.columns}
+    live_names = {column.name: origin.name for column, origin in placement.match.pairs if origin is not None}
+    origins = {field: live_names[name] for field, name in logical.items() if name in live_names}
+    given = stored_functions(live, after, names, origins, context.known_values(before.new.name))
+    if given is None:
+        return "what it would give is no function of the rows that are stored"
+    own = {field.name for field in placement.added}
+    stored = {column.name for column in placement.columns if column.physical not in own}
+    stored &= columns_stored_as_live(before.running, placement.columns, placement.match)
+    derived = {}
+    for field, sql in given.columns.items():
+        origin = _origin(before, logical[field])
+        if logical[field] not in stored or origin is None or sql not in _as_stored(before, logical[field], origin):
+            derived[logical[field]] = DerivedColumn(sql, not column_names(sql))
+    refused = next((name for name, each in derived.items() if not _is_derivable(context, before, name, each)), None)
+    if refused is not None:
+        return f"`{refused}` is not known to have its value once rows are merged"
+    if given.coarser and not _merges_into(before, given, derived):
+        return "the engine does not merge the stored rows into those that it would give"
+    if given.coarser and _has_reader(context, before):
+        return "a view reads the rows before they are merged"
+    return RolledUp(derived, live, given.coarser)
+
+
+def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | None:
+    running, new = before.running, before.new
+    if context.has_failed_feeder(new.name):
+        return "its views do not compile"
+    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or running.copies:
+        return "not one view alone gives its rows"
+    if before.forward is not None:
+        return "a FORWARD_QUERY tells its rows"
+    if running.landing.stream in context.options.streams:
+        return "rows were posted to it"
+    if running.source.engine.name != new.engine.name:
+        return "its engine changes"
+    return None
+
+
+def _origin(before: DataSourceTransition, name: str) -> Column | None:
+    """The live column that a column of the next version continues."""
+    pairs = match_columns(before.running.source, before.new, before.forward).pairs
+    return next((origin for column, origin in pairs if column.name == name), None)
+
+
+def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:
+    """How the value of a column is written that the live one holds, with the cast to a type to which it is promoted."""
+    plain, column = quote_identifier(origin.name), before.new.column(name)
+    if column is None or not is_promotion(spark_type(origin.type), spark_type(column.type)):
+        return (plain,)
+    return plain, f"CAST({plain} AS {spark_type(column.type)})"
+
+
+def _is_derivable(context: PlanningContext, before: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+    """Whether a computed column has its value in each row, also once rows of one key are merged."""
+    if not can_tell_rows(context, before, name, derived) or _lays_out(before.new, name):
+        return False
+    if _keeps_stored_value(before, name, derived):
+        return _has_same_role(before, name)
+    floats = {column.name for column in before.running.source.columns if isinstance(unwrap_type(column.type), Float)}
+    origin = _origin(before, name)
+    if column_names(derived.sql) & floats or (origin is not None and before.new.engine.name == "ReplacingMergeTree"):
+        return False  # numbers that are equal may be written differently; a version may be another one
+    return is_safe(before, derived) and survives_merging(before, name, derived)
+
+
+def _lays_out(source: DataSource, name: str) -> bool:
+    """Whether a column may be in the partition key or the TTL."""
+    parts = (*source.engine.partition_key, source.engine.ttl or "")
+    return any(name in part for part in parts)
+
+
+def _keeps_stored_value(before: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+    """Whether a column shows what the live one of that name has stored, in another type."""
+    column, origin = before.new.column(name), _origin(before, name)
+    return (
+        column is not None
+        and origin is not None
+        and derived.sql == quote_identifier(origin.name)
+        and spark_type(column.type) == spark_type(origin.type)
+    )
+
+
+def _has_same_role(before: DataSourceTransition, name: str) -> bool:
+    """Whether the engine does with a column what it did with the live one."""
+    old, new = before.running.source.engine, before.new.engine
+    roles = [(each.ver, each.is_deleted, each.sorting_key, each.summed, each.sign) for each in (old, new)]
+    column, origin = before.new.column(name), _origin(before, name)
+    if column is None or origin is None or column.name != origin.name or roles[0] != roles[1]:
+        return False
+    return new.name != "SummingMergeTree" and _merged_by(column.type) == _merged_by(origin.type)
+
+
+def _merged_by(of: Type) -> str | None:
+    """The aggregate that merges the values of a column."""
+    match of:
+        case SimpleAggregateFunction() | AggregateFunction():
+            return f"{type(of).__name__} {of.function}"
+        case _:
+            return None
+
+
+def _merges_into(before: DataSourceTransition, given: StoredFunctions, derived: Mapping[str, DerivedColumn]) -> bool:
+    """Whether stored rows of one new key become one row, which is what the view gives for it: each column is part of
+    the key, or a state or simple aggregate that is merged, whatever the order."""
+    old, new = before.running.source, before.new
+    if new.engine.name != "AggregatingMergeTree":
+        return False
+    keys = key_columns(new)
+    for column in new.columns:
+        is_merged = column.name not in derived and _is_mergeable(column.type)
+        if not is_merged and column.name not in keys:
+            return False
+    read = {name for sql in given.keys for name in column_names(sql)}
+    return len(keys) == len(new.engine.sorting_key) and read <= key_columns(old)
+
+
+def _is_mergeable(of: Type) -> bool:
+    match of:
+        case SimpleAggregateFunction() | AggregateFunction():
+            return of.function.removesuffix("If") in _MERGEABLE
+        case _:
+            return False
+
+
+def _has_reader(context: PlanningContext, before: DataSourceTransition) -> bool:
+    """Whether a view of either version reads the target; one that no change reaches is a view of both."""
+    table = before.running.table.id
+    live = {source.binding.table for view in context.live.manifest.views for source in (view.trigger, *view.others)}
+    reads = (read for view in context.compiled.views.values() for read in reads_of_view(view))
+    return table in live or any(read.datasource == before.new.name for read in reads)
