@@ -85,7 +85,8 @@ def _outcomes(walked: Sequence[Answer]) -> str:
     return (
         f"Of {len(walked):,} queries of the last walk ({deep:,} of them calls in calls, {whole:,} with clauses), both "
         f"engines gave the same to {many['same']:,}; {many['differs']:,} differ and {many['fails']:,} fail in Spark "
-        "with an error, by [known differences](sql-functions.md#known-differences); ClickHouse refuses or fails at "
+        "with an error, by [known differences](sql-functions.md#known-differences) or by defects that the walk found "
+        "and that are mended since; ClickHouse refuses or fails at "
         f"{many['clickhouse refuses']:,}, and the compiler refuses {many['refused']:,}."
     )
 

@@ -19,3 +19,4 @@ SELECT f, (f, 1) IN ((f, 1)) AS a, (f, 1) IN ((f, 1), (3, 2)) AS b, (f, 1) IN ((
 SELECT f, f IN (f, 3) AS a, f IN (f, NULL) AS b, f NOT IN (f, NULL, 3) AS c, f IN (nan, NULL) AS d, f IN (f) AS e FROM (SELECT arrayJoin([nan, 3, NULL]) AS f) ORDER BY f;
 SELECT (u8, 1) IN ((u8, 1)) AS a, (u8, s) IN ((1, 'a')) AS c, (u8, s) IN ((u8, 'a'), (2, s)) AS d, (ni, s) IN ((ni, s)) AS e, (u8, s) IN (tuple(u8, s)) AS f FROM t;
 SELECT isNotNull(accurateCast(s, 'Date')), accurateCast(s, 'Date') IS NOT NULL, isNull(accurateCast(s, 'Date')), isNotNull(ni), isNotNull(throwIf(id > 0)) FROM t;
+SELECT transform(i8, [1, 7], [70, 80]), transform(u8, [1, 7], [70, 80]), transform(i32, [1, 7], [70, 80]), transform(i8, [1], [300]), transform(u8, [1, 7], [-70, 80]), transform(s, ['a'], ['b']) FROM t;

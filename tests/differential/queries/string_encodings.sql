@@ -8,3 +8,4 @@ SELECT base64Decode('YQ');
 SELECT base64Decode(s) FROM t;
 SELECT base64URLDecode('Y');
 SELECT encodeXMLComponent('<a b="c">&\''), encodeXMLComponent(s), char(104, 101), hex(char(256)), hex(char(-1)), hex(char(u8, 65)), hex(char(ni)), ascii(s), ascii('é'), ascii(''), ascii(ns), isValidUTF8(s), isValidUTF8(unhex('ff')), isASCII(s), isASCII('a\nb\0'), isASCII(unhex('ff')), basename('/a/b.c'), basename('a\\b'), basename('/a/'), basename('a/b\nc/d'), basename(url), firstLine('a\nb'), firstLine('a\r\nb'), firstLine('\na'), firstLine(s) FROM t;
+SELECT base64Decode(base64Encode('日本 😀!')), tryBase64Decode('5pel5pysIPCfmIAh'), base64URLDecode('fn5-'), tryBase64URLDecode('ff__'), hex(base64Decode('ffff')), base64Decode('aGVs\fbG8='), base64Decode('aGVs bG\t8\n='), tryBase64Decode('aGVsbG8'), base64Decode(base64Encode(s)), base64URLDecode(base64URLEncode(s)) FROM t;

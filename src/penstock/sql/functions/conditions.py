@@ -142,7 +142,7 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
     if key is None or (key != value.bare and not isinstance(key, t.Int)):
         raise BadArguments(f"{value.type} is not looked up among {source.bare.of}", "cast it first")
     other = values[3] if len(values) > 3 else value
-    result = target.bare.of if len(values) == 3 else require_common_type([typed_sql("", target.bare.of), other])
+    result = require_common_type([typed_sql("", target.bare.of), other])
     if len(values) == 3 and value.bare != result and not isinstance(value.bare, t.Int):
         raise BadArguments("without a default the values of `transform` must be of the argument's type")
     spark = value_type(key)

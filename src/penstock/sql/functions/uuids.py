@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.model import types as t
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import binary_to_string, zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -51,9 +51,8 @@ def _uuid_timestamp(values: Sequence[TypedSql]) -> TypedSql:
     of = t.DateTime64(3, zone_argument(values, 1))
     digits = f"replace(left({value.sql}, 13), '-', '')"
     millis = f"CAST(conv({digits}, 16, 10) AS BIGINT)"
-    return typed_sql(
-        f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))", nullable_if_any(of, [value])
-    )
+    found = f"timestamp_millis(if(substring({value.sql}, 15, 1) = '7', {millis}, 0L))"
+    return typed_sql(unless_null(found, value), nullable_if_any(of, [value]))
 
 
 FUNCTIONS: tuple[Function, ...] = (

@@ -66,7 +66,7 @@ def _base64_function(name: str, url: str, otherwise: str) -> Function:
             good = f"{padded}length({plain}) % 4 = 0 AND {plain} RLIKE '^[A-Za-z0-9+/]*={{0,2}}$'"
             return f"if({good}, {binary_to_string(f'unbase64({plain})')}, {otherwise})"
 
-        swapped = "'-_ \\t\\n\\f\\r', '+/'" if url else "' \\t\\n\\f\\r', ''"
+        swapped = "'-_ \\t\\n\\u000c\\r', '+/'" if url else "' \\t\\n\\u000c\\r', ''"
         sql = bind_if_long(f"translate({values[0].sql}, {swapped})", formula)
         sql = unless_null(sql, values[0])
         return typed_sql(sql, nullable_if_any(STRING, list(values)))
