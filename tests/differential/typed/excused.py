@@ -29,7 +29,10 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
     (r"(groupUniqArray|topK)\w*Array", "the order of elements that occur equally often is not defined"),
     (r"(max|min|argMax|argMin)\w*\((\d\)\()?(af|tn)\b.*GROUP BY b", "NaN inside of arrays and tuples"),
     (r"(greatCircle|geoDistance).*FROM w", "infinite coordinates"),
-    (r"toJSONString\(.*(\b(d9|d18|d38|nd)\b|toDecimal\w+| - )", "the setting of this test writes Decimals as texts in JSON"),
+    (
+        r"toJSONString\(.*(\b(d9|d18|d38|nd)\b|toDecimal\w+| - )",
+        "the setting of this test writes Decimals as texts in JSON",
+    ),
 )
 """Patterns of queries, and why they are not asked."""
 
