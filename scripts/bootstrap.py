@@ -104,7 +104,8 @@ def find_postgres() -> None:
 def find_mariadb() -> None:
     if mariadb_programs.programs() is None:
         say("Looking for MariaDB, on which some of the tests run")
-        postgres_programs.install_package(mariadb_programs.PACKAGE)
+        for package in mariadb_programs.PACKAGES:
+            postgres_programs.install_package(package)
         if mariadb_programs.programs() is None:
             say(f"  there is none: those tests are skipped ({mariadb_programs.HOW})")
 

@@ -9,8 +9,9 @@ import os
 import shutil
 from dataclasses import dataclass
 
-PACKAGE = "mariadb-server-core"
-HOW = "Debian and Ubuntu: apt-get install mariadb-server-core; macOS: brew install mariadb"
+PACKAGES = ("mariadb-server-core", "mariadb-client-core")
+"""Debian's; what makes a data folder asks a program of the second one."""
+HOW = f"Debian and Ubuntu: apt-get install {' '.join(PACKAGES)}; macOS: brew install mariadb"
 FOLDERS = "/usr/sbin:/usr/local/sbin:/usr/libexec"
 """Where Debian has servers, which the PATH of a user may not have."""
 
@@ -26,5 +27,6 @@ class Programs:
 def programs() -> Programs | None:
     """The programs, if all are there."""
     folders = f"{os.environ.get('PATH', '')}:{FOLDERS}"
-    found = [shutil.which(name, path=folders) for name in ("mariadb-install-db", "mariadbd")]
-    return Programs(*found) if all(found) else None  # type: ignore[arg-type] - none of them is None
+    names = ("mariadb-install-db", "mariadbd", "my_print_defaults")
+    install, server, asked = (shutil.which(name, path=folders) for name in names)
+    return Programs(install, server) if install and server and asked else None

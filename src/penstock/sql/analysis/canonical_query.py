@@ -475,7 +475,10 @@ def _number_columns(tree: exp.Select, source: exp.Subquery, name: str) -> None:
         return
     new = {each: f"c{number}" for number, each in enumerate(names, 1)}
     for column in _columns_of(tree, name):
-        if column.name in new:
-            column.set("this", exp.to_identifier(new[column.name], quoted=True))
+        if column.name not in new:
+            continue
+        if isinstance(column.parent, exp.Select):  # a column of a select list keeps its name
+            column = column.replace(exp.alias_(column.copy(), column.name, quoted=True)).this
+        column.set("this", exp.to_identifier(new[column.name], quoted=True))
     for each in inner.expressions:
         each.set("alias", exp.to_identifier(new[each.alias], quoted=True))
