@@ -100,7 +100,9 @@ def _dead_ends(project: Project, graph: ProjectGraph, names: Collection[str]) ->
     for table in sorted(
         {table_of_version(source.name) for source in project.datasources if source.name in names} - {""}
     ):
-        for each in find_versions(project, graph, table)[:-1]:  # the newest may be used by calls only
+        *older, newest = find_versions(project, graph, table)
+        has_other_use = any(each.fed_by or each.read_by for each in older)
+        for each in (*older, newest) if has_other_use else older:  # the newest may be used by calls only
             if not each.fed_by and not each.read_by:
                 message = f"nothing of the project feeds or reads the version {each.version} of `{table}`"
                 hint = f"remove it, then `penstock table retire {table} {each.version}`, once nobody posts or queries"

@@ -45,6 +45,13 @@ def test_dead_ends() -> None:
     assert project_warnings(load_files({**FILES, "bad.datasource": "SCHEMA >\n    id Strin\n"}), NAMES) == ()
 
 
+def test_the_newest_version_may_be_used_by_calls_only_if_no_other_one_is_used() -> None:
+    read = {"e.pipe": "NODE n\nSQL >\n    SELECT id FROM gone_0_1\nTYPE endpoint\n"}
+    versions = {"gone_0_1.datasource": ROW, "gone_0_2.datasource": ROW}
+    (found,) = project_warnings(load_files({**versions, **read}), ["gone_0_1", "gone_0_2", "e"])
+    assert found.message == "nothing of the project feeds or reads the version 0.2 of `gone`"
+
+
 def test_a_parameter_that_every_call_has_for_itself() -> None:
     sql = "SELECT id FROM t WHERE id = {{String(token)}} AND note = {{String(note, 'x')}}"
     loaded = load_files({"t.datasource": ROW, "e.pipe": f"NODE n\nSQL >\n    %\n    {sql}\nTYPE endpoint\n"})
