@@ -143,6 +143,8 @@ def _name_only_sources(tree: exp.Select) -> None:
         source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
         for column in bare:
             column.set("table", exp.to_identifier(name, quoted=True))
+            if column.parent is select:  # a column of the select list keeps its name, whatever is put in its place
+                column.replace(exp.alias_(column.copy(), column.name, quoted=True))
 
 
 # --------------------------------------------------------------------------------------- known values
