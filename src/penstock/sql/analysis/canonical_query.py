@@ -132,7 +132,8 @@ def _name_only_sources(tree: exp.Select) -> None:
     """Give a subquery without a name, which alone is read, a name, and write it before the columns that are read."""
     for number, select in enumerate(list(tree.find_all(exp.Select))):
         source = _first_source(select)
-        is_alone = not select.args.get("joins") and not select.args.get("laterals")
+        # An ORDER BY would take a constant that is put into it for the place of a column.
+        is_alone = not any(select.args.get(part) for part in ("joins", "laterals", "order"))
         if not isinstance(source, exp.Subquery) or source.alias or not is_alone or _reads_star(select):
             continue
         bare = [each for each in select.find_all(exp.Column) if not each.table]
