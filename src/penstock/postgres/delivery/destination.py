@@ -82,6 +82,23 @@ class Destination(Protocol):
         """Let go of connections."""
 
 
+class ForwardingDestination:
+    """A destination on the way to another one, which is asked for all but what a subclass does about packages."""
+
+    def __init__(self, store: Destination):
+        self._store = store
+        self.name = store.name
+
+    def position(self, source: str, store: str) -> Position | None:
+        return self._store.position(source, store)
+
+    def unsure(self, source: str, store: str) -> Position | None:
+        return self._store.unsure(source, store)
+
+    def close(self) -> None:
+        self._store.close()
+
+
 def pending_part(destination: Destination, package: Package) -> Package | None:
     """What of a package is not stored yet; None if all of it is. Raises LostRows if there is a gap before it."""
     stored = destination.position(package.source, package.store)

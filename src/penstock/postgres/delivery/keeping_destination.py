@@ -15,8 +15,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from penstock.crash_points import crash_point
-from penstock.model.cursor import Position
-from penstock.postgres.delivery.destination import Delivered, Destination, StoreLacksColumns
+from penstock.postgres.delivery.destination import Delivered, Destination, ForwardingDestination, StoreLacksColumns
 from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, RowPackage
 
 log = logging.getLogger("penstock.cdc")
@@ -38,19 +37,13 @@ class AsideRows(Protocol):
         """The rows of a table are gone from Postgres. Raises Failed, Unavailable."""
 
 
-class ForgettingDestination:
+class ForgettingDestination(ForwardingDestination):
     """A store, and where rows of it are kept: those of before a TRUNCATE are kept no more, so that no replay brings
     them back; also where none are kept any more, since the setting was changed."""
 
     def __init__(self, store: Destination, aside: AsideRows):
-        self._store, self._aside = store, aside
-        self.name = store.name
-
-    def position(self, source: str, store: str) -> Position | None:
-        return self._store.position(source, store)
-
-    def unsure(self, source: str, store: str) -> Position | None:
-        return self._store.unsure(source, store)
+        super().__init__(store)
+        self._aside = aside
 
     def deliver(self, package: Package) -> Delivered:
         """Raises what the store raises."""
@@ -60,23 +53,14 @@ class ForgettingDestination:
             self._aside.forget_table(self.name, package.store)
             return self._store.deliver(package)
 
-    def close(self) -> None:
-        self._store.close()
 
-
-class KeepingDestination:
+class KeepingDestination(ForwardingDestination):
     """A store, and where rows are kept that it has only a part of."""
 
     def __init__(self, store: Destination, aside: AsideRows):
-        self._store, self._aside = ForgettingDestination(store, aside), aside
+        super().__init__(ForgettingDestination(store, aside))
+        self._aside = aside
         self._told: set[tuple[str, tuple[str, ...]]] = set()
-        self.name = store.name
-
-    def position(self, source: str, store: str) -> Position | None:
-        return self._store.position(source, store)
-
-    def unsure(self, source: str, store: str) -> Position | None:
-        return self._store.unsure(source, store)
 
     def deliver(self, package: Package) -> Delivered:
         """Raises StoreLacksColumns for a column of the key and for a table without one, and what the store raises."""
@@ -96,9 +80,6 @@ class KeepingDestination:
             self._told.add((package.store, lacking))
             log.warning("%s has no column for %s: rows go on, and are kept", package.store, ", ".join(lacking))
         return self._store.deliver(without_columns(package, lacking))
-
-    def close(self) -> None:
-        self._store.close()
 
 
 def without_columns(package: RowPackage, columns: Collection[str]) -> RowPackage:

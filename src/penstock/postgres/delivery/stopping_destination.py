@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from penstock.errors import Conflict, Failed
-from penstock.model.cursor import Position
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.catalog.schema_form import schema_form
-from penstock.postgres.delivery.destination import Delivered, Destination
+from penstock.postgres.delivery.destination import Delivered, Destination, ForwardingDestination
 from penstock.postgres.packages.package import Package, PackageSchema, RowPackage
 
 
@@ -51,27 +50,18 @@ class ChangeStops(Protocol):
         """A consumer stands at a stop. Raises Failed, Unavailable."""
 
 
-class StoppingDestination:
+class StoppingDestination(ForwardingDestination):
     """A store with its stops."""
 
     def __init__(self, store: Destination, stops: ChangeStops):
-        self._store, self._stops = store, stops
-        self.name = store.name
-
-    def position(self, source: str, store: str) -> Position | None:
-        return self._store.position(source, store)
-
-    def unsure(self, source: str, store: str) -> Position | None:
-        return self._store.unsure(source, store)
+        super().__init__(store)
+        self._stops = stops
 
     def deliver(self, package: Package) -> Delivered:
         """Raises WaitsForChange, LateRows, and what the store raises."""
         if isinstance(package, RowPackage):
             self._check(package.schema)
         return self._store.deliver(package)
-
-    def close(self) -> None:
-        self._store.close()
 
     def _check(self, schema: PackageSchema) -> None:
         stop = self._stops.stop_of(schema_form(schema.table, ((each.name, each.type) for each in schema.columns)))
