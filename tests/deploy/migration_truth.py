@@ -20,7 +20,15 @@ from deploy.migration_cases import Case
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.datasource import Column, DataSource
 from penstock.model.project import Project
-from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type, is_nullable
+from penstock.model.types import (
+    AggregateFunction,
+    Decimal,
+    Float,
+    Int,
+    SimpleAggregateFunction,
+    is_nullable,
+    unwrap_type,
+)
 from penstock.parse.project_loader import load_files
 
 Rows = list[tuple[object, ...]]
@@ -171,23 +179,33 @@ class ClickHouse:
 
 
 def question(source: DataSource) -> str:
-    """All rows of a data source; states are merged and finalized, and simple aggregates are merged."""
-    merges = {c.name: merge for c in source.columns if (merge := _merge(c.type)) is not None}
+    """All rows of a data source; states are merged and finalized, and simple aggregates and sums are merged, since
+    how many rows of one key there are depends on the steps in which they came."""
+    merges = {c.name: merge for c in source.columns if (merge := _merge(source, c)) is not None}
     keys = [f"`{name}`" for name in source.column_names if name not in merges]
     merged = [f"{merge}(`{name}`) AS `{name}_`" for name, merge in merges.items()]
     grouped = f" GROUP BY {', '.join(keys)}" if merges else ""
     return f"SELECT {', '.join([*keys, *merged])} FROM {source.name}{grouped}"
 
 
-def _merge(of: Type) -> str | None:
+def _merge(source: DataSource, column: Column) -> str | None:
     """The function that merges the values of a column; None where they are not merged."""
-    match of:
+    match column.type:
         case AggregateFunction():
-            return f"{of.function}Merge"
+            return f"{column.type.function}Merge"
         case SimpleAggregateFunction():
-            return of.function
+            return column.type.function
         case _:
-            return None
+            return "sum" if column.name in _summed(source) else None
+
+
+def _summed(source: DataSource) -> list[str]:
+    """The columns that the rows of one key of a SummingMergeTree are summed by."""
+    if source.engine.name != "SummingMergeTree":
+        return []
+    engine = source.engine
+    numbers = [c.name for c in source.columns if isinstance(unwrap_type(c.type), Int | Float | Decimal)]
+    return [name for name in engine.summed or numbers if name not in engine.sorting_key]
 
 
 def plain(result: QueryResult) -> Rows:
