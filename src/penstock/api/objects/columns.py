@@ -91,12 +91,15 @@ def _has_path(field: FieldInfo) -> bool:
 
 def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
     field = model.model_fields[name]
-    parts = [f"`{name}`", field_type(field, (model,))]
+    of = field_type(field, (model,))
+    parts = [f"`{name}`", of]
     markers = markers_of(field)
     is_state = any(isinstance(each, StateMarker) for each in markers)
     if with_paths and not is_state:
         parts.append(f"`json:{json_path_of(field) or path_of_key(name)}`")
     default = _default_text(field, markers)
+    if default is None:
+        _check_none(field, of)
     parts += [f"DEFAULT {default}"] if default is not None else []
     codecs = (each.expression for each in markers if isinstance(each, ClickHouseCodec))
     parts += [f"CODEC({require_expression('a codec', each, commas=True)})" for each in codecs]
@@ -106,6 +109,23 @@ def _column_text(model: type[BaseModel], name: str, *, with_paths: bool) -> str:
     if "{{" in text or "{%" in text:
         raise NoColumnType("two brackets {{ in a column begin a template", "write them apart: concat('{', '{')")
     return text
+
+
+_MAY_BE_NONE = (
+    "Nullable(",
+    "LowCardinality(Nullable(",
+    "JSON",
+    "Dynamic",
+    "AggregateFunction(",
+    "SimpleAggregateFunction(",
+)
+
+
+def _check_none(field: FieldInfo, of: str) -> None:
+    """Raises NoColumnType where None stands for a value that the column cannot have: a row without it would be
+    refused, though the model takes it."""
+    if field.default is None and not of.startswith(_MAY_BE_NONE):
+        raise NoColumnType(f"the default is None, which {of} cannot be", "add `| None` to its type, or give a value")
 
 
 def json_path_of(field: FieldInfo) -> str | None:

@@ -93,6 +93,12 @@ OF_OBJECTS = {
         5,
         "`x`: a default_factory is Python",
     ),
+    "a default that is None": (
+        "class A(BaseModel):\n    x: int = Field(default=None)\nOlapTable[A]('a')\n",
+        8,
+        5,
+        "`x`: the default is None, which Int64 cannot be",
+    ),
     "a type that is refused": (
         "class A(BaseModel):\n    x: Annotated[int, 'int256']\nOlapTable[A]('a')\n",
         8,
