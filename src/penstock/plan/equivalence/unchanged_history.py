@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from penstock.model.datasource import Column
 from penstock.model.manifest import Binding, BoundColumn, Source, View
@@ -218,13 +219,18 @@ def _pair_by_parts(
 def project_view(view: View, fields: Sequence[str]) -> View:
     """The view with only some of its physical columns and what these depend on; the whole view where its columns cannot
     be told apart."""
+    return _cached_projection(view, tuple(fields))
+
+
+@lru_cache(maxsize=1024)
+def _cached_projection(view: View, fields: tuple[str, ...]) -> View:
     names = query_facts(view.sql).output_names
     if len(names) != len(view.fields):
         return view
     outputs = dict(zip(view.fields, names, strict=True))
-    present = [field for field in fields if field in outputs]
+    present = tuple(field for field in fields if field in outputs)
     sql = prune(view.sql, [outputs[field] for field in present])
-    return drop_unused_source_columns(replace(view, sql=sql, fields=tuple(present)))
+    return drop_unused_source_columns(replace(view, sql=sql, fields=present))
 
 
 def drop_unused_source_columns(view: View) -> View:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.model.datasource import Column, DataSource
+from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, Type, unwrap_type
 from penstock.plan.diff.column_compatibility import is_promotion
-from penstock.plan.diff.column_matching import match_columns
 from penstock.plan.diff.project_queries import reads_of_view
 from penstock.plan.equivalence.stored_functions import RolledUp, StoredFunctions, stored_functions
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
@@ -44,9 +44,9 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     (live,), (after,) = before.running.views, build_views_into(context, place, "beginning", context.history_binding)
     names = {column.physical: column.name for column in before.running.binding.columns}
     logical = {column.physical: column.name for column in place.columns}
-    live_names = {column.name: origin.name for column, origin in placement.match.pairs if origin is not None}
-    origins = {field: live_names[name] for field, name in logical.items() if name in live_names}
-    given = stored_functions(live, after, names, origins, context.known_values(before.new.name))
+    origins = {column.name: origin for column, origin in placement.match.pairs if origin is not None}
+    live_names = {field: origins[name].name for field, name in logical.items() if name in origins}
+    given = stored_functions(live, after, names, live_names, context.known_values(before.new.name))
     if given is None:
         return "what it would give is no function of the rows that are stored"
     own = {field.name for field in placement.added}
@@ -54,10 +54,11 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     stored &= columns_stored_as_live(before.running, placement.columns, placement.match)
     derived = {}
     for field, sql in given.columns.items():
-        origin = _origin(before, logical[field])
+        origin = origins.get(logical[field])
         if logical[field] not in stored or origin is None or sql not in _as_stored(before, logical[field], origin):
             derived[logical[field]] = DerivedColumn(sql, not column_names(sql))
-    refused = next((name for name, each in derived.items() if not _is_derivable(context, before, name, each)), None)
+    changed = _Changed(context, before, origins)
+    refused = next((name for name, each in derived.items() if not _is_derivable(changed, name, each)), None)
     if refused is not None:
         return f"`{refused}` is not known to have its value once rows are merged"
     if given.coarser and not _merges_into(before, given, derived):
@@ -82,12 +83,6 @@ def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | N
     return None
 
 
-def _origin(before: DataSourceTransition, name: str) -> Column | None:
-    """The live column that a column of the next version continues."""
-    pairs = match_columns(before.running.source, before.new, before.forward).pairs
-    return next((origin for column, origin in pairs if column.name == name), None)
-
-
 def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:
     """How the value of a column is written that the live one holds, with the cast to a type to which it is promoted."""
     plain, column = quote_identifier(origin.name), before.new.column(name)
@@ -96,14 +91,23 @@ def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple
     return plain, f"CAST({plain} AS {spark_type(column.type)})"
 
 
-def _is_derivable(context: PlanningContext, before: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A data source that changes, and the live column that each of its columns continues."""
+
+    context: PlanningContext
+    before: DataSourceTransition
+    origins: Mapping[str, Column]
+
+
+def _is_derivable(changed: _Changed, name: str, derived: DerivedColumn) -> bool:
     """Whether a computed column has its value in each row, also once rows of one key are merged."""
-    if not can_tell_rows(context, before, name, derived) or _lays_out(before.new, name):
+    before, origin = changed.before, changed.origins.get(name)
+    if not can_tell_rows(changed.context, before, name, derived) or _lays_out(before.new, name):
         return False
-    if _keeps_stored_value(before, name, derived):
-        return _has_same_role(before, name)
+    if _keeps_stored_value(before, name, origin, derived):
+        return _has_same_role(before, name, origin)
     floats = {column.name for column in before.running.source.columns if isinstance(unwrap_type(column.type), Float)}
-    origin = _origin(before, name)
     if column_names(derived.sql) & floats or (origin is not None and before.new.engine.name == "ReplacingMergeTree"):
         return False  # numbers that are equal may be written differently; a version may be another one
     return is_safe(before, derived) and survives_merging(before, name, derived)
@@ -115,9 +119,9 @@ def _lays_out(source: DataSource, name: str) -> bool:
     return any(name in part for part in parts)
 
 
-def _keeps_stored_value(before: DataSourceTransition, name: str, derived: DerivedColumn) -> bool:
+def _keeps_stored_value(before: DataSourceTransition, name: str, origin: Column | None, derived: DerivedColumn) -> bool:
     """Whether a column shows what the live one of that name has stored, in another type."""
-    column, origin = before.new.column(name), _origin(before, name)
+    column = before.new.column(name)
     return (
         column is not None
         and origin is not None
@@ -126,11 +130,11 @@ def _keeps_stored_value(before: DataSourceTransition, name: str, derived: Derive
     )
 
 
-def _has_same_role(before: DataSourceTransition, name: str) -> bool:
+def _has_same_role(before: DataSourceTransition, name: str, origin: Column | None) -> bool:
     """Whether the engine does with a column what it did with the live one."""
     old, new = before.running.source.engine, before.new.engine
     roles = [(each.ver, each.is_deleted, each.sorting_key, each.summed, each.sign) for each in (old, new)]
-    column, origin = before.new.column(name), _origin(before, name)
+    column = before.new.column(name)
     if column is None or origin is None or column.name != origin.name or roles[0] != roles[1]:
         return False
     return new.name != "SummingMergeTree" and _merged_by(column.type) == _merged_by(origin.type)

@@ -15,7 +15,7 @@ from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
-from penstock.plan.diff.column_compatibility import can_share_column, is_promotion, strip_nullable
+from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
 from penstock.plan.diff.column_matching import ColumnMatch, match_columns
 from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.tables.ingestion_equality import IngestionEquality
@@ -110,7 +110,8 @@ def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
     """The placement of every column of the new version."""
     old, new = transition.running.source, transition.new
     match = match_columns(old, new, transition.forward)
-    ingestion = IngestionEquality(old, new, {column.name: origin for column, origin in match.pairs if origin})
+    origins = {column.name: origin for column, origin in match.pairs if origin}
+    ingestion = IngestionEquality(old, new, origins, can_ingest(old) or can_ingest(new))
     taken = {name.casefold() for name in transition.running.taken}
     placed: dict[str, _PlacedColumn] = {}
     blocked: list[BlockedColumn] = []

@@ -14,7 +14,6 @@ from penstock.errors import InvalidQuery
 from penstock.model.datasource import Column, DataSource
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.compiled_project import compile_default_of
-from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.query_equality import is_same_text
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
@@ -28,14 +27,14 @@ class IngestionEquality:
     new: DataSource
     origins: Mapping[str, Column]
     """The live column that each column of the new version continues, by its name."""
+    is_ingested: bool
+    """Whether rows can be ingested into one of the versions."""
     _known: dict[str, bool] = field(default_factory=dict)
 
     def is_filled_alike(self, column: Column) -> bool:
         """Whether a column of the new version is filled as the live column that it continues; True if rows are not
         ingested."""
-        if not can_ingest(self.old) and not can_ingest(self.new):
-            return True
-        return self._is_filled_alike(column)
+        return self._is_filled_alike(column) if self.is_ingested else True
 
     def _is_filled_alike(self, column: Column) -> bool:
         if column.name not in self._known:
