@@ -83,6 +83,13 @@ class ServerClient:
         path = "/v0/datasources" if parameters.get("format") in ("csv", "parquet") else "/v0/events"
         return self._call("POST", path, params=parameters, content=body, headers={"Idempotency-Key": key})
 
+    def replace_rows(self, parameters: Parameters, body: bytes, key: str) -> Json:
+        """Put rows in the place of all others; the key makes it safe to send them again."""
+        headers = {"Idempotency-Key": key}
+        return self._call(
+            "POST", "/v0/datasources", params={**parameters, "mode": "replace"}, content=body, headers=headers
+        )
+
     def back_up(self, destination: str) -> Json:
         """Make a backup on the server's machine, however long it takes."""
         return self._call("POST", "/v0/backups", params={"destination": destination}, timeout=None)

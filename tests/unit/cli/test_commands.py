@@ -14,10 +14,12 @@ import pytest
 import zstandard
 
 from penstock.cli.client import ServerClient
+from penstock.cli.row_files import row_file
 from penstock.errors import Conflict, NoServer
 from penstock.model.deployment import Deployment
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline, Receipt
+from web_server import WebServer
 
 Json = Callable[..., tuple[int, Any]]
 
@@ -174,6 +176,37 @@ def test_append_csv_and_parquet(penstock_json: Json, pipeline: MemoryPipeline, t
     options = ("--format", "csv", "--delimiter", "\t")
     assert penstock_json("datasource", "append", "flights", "--file", str(tmp_path / "rows.tsv"), *options)[0] == 0
     assert pipeline.files_sent[-1][1].delimiter == "\t"
+
+
+def test_append_a_file_of_the_web(penstock: Run, pipeline: MemoryPipeline) -> None:
+    web = WebServer()
+    web.page("/rows.ndjson", b'{"a": 1}\n{"a": 2}\n')
+    append = ("datasource", "append", "flights", "--file")
+    code, out, _ = penstock(*append, web.url("/rows.ndjson"))
+    assert (code, "2 rows appended to flights" in out) == (0, True)
+    assert len(pipeline.rows["flights"]) == 2
+    code, _, err = penstock(*append, web.url("/gone.ndjson"))
+    assert (code, "its server answers 404 Not Found" in err) == (1, True)
+    assert len(pipeline.rows["flights"]) == 2
+    web.close()
+
+
+def test_replace_rows(
+    penstock: Run, penstock_json: Json, pipeline: MemoryPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.ndjson").write_bytes(b'{"a": 1}\n{"a": 2}\n')
+    pipeline.rows["flights"] = [b'{"a": 0}'] * 3
+    replace = ("datasource", "replace", "flights", "--file", str(tmp_path / "rows.ndjson"))
+    assert penstock_json(*replace, "--yes") == (0, {"successful_rows": 2, "quarantined_rows": 0})
+    assert len(pipeline.rows["flights"]) == 2
+    (tmp_path / "rows.csv").write_bytes(b"a;1\n")
+    csv = ("datasource", "replace", "flights", "--file", str(tmp_path / "rows.csv"), "--delimiter", ";", "--yes")
+    assert penstock(*csv)[0] == 0
+    assert (pipeline.files_sent[-1][0], pipeline.files_sent[-1][1].delimiter) == (b"a;1\n", ";")
+    assert penstock("datasource", "replace", "flights")[0] == 2
+    monkeypatch.setattr(row_file, "MOST_REPLACED", 10)
+    code, _, err = penstock(*replace, "--yes")
+    assert (code, "of one call" in err, "COPY_MODE replace" in err) == (1, True, True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ from penstock.cli.commands.job import wait_for_job, watch_job
 from penstock.cli.errors import FAILED, ServerRefusal, WrongUsage
 from penstock.cli.json_documents import Json, query_parameters
 from penstock.cli.output import console, format_count, format_number, print_json, print_table
-from penstock.cli.row_files.row_file import RowFile, RowFormat, open_row_file
+from penstock.cli.row_files.row_file import RowFile, RowFormat, open_rows
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
 
@@ -53,48 +52,86 @@ def show(session: Session, name: DataSourceArgument, deployment: DeploymentOptio
     print_table(("column", "type"), [(each["name"], each["type"]) for each in found["columns"]])
 
 
+FileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--file",
+        metavar="PATH|ADDRESS",
+        help="NDJSON, JSON, CSV, Parquet, also as gz, zst, bz2 or xz, here or at https://…; else standard input.",
+    ),
+]
+FormatOption = Annotated[
+    RowFormat | None,
+    typer.Option("--format", metavar="ndjson|json|csv|parquet", help="What it is, if it does not say so itself."),
+]
+DelimiterOption = Annotated[str, typer.Option("--delimiter", help="What is between the values of CSV.")]
+
+
 @group.command("append")
 @command
 def append(
     session: Session,
     name: DataSourceArgument,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", help="NDJSON, JSON, CSV, Parquet, also as gz, zst, bz2 or xz; else standard input."),
-    ] = None,
-    form: Annotated[
-        RowFormat | None,
-        typer.Option("--format", metavar="ndjson|json|csv|parquet", help="What it is, if it does not say so itself."),
-    ] = None,
-    delimiter: Annotated[str, typer.Option("--delimiter", help="What is between the values of CSV.")] = ",",
+    file: FileOption = None,
+    form: FormatOption = None,
+    delimiter: DelimiterOption = ",",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when the rows can be queried.")] = True,
 ) -> None:
     """Append rows; exit code 1 if none of them fits."""
+    _check_delimiter(delimiter)
+    with open_rows(file, form, delimiter) as opened:
+        counts = append_rows(session.client(), name, opened, wait)
+    _output_counts(session, name, counts, "appended to")
+
+
+@group.command("replace")
+@command
+def replace(
+    session: Session,
+    name: DataSourceArgument,
+    file: FileOption = None,
+    form: FormatOption = None,
+    delimiter: DelimiterOption = ",",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Put the rows of a file in the place of all others, at one moment; exit code 1 if none of them fits."""
+    _check_delimiter(delimiter)
+    if file is None and not yes:
+        raise WrongUsage("rows from standard input leave none for an answer", hint="give --yes too, or --file")
+    with open_rows(file, form, delimiter) as opened:
+        body, form_found = opened.one_body(), opened.format
+    if not yes:
+        session.confirm(f"Replace all rows of {name}?")
+    parameters = query_parameters(name=name, format=form_found, wait=True)
+    if form_found == "csv":
+        parameters |= {"dialect_delimiter": delimiter}
+    counts = session.client().replace_rows(parameters, body, uuid.uuid4().hex)
+    _output_counts(session, name, counts, "in the place of all others of")
+
+
+def _check_delimiter(delimiter: str) -> None:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise WrongUsage("--delimiter takes one ASCII character, and no quote")
-    with open_row_file(file, form, delimiter) as opened:
-        counts = append_rows(session.client(), name, opened, wait)
+
+
+def _output_counts(session: Session, name: str, counts: Json, done: str) -> None:
+    """Show what became of rows. Raises Exit where there were some, and none was accepted."""
     if session.as_json:
         print_json(counts)
     else:
-        _print_counts(name, counts)
-    _end_unless_accepted(counts)
+        _print_counts(name, counts, done)
+    if counts["quarantined_rows"] and not counts["successful_rows"]:
+        raise typer.Exit(FAILED)
 
 
-def _print_counts(name: str, counts: Json) -> None:
+def _print_counts(name: str, counts: Json, done: str) -> None:
     page = console()
-    page.print(f"{format_number(counts['successful_rows'], 'row', 'rows')} appended to {name}", markup=False)
+    page.print(f"{format_number(counts['successful_rows'], 'row', 'rows')} {done} {name}", markup=False)
     if counts["quarantined_rows"]:
         rows = format_number(counts["quarantined_rows"], "row does not fit and is", "rows do not fit and are")
         page.print(
             f"{rows} in quarantine: `penstock datasource quarantine {name}` shows why", style="yellow", markup=False
         )
-
-
-def _end_unless_accepted(counts: Json) -> None:
-    """Raises Exit where there were rows, and none was accepted."""
-    if counts["quarantined_rows"] and not counts["successful_rows"]:
-        raise typer.Exit(FAILED)
 
 
 @group.command("truncate")

@@ -1,8 +1,8 @@
 """Files of rows as bodies for the Events API.
 
-In: a file or standard input: NDJSON, JSON, CSV or Parquet, packed by gzip, Zstandard, bzip2 or xz, or not. Out: bodies
-of whole rows, each small enough for a call. Invariant: what a file is, its first bytes say; its name says only that it
-is CSV or one JSON document.
+In: a file, one of the web, or standard input: NDJSON, JSON, CSV or Parquet, packed by gzip, Zstandard, bzip2 or xz, or
+not. Out: bodies of whole rows, each small enough for a call. Invariant: what a file is, its first bytes say; its name
+says only that it is CSV or one JSON document.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from typing import BinaryIO, Literal, cast
 import zstandard
 
 from penstock.cli.row_files.json_lists import divide_list
+from penstock.cli.row_files.web_file import fetched_file, is_address, shown_address
 from penstock.errors import InvalidRequest
 
 BYTES_A_BODY = 8 * 2**20
 MOST_BYTES = 2**28
 """The most bytes of a JSON document, which is read as a whole."""
+MOST_REPLACED = 2**25
+"""The most bytes of a body, as the server has it."""
 LONGEST_VALUE = 2**25
 COPIED_BYTES = 2**20
 RowFormat = Literal["ndjson", "json", "csv", "parquet"]
@@ -78,6 +81,17 @@ class RowFile:
                         yield b"".join(lines)
         except (*DAMAGE, csv.Error) as error:
             raise InvalidRequest(f"{self.name} is damaged: {error}") from error
+
+    def one_body(self) -> bytes:
+        """All rows in one call. Raises InvalidRequest if the file is damaged, or larger than a call may be."""
+        try:
+            content = self.source.read(MOST_REPLACED + 1)
+        except DAMAGE as error:
+            raise InvalidRequest(f"{self.name} is damaged: {error}") from error
+        if len(content) > MOST_REPLACED:
+            hint = "let a copy with COPY_MODE replace read it: url(…), s3(…) and the like take files of any size"
+            raise InvalidRequest(f"{self.name} has more than the {MOST_REPLACED // 2**20} MiB of one call", hint=hint)
+        return content
 
     def _whole(self) -> bytes:
         content = self.source.read(MOST_BYTES + 1)
@@ -127,23 +141,37 @@ class RowFile:
 
 
 @contextmanager
-def open_row_file(path: Path | None, form: RowFormat | None = None, delimiter: str = ",") -> Iterator[RowFile]:
-    """The file, or standard input; without a format it says itself what it is. Raises InvalidRequest if it cannot be
-    read, or holds no rows."""
-    name = str(path) if path is not None else "standard input"
+def open_rows(place: str | None, form: RowFormat | None = None, delimiter: str = ",") -> Iterator[RowFile]:
+    """What `open_row_file` gives, of a path or of an address of the web. Raises InvalidRequest."""
+    if place is None or not is_address(place):
+        with open_row_file(Path(place) if place is not None else None, form, delimiter) as opened:
+            yield opened
+        return
+    with fetched_file(place) as path, open_row_file(path, form, delimiter, shown_address(place)) as opened:
+        yield opened
+
+
+@contextmanager
+def open_row_file(
+    path: Path | None, form: RowFormat | None = None, delimiter: str = ",", shown: str | None = None
+) -> Iterator[RowFile]:
+    """The file, or standard input; without a format it says itself what it is. Messages call it `shown`. Raises
+    InvalidRequest if it cannot be read, or holds no rows."""
+    name = shown or (str(path) if path is not None else "standard input")
     try:
         opened = path.open("rb") if path is not None else cast(BufferedReader, sys.stdin.buffer)
     except OSError as error:
         raise InvalidRequest(f"{name} cannot be read: {error.strerror}") from error
     try:
-        found = _unpacked(name, opened)
+        found = _unpacked(name, _bare_suffix(path.name) if path is not None else "", opened)
         yield replace(found, format=form or found.format, delimiter=delimiter)
     finally:
         if path is not None:
             opened.close()
 
 
-def _unpacked(name: str, opened: BufferedReader) -> RowFile:
+def _unpacked(name: str, suffix: str, opened: BufferedReader) -> RowFile:
+    """The file as it is unpacked; `suffix` is that of its name, without its packing."""
     try:
         first = opened.peek(8)
         opener = next((each for magic, each in OPENERS.items() if first.startswith(magic)), None)
@@ -157,10 +185,10 @@ def _unpacked(name: str, opened: BufferedReader) -> RowFile:
         raise InvalidRequest(f"{name} is {other}", hint=hint)
     if start.startswith(b"PAR1"):
         return RowFile(name, "parquet", source)
-    if _bare_suffix(name) == ".csv":
+    if suffix == ".csv":
         return RowFile(name, "csv", source)
     # A row is an object, so a text that begins with a list is one JSON document.
-    is_document = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") or _bare_suffix(name) == ".json"
+    is_document = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") or suffix == ".json"
     return RowFile(name, "json" if is_document else "ndjson", source)
 
 
