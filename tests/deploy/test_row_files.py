@@ -134,18 +134,18 @@ SINK = (
 def test_the_rows_of_a_sink_are_those_of_its_node(running: Running) -> None:
     assert running.deploy({"rf_sink.pipe": SINK}).state == "live"
     reader = running.pipeline.reader
-    assert reader.check_sink("rf_sink", {}).connection == "rf_disk"
-    deployment, answer = reader.sink("rf_sink", {"most": "2"})
+    assert reader.check_sink("rf_sink", {}, "live")[1].connection == "rf_disk"
+    deployment, answer = reader.sink("rf_sink", {"most": "2"}, "live")
     assert deployment.state == "live"
     assert [name for name, _ in answer.columns] == ["n", "d", "at", "tags"]
     lines = b"".join(answer_format("JSONEachRow").write(answer)).splitlines()
     assert lines[1] == b'{"n":1,"d":0.25,"at":"2026-01-02 03:04:06","tags":[1]}'
     assert len(lines) == 2
     with pytest.raises(NotFound):
-        reader.sink("rf_sinks", {})
+        reader.sink("rf_sinks", {}, "live")
 
 
-def test_a_sink_writes_files_and_a_topic_from_live_only(running: Running) -> None:
+def test_a_sink_writes_files_and_a_topic_of_live_unless_another_version_is_named(running: Running) -> None:
     broker = kafka_or_skip()
     topic, place = broker.make_topic(), running.exports.as_uri()
     files = {
@@ -172,6 +172,12 @@ def test_a_sink_writes_files_and_a_topic_from_live_only(running: Running) -> Non
     assert changed.state == "ready"
     assert set(running.strategies(changed).values()) == {"none"}
     assert "rf_out" in running.strategies(changed)
+    for version, written in ((None, 4), ("staging", 9)):
+        job = running.pipeline.sinks.run("rf_out", {}, *([version] if version else []))
+        wait_until(lambda id=job.id: not jobs.get(id).is_open, 60, lambda id=job.id: jobs.get(id))  # type: ignore[misc]
+        assert (jobs.get(job.id).state, jobs.get(job.id).rows) == ("done", written)
+    assert len(broker.read(topic, 17)) == 17
     seen = "SELECT pipe_name, result, written_rows, service FROM penstock.sinks_ops_log ORDER BY timestamp, pipe_name"
-    assert sorted(rows(running, seen)) == [("rf_out", "ok", 4, "kafka"), ("rf_sink", "ok", 3, "file")]
+    out = [("rf_out", "ok", written, "kafka") for written in (4, 4, 9)]
+    assert sorted(rows(running, seen)) == [*out, ("rf_sink", "ok", 3, "file")]
     running.pipeline.deployer.discard(str(changed.id))

@@ -84,7 +84,6 @@ from penstock.lake.tables import physical_tables
 from penstock.model.pipe import Exported
 from penstock.model.settings import Settings
 from penstock.model.token_grants import TokenGrants
-from penstock.parse.project_loader import LoadedProject
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts, QueryCrashes
@@ -329,7 +328,7 @@ class Pipeline:
             SinkContext(
                 store.jobs,
                 self.reader,
-                lambda: self._live_project().connections,
+                lambda deployment: self.projects.load(deployment).connections,
                 read_template_secrets(),
                 self._settings,
                 folder,
@@ -337,10 +336,6 @@ class Pipeline:
                 self.jvm,
             )
         )
-
-    def _live_project(self) -> LoadedProject:
-        """The project of live. Raises NotFound before there is one."""
-        return self.projects.load(self.core.board.readable("live"))
 
     def _scheduled_runs(self) -> dict[str, RunSchedule]:
         """The copies and sinks of live."""

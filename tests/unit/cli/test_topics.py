@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.state.jobs import Job
+from penstock.template.render_frame import Parameter
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline
 
@@ -40,11 +42,17 @@ def test_sinks_are_listed_and_run(
     [found] = penstock_json("sink", "ls")[1]["sinks"]
     assert (found["name"], found["target"], found["schedule"], found["job"]) == ("out", "topic t", "0 3 * * *", None)
     assert "topic t" in penstock("sink", "ls")[1]
-    run = pipeline.run
-    monkeypatch.setattr(pipeline.sinks, "run", lambda name, given: run("take", given))
+    run, asked = pipeline.run, list[str]()
+
+    def run_take(name: str, given: Mapping[str, Parameter], ref: str) -> Job:
+        asked.append(ref)
+        return run("take", given)
+
+    monkeypatch.setattr(pipeline.sinks, "run", run_take)
     ran = penstock_json("sink", "run", "out", "--param", "country=DE")
     assert (ran[0], ran[1]["parameters"]) == (0, {"country": "DE"})
-    assert penstock("sink", "run", "out", "--param", "deployment=staging")[0] != 0
+    assert penstock_json("sink", "run", "out", "--deployment", "staging")[0] == 0
+    assert asked == ["live", "staging"]
 
 
 def test_the_status_says_which_topics_wait_or_have_stopped(

@@ -38,11 +38,20 @@ def run(
     session: Session,
     name: Annotated[str, typer.Argument(help="The sink.")],
     param: ParamOption = None,
+    deployment: Annotated[
+        str,
+        typer.Option(
+            "--deployment", help="Another version whose rows are written: staging, previous, an id or a name."
+        ),
+    ] = "live",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the rows are written.")] = True,
 ) -> None:
-    """Run a sink of the live version: its rows are written to its files or its topic."""
+    """Run a sink: the rows of the live version, or of one that is named, are written to its files or its topic."""
     client = session.client()
-    job = client.post(f"/v0/pipes/{name}/sink", parse_parameters(param))["job"]
+    parameters = parse_parameters(param)
+    if deployment != "live":
+        parameters = {**parameters, "deployment": deployment}
+    job = client.post(f"/v0/pipes/{name}/sink", parameters)["job"]
     if wait:
         job = wait_for_job(client, job)
     if session.as_json:

@@ -255,18 +255,19 @@ class QueryReader:
                 count = write_lines(session, replace_placeholders(filled, views), file, stops)
             return SpooledRows(deployment.id, landing.stream, count, rows.mode)
 
-    def check_sink(self, name: str, parameters: Mapping[str, Parameter]) -> Exported:
-        """How a sink of the live deployment writes its rows. Raises NotFound, InvalidRequest or InvalidQuery if it
+    def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, Exported]:
+        """A deployment, and how its sink writes rows. Raises NotFound, Conflict, InvalidRequest or InvalidQuery if it
         cannot be run with these parameters."""
-        compiled = self._compiled_project(self._core.board.readable("live"))
+        deployment = self._core.board.readable(ref)
+        compiled = self._compiled_project(deployment)
         pipe, kind = _find_sink(compiled.project, name)
         self._compile_sink(compiled, pipe, parameters, self._start_limits())
-        return kind
+        return deployment, kind
 
-    def sink(self, name: str, parameters: Mapping[str, Parameter]) -> tuple[Deployment, QueryResult]:
-        """The rows of a sink of the live deployment, all of them. Raises what `check_sink` and running raise."""
+    def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, QueryResult]:
+        """All rows of a sink of a deployment. Raises what `check_sink` and running raise."""
         most = QueryLimits(SINK_SECONDS, MOST_SINK_ROWS, MOST_SINK_BYTES)
-        with self._core.board.reading("live") as deployment:
+        with self._core.board.reading(ref) as deployment:
             compiled = self._compiled_project(deployment)
             pipe, _ = _find_sink(compiled.project, name)
             query = self._compile_sink(compiled, pipe, parameters, most)

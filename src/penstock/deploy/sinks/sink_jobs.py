@@ -54,6 +54,9 @@ APPENDING: tuple[JobState, ...] = ("appending",)
 LOOK = 0.5
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before a job that could not go on is tried again; the waits double."""
+LIVE, DEPLOYMENT = "live", "deployment"
+"""The version that sinks run for unless another one is named, and the parameter that names it; no sink has one of this
+name."""
 ROWS = "rows.ndjson"
 """The file of the rows for a topic."""
 log = logging.getLogger("penstock.deploy")
@@ -62,9 +65,9 @@ log = logging.getLogger("penstock.deploy")
 class SinkReader(Protocol):
     """What reads the rows of sinks (`queries/reader.py`)."""
 
-    def check_sink(self, name: str, parameters: Mapping[str, Parameter]) -> Exported: ...
+    def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, Exported]: ...
 
-    def sink(self, name: str, parameters: Mapping[str, Parameter]) -> tuple[Deployment, QueryResult]: ...
+    def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, QueryResult]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,8 @@ class SinkContext:
 
     jobs: Jobs
     reader: SinkReader
-    connections: Callable[[], Mapping[str, NamedConnection]]
-    """The connections of the live version."""
+    connections: Callable[[Deployment], Mapping[str, NamedConnection]]
+    """The connections of a version."""
     secrets: Mapping[str, str]
     settings: Settings
     folder: Path
@@ -83,6 +86,14 @@ class SinkContext:
     """What tells this server from others that write to the same brokers."""
     jvm: int
     """The process id of Spark's JVM."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A sink as a version has it."""
+
+    deployment: Deployment
+    kind: Exported
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +121,17 @@ class SinkJobs(PeriodicTask):
                 remove_folder(path)
         super().start()
 
-    def run(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
-        """Create a job that runs a sink of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery,
-        Forbidden."""
-        kind = self._context.reader.check_sink(pipe, parameters)
-        self._check(kind)
+    def run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str = LIVE) -> Job:
+        """Create a job that runs a sink of the live deployment, or of another one that somebody names. Raises NotFound,
+        Conflict, InvalidRequest, InvalidQuery, Forbidden."""
+        run = self._find_run(pipe, parameters, ref)
+        self._check(run)
         stored = {name: value if isinstance(value, str) else asdict(value) for name, value in parameters.items()}
         if any(not isinstance(each, str) for each in stored.values()):
             raise InvalidRequest("a sink takes no lists as parameters", hint="give one text with commas")
-        return self._context.jobs.create(SINK, pipe, kind.place, stored)
+        if ref != LIVE:
+            stored[DEPLOYMENT] = str(run.deployment.id)
+        return self._context.jobs.create(SINK, pipe, run.kind.place, stored)
 
     def run_once(self) -> None:
         """Run the waiting jobs."""
@@ -141,11 +154,11 @@ class SinkJobs(PeriodicTask):
     def _run_job(self, job: Job) -> None:
         folder = self._context.folder / str(job.id)
         try:
-            kind = self._context.reader.check_sink(job.pipe, _texts(job))
-            self._check(kind)
+            run = self._find_run(job.pipe, _texts(job), _version_of(job))
+            self._check(run)
             if job.state != "appending":
-                job = self._spool(job, kind, folder)
-            self._publish(job, kind, folder)
+                job = self._spool(job, run, folder)
+            self._publish(job, run, folder)
             self._context.jobs.move(job.id, APPENDING, "done", error=None)
         except WorkCancelled:
             return
@@ -168,17 +181,20 @@ class SinkJobs(PeriodicTask):
         with suppress(PenstockError):  # the store may be what is away
             self._context.jobs.note_error(job.id, {**error.as_json(), "attempts": attempts})
 
-    def _spool(self, job: Job, kind: Exported, folder: Path) -> Job:
+    def _find_run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str) -> _Run:
+        return _Run(*self._context.reader.check_sink(pipe, parameters, ref))
+
+    def _spool(self, job: Job, run: _Run, folder: Path) -> Job:
         """Write all that the run publishes to this machine; returns the job."""
         context = self._context
         context.jobs.move(job.id, BEFORE_PUBLISHING, "reading")
         remove_folder(folder)
         folder.mkdir()
-        deployment, answer = context.reader.sink(job.pipe, _texts(job))
+        deployment, answer = context.reader.sink(job.pipe, _texts(job), _version_of(job))
         if shutil.disk_usage(folder).free < context.settings.inbox.min_free_bytes:
             raise StorageFull("the disk of the inbox has too little room for the rows of a sink")
         try:
-            self._spool_rows(job, kind, folder, answer)
+            self._spool_rows(job, run, folder, answer)
         except OSError as error:
             raise StorageFull(f"the rows cannot be written to disk: {error.strerror or error}") from error
         crash_point("sink.spooled")
@@ -186,33 +202,34 @@ class SinkJobs(PeriodicTask):
             job.id, READING, "appending", deployment=deployment.id, rows=len(answer.rows), error=None
         )
 
-    def _spool_rows(self, job: Job, kind: Exported, folder: Path, answer: QueryResult) -> None:
+    def _spool_rows(self, job: Job, run: _Run, folder: Path, answer: QueryResult) -> None:
+        kind = run.kind
         if isinstance(kind.target, TopicTarget):
             with replace_file(folder / ROWS) as file:
                 for piece in answer_format("JSONEachRow").write(answer):
                     file.write(piece)
-            run = self._topic_run(job, kind.target)
-            number = next_number(client_settings(self._values(kind)), run)
+            number = next_number(client_settings(self._values(run)), self._topic_run(job, kind.target))
             write_list(folder, kind, [SpooledFile(json.dumps(number), ROWS, len(answer.rows))])
             return
         assert kind.target is not None, "it was checked"
         files = spool_files(folder, kind.target, answer)
         if kind.target.strategy == "new":
             with ExitStack() as opened:
-                destination = self._destination(kind, kind.target, opened)
+                destination = self._destination(run, kind.target, opened)
                 files = tuple(_named_anew(each, job, destination) for each in files)
         write_list(folder, kind, files)
 
-    def _publish(self, job: Job, kind: Exported, folder: Path) -> None:
+    def _publish(self, job: Job, run: _Run, folder: Path) -> None:
+        kind = run.kind
         files = read_list(folder, kind)
         if isinstance(kind.target, TopicTarget):
-            run = self._topic_run(job, kind.target, int(json.loads(files[0].name)))
+            written = self._topic_run(job, kind.target, int(json.loads(files[0].name)))
             self._go_on(job)
-            write_run(client_settings(self._values(kind)), run, folder / files[0].file)
+            write_run(client_settings(self._values(run)), written, folder / files[0].file)
             return
         assert kind.target is not None, "it was checked"
         with ExitStack() as opened:
-            destination = self._destination(kind, kind.target, opened)
+            destination = self._destination(run, kind.target, opened)
             for each in files:
                 self._go_on(job)
                 destination.publish(each.name, folder / each.file, kind.target.strategy)
@@ -225,25 +242,27 @@ class SinkJobs(PeriodicTask):
         if not self._context.jobs.get(job.id).is_open:
             raise Conflict("it was cancelled; what was published before stays")
 
-    def _check(self, kind: Exported) -> None:
+    def _check(self, run: _Run) -> None:
         """Raises InvalidRequest, Forbidden, Failed if its rows can go nowhere."""
+        kind = run.kind
         if kind.target is None:
             raise InvalidRequest("this sink does not run here", hint="`penstock check` says why")
         if isinstance(kind.target, TopicTarget):
-            client_settings(self._values(kind))
+            client_settings(self._values(run))
             return
         with ExitStack() as opened:
-            self._destination(kind, kind.target, opened)
+            self._destination(run, kind.target, opened)
 
-    def _values(self, kind: Exported) -> ConnectionValues:
+    def _values(self, run: _Run) -> ConnectionValues:
+        kind = run.kind
         wanted = ("kafka",) if isinstance(kind.target, TopicTarget) else ("s3", "file")
-        found = self._context.connections().get(kind.connection)
+        found = self._context.connections(run.deployment).get(kind.connection)
         if found is None or found.kind not in wanted:
             raise InvalidRequest(f"there is no connection `{kind.connection}` of TYPE {' or '.join(wanted)}")
         return ConnectionValues(found, self._context.secrets)
 
-    def _destination(self, kind: Exported, target: FileTarget, opened: ExitStack) -> SinkDestination:
-        values, place = self._values(kind), fill_secrets(target.place, self._context.secrets)
+    def _destination(self, run: _Run, target: FileTarget, opened: ExitStack) -> SinkDestination:
+        values, place = self._values(run), fill_secrets(target.place, self._context.secrets)
         if values.connection.kind == "file":
             return FolderDestination(place, self._context.settings.sinks.folders)
         stops = self._stop.is_set
@@ -266,7 +285,12 @@ def _named_anew(file: SpooledFile, job: Job, destination: SinkDestination) -> Sp
     return SpooledFile(fresh, file.file, file.rows)
 
 
+def _version_of(job: Job) -> str:
+    """The version whose rows a run writes: the one that somebody named, else whichever is live when it runs."""
+    return str(job.parameters.get(DEPLOYMENT, LIVE))
+
+
 def _texts(job: Job) -> Mapping[str, Parameter]:
     """The parameters of a run, and the time that it is for."""
-    given = {name: str(value) for name, value in job.parameters.items()}
+    given = {name: str(value) for name, value in job.parameters.items() if name != DEPLOYMENT}
     return {JOB_TIMESTAMP: format_moment(job.due_at or job.created_at), **given}

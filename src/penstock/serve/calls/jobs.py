@@ -38,11 +38,11 @@ def run_copy(host: PipelineHost, request: Request) -> Response:
 
 
 def run_sink(host: PipelineHost, request: Request) -> Response:
-    """`POST /v0/pipes/NAME/sink?param=…`: run it."""
+    """`POST /v0/pipes/NAME/sink?deployment=…&param=…`: run it, for live unless another version is named."""
     name, sent = request.path_params["name"], template_parameters(request)
-    if deployment_parameter(parameter_texts(sent)) != "live":
-        raise invalid_request_parameter("deployment", "a sink reads the live version only")
-    made = host.pipeline.sinks.run(name, {key: each for key, each in sent.items() if key not in GENERAL_PARAMETERS})
+    ref = deployment_parameter(parameter_texts(sent))
+    given = {key: each for key, each in sent.items() if key not in GENERAL_PARAMETERS}
+    made = host.pipeline.sinks.run(name, given, ref)
     name_target(request, f"{name}, job {made.id}")
     return json_response({"job": job_to_json(made)}, 202)
 

@@ -47,12 +47,15 @@ class MemoryReader:
 
     def __init__(self, kind: Exported):
         self.kind, self.rows, self.reads = kind, rows(), 0
+        self.asked: list[str] = []
+        """The versions whose rows were read."""
 
-    def check_sink(self, name: str, parameters: Mapping[str, Parameter]) -> Exported:
-        return self.kind
+    def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, Exported]:
+        return SimpleNamespace(id=8 if ref == "staging" else 7), self.kind
 
-    def sink(self, name: str, parameters: Mapping[str, Parameter]) -> tuple[object, QueryResult]:
+    def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, QueryResult]:
         self.reads += 1
+        self.asked.append(ref)
         packed = PackedRows()
         for row in self.rows:
             packed.append(row)
@@ -79,7 +82,7 @@ class Server:
         (folder / ".sinks").mkdir(exist_ok=True)
         self.sinks = SinkJobs(
             SinkContext(
-                self.jobs, self.reader, lambda: connections, {"KEY": "k", "SECRET": "s3cret"}, own, folder / ".sinks",
+                self.jobs, self.reader, lambda _: connections, {"KEY": "k", "SECRET": "s3cret"}, own, folder / ".sinks",
                 lambda: f"test-{folder.name}", 1,
             )
         )  # fmt: skip
@@ -224,6 +227,19 @@ def test_a_template_that_does_not_fit_the_rows(
     assert done.state == "failed"
     assert said in json.dumps(done.error)
     assert tree(tmp_path / "out") == {} if out.exists() else True
+
+
+def test_a_run_writes_the_version_that_was_named_when_it_was_asked_for(tmp_path: Path) -> None:
+    """The number of the version is kept: a later candidate is another one."""
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE all\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        named = running.sinks.run("s", {"most": "1"}, "staging")
+        usual = running.sinks.run("s", {"most": "1"})
+        running.sinks.run_once()
+        assert running.reader.asked == ["8", "live"]
+        assert running.jobs.get(named.id).parameters == {"most": "1", "deployment": "8"}
+        assert running.jobs.get(usual.id).parameters == {"most": "1"}
 
 
 def test_a_sink_that_is_changed_in_the_middle_of_a_run_ends_it(tmp_path: Path) -> None:
