@@ -24,3 +24,5 @@ SELECT `a(b`, cityHash64(`a(b`), cityHash64(concat(`a(b`, ')(')), gcd(length(`a(
 -- a hash of several values as a key
 SELECT cityHash64(lc, toString(u8 % 3)) AS h, count() AS c, max(id) AS m FROM t GROUP BY h ORDER BY h, c, m;
 SELECT count() AS c FROM t GROUP BY sipHash64(lc, b) ORDER BY c;
+SELECT number, toInt64(xxHash64(number)), bitAnd(cityHash64(number), 7), reinterpretAsInt16(sipHash64(number)), halfMD5(number) < toInt64(5), toDecimal128(murmurHash2_64(number), 0), toDateTime('2024-01-01 00:00:00') + toIntervalSecond(murmurHash3_64(number)) FROM numbers(20);
+SELECT groupBitAnd(cityHash64(number)), groupBitXor(toInt64(sipHash64(number))) FROM numbers(20);

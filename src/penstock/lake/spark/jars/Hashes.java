@@ -146,10 +146,10 @@ public final class Hashes {
         return number.toJavaBigInteger().longValue();
     }
 
-    /** Bits as an unsigned number. */
+    /** Bits as an unsigned number. A Decimal holds no long of more than 18 digits: Spark takes that for an overflow. */
     public static Decimal unsigned(long bits) {
         if (bits >= 0) {
-            return Decimal.createUnsafe(bits, 20, 0);
+            return Decimal.apply(bits, 20, 0);
         }
         return Decimal.apply(new BigDecimal(BigInteger.valueOf(bits).add(TWO_64)), 20, 0);
     }
