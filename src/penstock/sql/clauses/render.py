@@ -39,11 +39,12 @@ def _needs_levels(block: SelectBlock) -> bool:
     hidden = block.limit_by is not None or any(not _is_selected(block, key) for key in block.keys)
     hidden = hidden or bool(block.qualify and block.keys)
     distinct = block.tree.args.get("distinct") is not None
-    hidden = hidden or any(not _reads_selected(block, key) for key in block.keys)
+    computed = any(not _reads_selected(block, key) for key in block.keys)
     over_sets = bool(block.translator.absent)
     windows = any(key.windows for key in block.keys)
     around = block.fills or block.ties or block.computed_limit
-    return bool(around or over_sets or (distinct and hidden) or windows)
+    # Above HAVING, too, Spark sorts by nothing but what is selected, if a key of GROUP BY is computed.
+    return bool(around or over_sets or (distinct and (hidden or computed)) or windows or (block.having and computed))
 
 
 def _is_selected(block: SelectBlock, key: OrderKey) -> bool:
