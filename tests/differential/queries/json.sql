@@ -22,3 +22,4 @@ SELECT simpleJSONExtractRaw('{"a":[1,2]x,"b":3}', 'a'), simpleJSONExtractRaw('{"
 SELECT JSONExtractString(CAST(toNullable(lc) AS Nullable(String))), JSON_VALUE(toNullable(lc), '$.a'), JSONArrayLength(lc), JSONExtractString(lc, 'a'), JSONExtractInt('{"a": 1}', lc) FROM t;
 SELECT JSONExtractString(CAST(lc AS LowCardinality(Nullable(String)))) FROM t;
 SELECT JSONHas('{"a": 1}', CAST(lc AS LowCardinality(Nullable(String)))) FROM t;
+SELECT toJSONString(if(id > 2, (id, s), NULL)), toJSONString([if(id > 2, (id, s), NULL)]), toJSONString((if(id > 2, CAST((id, s) AS Tuple(a Int32, b String)), NULL), 1)) FROM t;

@@ -15,3 +15,4 @@ SELECT id FROM t WHERE (lc, ni) IN (('b', 5), ('a', NULL)) ORDER BY id;
 SELECT a.n, b.n FROM (SELECT arrayJoin([NULL, 1, 2]) AS n) AS a LEFT JOIN (SELECT arrayJoin([NULL, 1, 3]) AS n) AS b ON (a.n, 1) = (b.n, 1);
 SELECT a.n, b.n FROM (SELECT arrayJoin([nan, 1, 2]) AS n) AS a LEFT JOIN (SELECT arrayJoin([nan, 1, 3]) AS n) AS b ON (a.n, 1) = (b.n, 1);
 SELECT k, n FROM (SELECT (arrayJoin([NULL, 1, 2]), 1) AS k) AS a JOIN (SELECT (arrayJoin([NULL, 1, 3]), 1) AS k, 5 AS n) AS b USING (k);
+SELECT tupleMultiplyByNumber((n, f), 2) <=> (CAST(2 AS Nullable(Int64)), 3.), (tupleMultiplyByNumber((n, f), 2) IS DISTINCT FROM tupleMultiplyByNumber((n, f), 4)), (2, 3.) <=> tupleMultiplyByNumber((n, f), toInt64(2)) FROM (SELECT arrayJoin([CAST(NULL AS Nullable(Int64)), 1, 2]) AS n, arrayJoin([1.5, nan]) AS f);

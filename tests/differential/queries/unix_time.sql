@@ -7,3 +7,5 @@ SELECT toUnixTimestamp(fromUnixTimestamp64Nano(toInt64(-7))), toUnixTimestamp(fr
 SELECT toUnixTimestamp(toDateTime64('1969-12-31 23:59:58.999', 3));
 SELECT toUnixTimestamp(toDateTime64('2106-02-07 06:28:16', 3));
 SELECT toUnixTimestamp(fromUnixTimestamp64Nano(toInt64(-1000000000)));
+SELECT fromUnixTimestamp(x, '%Y-%m-%d %H:%i:%S %j'), fromUnixTimestampInJodaSyntax(x, 'yyyy y D HH:mm:ss') FROM (SELECT arrayJoin([-62167219201, -62167219200, -62135596801, -62135596800, toInt64(253402300799), toInt64(253402300800), toInt64('-9223372036854775808')]) AS x);
+SELECT bitNot(toUnixTimestamp64Second(t3)), 1000000007 % toUnixTimestamp64Milli(t3), bitNot(toInt64(t3)), 1000000007 % CAST(t3 AS Int64), intDiv(10000000000, toInt64(t3)), intDiv(1000, toWeek(d)), 1000 % toWeek(d) FROM t WHERE t3 > '1980-01-01 00:00:00' AND toWeek(d) > 0;

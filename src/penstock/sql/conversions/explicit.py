@@ -144,8 +144,11 @@ def _guarded_formula(value: TypedSql, want: Type, mode: ConversionMode) -> str |
 
 
 def _without_zeros(want: Type, mode: ConversionMode) -> str:
-    """A FixedString without the zeros at its end. Nothing but zeros is no time, as '?'; of a String, '' may be one."""
+    """A FixedString without the zeros at its end. Nothing but zeros is no time, as '?'; of a String, '' may be one. As
+    a Decimal it is 0, but for toDecimal…OrNull."""
     text = f"rtrim(chr(0), {_OPERAND})"
+    if isinstance(want, t.Decimal) and (mode.failure in STRICT_FAILURES or mode.overflow == "refused"):
+        return f"if({text} = '', '0', {text})"
     lenient = isinstance(want, t.DateTime64) and mode.failure not in STRICT_FAILURES
     return f"if({text} = '', '?', {text})" if lenient else text
 

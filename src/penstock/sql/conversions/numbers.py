@@ -64,7 +64,7 @@ def _time_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conver
     moment = as_microseconds(value).sql
     of = value.bare
     fraction = isinstance(of, t.DateTime64) and of.precision > 0
-    whole = f"unix_micros({moment}) DIV 1000000L" if fraction else f"unix_seconds({moment})"
+    whole = f"(unix_micros({moment}) DIV 1000000L)" if fraction else f"unix_seconds({moment})"
     seconds = TypedSql(whole, t.Int(64), "BIGINT")
     return _integer_to_integer(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
 

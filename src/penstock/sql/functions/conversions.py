@@ -13,9 +13,9 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.conversions.explicit import CAST_MODE, STRICT_MODE, ConversionMode, convert
 from penstock.sql.expr.spark_types import function_default, value_default, value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, replace_sql
 from penstock.sql.functions.arguments import literal_zone, precision_argument
-from penstock.sql.functions.function import BadArguments, Function, template_function
+from penstock.sql.functions.function import BadArguments, Function
 
 _SIMPLE_TYPES: Mapping[str, Type] = {
     **{str(t.Int(bits, signed)): t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False)},
@@ -77,7 +77,11 @@ def _convert(value: TypedSql, of: Type, mode: ConversionMode) -> TypedSql:
 def _materialize(values: Sequence[TypedSql]) -> TypedSql:
     """The value, which is no constant any more: what asks for a literal array refuses it."""
     value = values[0]
-    return typed_sql(f"coalesce({value.sql})" if isinstance(value.bare, t.Array) else value.sql, value.type)
+    return replace_sql(value, f"coalesce({value.sql})" if isinstance(value.bare, t.Array) else value.sql)
+
+
+def _identity(values: Sequence[TypedSql]) -> TypedSql:
+    return replace_sql(values[0], values[0].sql)
 
 
 def _to_low_cardinality(values: Sequence[TypedSql]) -> TypedSql:
@@ -346,7 +350,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("toLowCardinality", (1, 1), ("any",), _to_low_cardinality),
     Function("toNullable", (1, 1), ("any",), lambda v: _to_nullable(v[0])),
     Function("materialize", (1, 1), ("any",), _materialize),
-    template_function("identity", "any", "{0}", lambda values: values[0].type),
+    Function("identity", (1, 1), ("any",), _identity),
 )
 ALIASES: dict[str, str] = {"DATE": "toDate", "toDateTime32": "toDateTime"}
 ANY_CASE: tuple[str, ...] = ("DATE",)

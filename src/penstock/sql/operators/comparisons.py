@@ -175,11 +175,10 @@ def _refuse_bool_beside_uint8(tr: Translator, node: exp.Expr, pair: tuple[TypedS
 
 def _compare_tuples_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """By their elements, each of which has its rule for NaN."""
-    found: list[TypedSql] = []
 
     def over(a: str, b: str) -> str:
         elements = (tuple_elements(replace(value, sql=sql)) for value, sql in zip(pair, (a, b), strict=True))
-        found.extend(compare_null_safe(tr, node, each) for each in zip(*elements, strict=True))
+        found = (compare_null_safe(tr, node, each) for each in zip(*elements, strict=True))
         return f"({' AND '.join(each.sql for each in found)})"
 
     sql = bind_if_long(pair[0].sql, lambda a: bind_if_long(pair[1].sql, lambda b: over(a, b)))

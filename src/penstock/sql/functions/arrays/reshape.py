@@ -126,7 +126,7 @@ def _zip_unaligned(values: Sequence[TypedSql]) -> TypedSql:
 def _with_constant(values: Sequence[TypedSql]) -> TypedSql:
     n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
-    whole = f"if({n} < 0, {wrong}, array_repeat({value.sql}, {n}))"
+    whole = f"if({n} < 0, {wrong}, array_repeat({as_spark(value, value_type(value.type))}, {n}))"
     return typed_sql(checked_size(whole, n, values[:1]), t.Array(value.type))
 
 

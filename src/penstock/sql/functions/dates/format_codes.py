@@ -60,8 +60,8 @@ _CODE_FORMULAS: Mapping[str, str] = {
     "%t": "'\\t'",
 }
 """Codes that need a formula, of a wall-clock time."""
-_CALENDAR = ("-62135596800L", "253402300799L")
-"""The seconds of the first and the last time of the years 1 to 9999."""
+_CALENDAR = ("-62167219200L", "253402300799L")
+"""The seconds of the first and the last time of the years 0 to 9999."""
 FormatTime: TypeAlias = Callable[[TypedSql, str], str]
 """The SQL of a time in a format. Raises BadArguments."""
 

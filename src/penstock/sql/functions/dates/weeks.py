@@ -76,7 +76,7 @@ def _choose_by_week_year(day: str, mode: int, results: tuple[str, str, str]) -> 
 def _week_in_mode(day: str, mode: int) -> str:
     own = _week_number(day, _first_day_of_week_one(day, 0, mode))
     if mode < 8 and not mode & 2:
-        return f"{own} * CAST(unix_date({day}) >= {_first_day_of_week_one(day, 0, mode)} AS INT)"
+        return f"({own} * CAST(unix_date({day}) >= {_first_day_of_week_one(day, 0, mode)} AS INT))"
     weeks = [_week_number(day, _first_day_of_week_one(day, years, mode)) for years in (1, 0, -1)]
     return _choose_by_week_year(day, mode, (weeks[0], weeks[1], weeks[2]))
 

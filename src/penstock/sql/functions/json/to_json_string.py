@@ -38,7 +38,7 @@ def _not_null_json(value: TypedSql, depth: int) -> str:
         case t.Map() as of:
             return _map_json(value.sql, of, depth)
         case t.Tuple(fields):
-            return _tuple_json(value.sql, fields, depth)
+            return unless_null(_tuple_json(value.sql, fields, depth), value)
         case _:
             return _scalar_json(value)
 
