@@ -115,3 +115,10 @@ def test_what_spark_advises_is_left_out() -> None:
     assert explain_error(ValueError(f"[DIVIDE_BY_ZERO] Division by zero. {advice} SQLSTATE: 22012")) == (
         "Division by zero."
     )
+
+
+@pytest.mark.parametrize("said", ["year 0 is out of range", "year -1 is out of range", "ordinal must be >= 1"])
+def test_a_year_that_python_has_not_is_said_in_words(said: str) -> None:
+    assert explain_error(ValueError(said)) == (
+        "a date or time outside of the years 1 to 9999, which no answer can hold"
+    )

@@ -29,3 +29,5 @@ SELECT t3 IN (SELECT t FROM t), t IN (SELECT t3 FROM t), t IN (SELECT toDateTime
 SELECT t3 IN (toDateTime('2024-07-20 18:00:00')), t3 IN (toDate('2000-01-01')) FROM t;
 SELECT d FROM t AS a JOIN (SELECT t AS d FROM t) AS b USING (d);
 SELECT d, toTimeZone(t, 'America/New_York') > d, toTimeZone(t, 'Asia/Kolkata') < d, toTimeZone(t3, 'Asia/Kolkata') >= d, toTimeZone(nt, 'Asia/Kolkata') != d, toDate32(d) = toTimeZone(t, 'Asia/Kolkata'), toDate32(d) < toTimeZone(t3, 'Asia/Kolkata') FROM t;
+SELECT if(x > toDate('2024-01-01'), x, t), coalesce(toNullable(x), t), greatest(x, t), least(x, t), [x, t], arrayConcat([x], [t]), arrayPushBack([x], t), ifNull(nullIf(x, toDate('1970-01-01')), t) FROM (SELECT arrayJoin([toDate('1970-01-01'), toDate('2106-02-05'), toDate('2106-02-06'), toDate('2106-02-07'), toDate('2149-06-06')]) AS x, toDateTime('2024-02-29 01:02:03') AS t);
+SELECT toDate(arrayJoin([40000, 50000, 65535])) AS x UNION ALL SELECT toDateTime('2024-02-29 01:02:03');

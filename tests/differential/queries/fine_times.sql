@@ -26,3 +26,6 @@ SELECT f, toDateTime64(f, 3) AS a, toString(toDateTime64(f, 0)) AS d FROM (SELEC
 SELECT toDateTime64(materialize(nan), 3) AS a;
 SELECT n, toDateTime64(n, 3) AS a, toDateTime64(toNullable(n), 2) AS b FROM (SELECT toDecimal64(arrayJoin(['253402300799.99', '-1.25', '0', '1709251199.99']), 2) AS n) ORDER BY n;
 SELECT toDateTime64(if(number = 1, NULL, number * 1e12), 3) AS a FROM numbers(3) ORDER BY number;
+SELECT addYears(x, 2), addDays(x, 1000), addMonths(x, -24), x + INTERVAL 3 WEEK, x - INTERVAL 9 QUARTER, addYears(x, 300), subtractYears(x, 585) FROM (SELECT arrayJoin([toDateTime64('2262-04-11 23:47:16.854775807', 9), toDateTime64('1677-09-21 00:12:44', 9), toDateTime64('2024-02-29 12:34:56.123456789', 9), toDateTime64('1969-12-31 23:59:59.999999999', 9)]) AS x);
+SELECT addYears(x, 1), addDays(x, -1), addYears(x, 1000) FROM (SELECT arrayJoin([toDateTime64('2262-04-11 23:47:16.8547758', 7), toDateTime64('1999-12-31 23:59:59.1234567', 7)]) AS x);
+SELECT addYears(x, 1), addDays(x, -1), addYears(x, 2000) FROM (SELECT arrayJoin([toDateTime64('2262-04-11 23:47:16.85477580', 8), toDateTime64('1999-12-31 23:59:59.12345678', 8)]) AS x);

@@ -15,9 +15,11 @@ EXCUSES: tuple[tuple[str, str], ...] = (
     (r"moved so far that ClickHouse wraps around", "dates moved by amounts beyond what Spark's"),
     (r"a time without a year, which ClickHouse takes from the date of the query", "Texts without a year"),
     (r"a time beyond the years 0 to 9999", "Decimals of seconds beyond the year 9999"),
-    (r"\[(ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE\S*)\].*[Dd]ecimal", "Decimals past 38 digits"),
-    (r"year -?\d+ is out of range|ordinal must be >= 1|before the year 1", "a Date32 begins with the"),
-    (r"nanoseconds before 1677 or after 2262", "times of nanoseconds moved beyond 1677 or 2262"),
+    (r"cannot be represented as Decimal\((9|18), ", "Decimals past their digits"),
+    (r"Decimal\(38, |Overflow in sum of decimals|rounded half up from", "Decimals past 38 digits"),
+    (r"year -?\d+ is out of range|ordinal must be >= 1|before the year 1", "an answer that holds one fails"),
+    (r"cannot read a timestamp from", "with more behind its time"),
+    (r"cannot (read a time from (0000-|\d{1,2}(\.\d+)? )|convert 0000-)", "Texts without a year"),
     (r"quantile of a Decimal of more than 15 digits", "quantiles of Decimals of more than 15 digits"),
 )
 """What an error of Spark says, and words of the line. No wrong answer is excused, only an error."""

@@ -44,6 +44,9 @@ _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ po
 # What Spark proposes, functions of its own and settings of its session, is of no use in ClickHouse SQL.
 _ADVICE = re.compile(r" (?:If necessary,? set |To return NULL instead|Use `try_|Set \"?spark\.).*$")
 
+_NO_PYTHON_TIME = re.compile(r"year -?\d+ is out of range|ordinal must be >= 1")
+"""What Python's dates and times say of a row whose value they cannot hold."""
+
 
 class SparkEnded(Unavailable):
     """Spark's process has ended under a call; the server restarts it."""
@@ -98,6 +101,8 @@ def is_catalog_away(error: BaseException) -> bool:
 def explain_error(error: BaseException) -> str:
     """The cause of a failure in one line."""
     text = _error_text(error)
+    if isinstance(error, ValueError) and _NO_PYTHON_TIME.match(text):
+        return "a date or time outside of the years 1 to 9999, which no answer can hold"
     if "Traceback (most recent call last)" in text:  # from a Python worker: the last line is the cause
         text = text.rstrip().rpartition("\n")[2]
     words = " ".join(_CONDITION.sub(" ", text[:MOST_READ]).split())

@@ -11,9 +11,10 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from penstock.model import types as t
-from penstock.model.types import Type
+from penstock.model.types import Type, unwrap_type
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.spark_text import string_literal
 
 MONTHS_PER_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -22,6 +23,8 @@ _SECONDS_PER_UNIT = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEE
 FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 """The range of a Date and of a DateTime."""
+_LAST_WHOLE_DAY = "DATE'2106-02-06'"
+"""What a later Date becomes beside a DateTime, in ClickHouse."""
 
 
 def zone_of(of: Type) -> str | None:
@@ -74,6 +77,21 @@ def clamp(sql: str, low: str, high: str, *, nullable: bool) -> str:
     if not nullable:
         return f"least(greatest({sql}, {low}), {high})"
     return bind_if_long(sql, lambda x: f"CASE WHEN {x} < {low} THEN {low} WHEN {x} > {high} THEN {high} ELSE {x} END")
+
+
+def as_common_type(value: TypedSql, of: Type) -> str:
+    """The SQL of a value as the common type of several; a Date, or an array of Dates, beside a DateTime ends with the
+    last whole day that this has."""
+    spark, bare = value_type(of), unwrap_type(of)
+    if is_null(value) and spark != "VOID":
+        return f"CAST(NULL AS {spark})"
+    if value.bare == t.Date() and isinstance(bare, t.DateTime):
+        return f"CAST({clamp_above(value.sql, _LAST_WHOLE_DAY, nullable=value.nullable)} AS TIMESTAMP)"
+    if isinstance(bare, t.Array) and isinstance(value.bare, t.Array) and isinstance(unwrap_type(bare.of), t.DateTime):
+        days = unwrap_type(value.bare.of) == t.Date()
+        early = f"transform({value.sql}, ` d` -> {clamp_above('` d`', _LAST_WHOLE_DAY, nullable=True)})"
+        return f"CAST({early} AS {spark})" if days else as_spark(value, spark)
+    return as_spark(value, spark)
 
 
 def as_timestamp(value: TypedSql) -> str:

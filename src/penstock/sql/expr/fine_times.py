@@ -9,6 +9,7 @@ ClickHouse; no conversion goes through a double.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
@@ -17,8 +18,6 @@ from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time
 from penstock.sql.expr.typed import TypedSql, fine_from_timestamp, nullable_if_any, typed_sql
 
 _NANOSECONDS = 10**9
-_FIRST, _LAST = "-9223372036.854775808BD", "9223372036.854775807BD"
-_BEYOND = "a time with nanoseconds before 1677 or after 2262, at which ClickHouse wraps around"
 
 
 def has_fine_time(of: Type) -> bool:
@@ -79,16 +78,17 @@ def fraction_text(sql: str, precision: int) -> str:
 
 
 def move_fine_time(value: TypedSql, move: Callable[[TypedSql], TypedSql]) -> TypedSql:
-    """A fine time moved by what moves its microseconds; the nanoseconds below them stay."""
+    """A fine time moved by what moves its microseconds; the nanoseconds below them stay. Beyond the 64 bits in which
+    ClickHouse counts the units of a precision, it wraps around."""
+    of = value.bare
+    assert isinstance(of, t.DateTime64), "a fine time"
+    half = Decimal(2**63).scaleb(-of.precision)
 
     def formula(sql: str) -> str:
         micros = as_microseconds(typed_sql(sql, value.type))
-        rest = f"pmod({sql}, 0.000001BD)"
-        return f"CAST({fine_from_timestamp(move(micros).sql)} + {rest} AS {FINE_TIME})"
-
-    def within_64_bits(x: str) -> str:
-        return f"CASE WHEN {x} < {_FIRST} OR {x} > {_LAST} THEN raise_error('{_BEYOND}') ELSE {x} END"
+        seconds = f"CAST(unix_micros({move(micros).sql}) AS DECIMAL(20,0)) * 0.000001BD"
+        return f"({seconds} + pmod({sql}, 0.000001BD))"
 
     moved = move(as_microseconds(value))
-    sql = bind_if_long(bind_if_long(value.sql, formula), within_64_bits)
-    return typed_sql(sql, nullable_if_any(value.bare, [value, moved]))
+    sql = f"CAST(pmod({bind_if_long(value.sql, formula)} + {half}BD, {half * 2}BD) - {half}BD AS {FINE_TIME})"
+    return typed_sql(sql, nullable_if_any(of, [value, moved]))

@@ -18,7 +18,7 @@ from penstock.model.types import Type
 from penstock.parse.type_syntax.type_arguments import known_zones
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
 from penstock.sql.expr.common_type import supertype
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.typed import TypedSql, as_spark, text
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_spark
@@ -182,7 +182,7 @@ def cast_to_common_array(values: Sequence[TypedSql]) -> tuple[list[str], Type]:
     of = supertype([element_type(value) for value in values])
     if of is None:
         raise BadArguments("the arrays have no common type")
-    return [as_spark(value, value_type(t.Array(of))) for value in values], of
+    return [as_common_type(value, t.Array(of)) for value in values], of
 
 
 def zip_arrays(arrays: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype, value_supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
     OddPlace,
@@ -50,12 +51,8 @@ def coalesce(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("Decimals of different scales are not defined here", "cast them to one: toDecimal64(x, 4)")
     result = of if t.is_nullable(given[-1].type) or not t.is_nullable(of) else t.unwrap_type(of)
     if len(given) == 1:
-        return typed_sql(_cast_to(given[0], result), result)
-    return typed_sql(f"coalesce({', '.join(_cast_to(value, result) for value in given)})", result)
-
-
-def _cast_to(value: TypedSql, of: Type) -> str:
-    return f"CAST(NULL AS {value_type(of)})" if is_null(value) else as_spark(value, value_type(of))
+        return typed_sql(as_common_type(given[0], result), result)
+    return typed_sql(f"coalesce({', '.join(as_common_type(value, result) for value in given)})", result)
 
 
 def _assume_not_null(values: Sequence[TypedSql]) -> TypedSql:
@@ -81,9 +78,10 @@ def _extreme_function(name: str) -> Function:
             raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
         if isinstance(t.unwrap_type(of), t.Float):
             return _float_extreme(name, values, of)
+        parts = [as_common_type(value, of) for value in values]
         if needs_nested_key(of, "greatest") or needs_nested_key(of, "least"):
-            return typed_sql(reduce(partial(_nested_extreme_sql, name, of), [_cast_to(v, of) for v in values]), of)
-        both = typed_sql(f"{name}({', '.join(_cast_to(value, of) for value in values)})", of)
+            return typed_sql(reduce(partial(_nested_extreme_sql, name, of), parts), of)
+        both = typed_sql(f"{name}({', '.join(parts)})", of)
         return both if len(values) != 2 or of != t.Bool() else TypedSql(both.sql, UINT8, both.spark)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
@@ -92,7 +90,7 @@ def _extreme_function(name: str) -> Function:
 def _float_extreme(name: str, values: Sequence[TypedSql], of: Type) -> TypedSql:
     """The extreme of floats: of NaN and a number the second one, as in ClickHouse, which for Nullable values orders
     NaN below all numbers; NULLs are skipped."""
-    parts = [_cast_to(value, of) for value in values]
+    parts = [as_common_type(value, of) for value in values]
     pair = _nullable_extreme_sql if t.is_nullable(of) else _float_extreme_sql
     return typed_sql(reduce(partial(pair, name), parts), of)
 

@@ -18,6 +18,7 @@ from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import value_supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.interval_numbers import as_signed_bigint
 from penstock.sql.expr.overflow import lowest_64_bits, negate_wrapping
 from penstock.sql.expr.spark_types import value_type
@@ -227,7 +228,4 @@ def common_type(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> Type:
 
 def cast_all(values: list[TypedSql], of: Type) -> list[str]:
     """The SQL of values, cast to the Spark type of their common type."""
-    spark = value_type(of)
-    return [
-        f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
-    ]
+    return [as_common_type(value, of) for value in values]

@@ -16,13 +16,13 @@ from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype, value_supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import (
     NEVER,
     NULL,
     TypedSql,
     as_condition,
-    as_spark,
     boolean,
     is_null,
     null_test,
@@ -169,9 +169,7 @@ def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
         raise tr.refusal(node, "no-common-type", f"there is no common type of {types}", "cast one of them")
     _refuse_variants(tr, node, values, of)
     spark = value_type(of)
-    shown = [
-        f"CAST(NULL AS {spark})" if is_null(value) and spark != "VOID" else as_spark(value, spark) for value in values
-    ]
+    shown = [as_common_type(value, of) for value in values]
     _check_tests(tr, node, tests)
     _check_decimals(tr, node, values)
     if len(tests) == 1:

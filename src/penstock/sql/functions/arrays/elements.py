@@ -12,7 +12,8 @@ from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import value_supertype
-from penstock.sql.expr.spark_types import missing_value, value_type
+from penstock.sql.expr.dates import as_common_type
+from penstock.sql.expr.spark_types import missing_value
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import array_position, as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
@@ -127,7 +128,7 @@ def _make_array(values: Sequence[TypedSql]) -> TypedSql:
     of = value_supertype(values)
     if of is None:
         raise BadArguments("the elements have no common type")
-    return typed_sql(f"array({', '.join(as_spark(value, value_type(of)) for value in values)})", t.Array(of))
+    return typed_sql(f"array({', '.join(as_common_type(value, of) for value in values)})", t.Array(of))
 
 
 def _flatten(values: Sequence[TypedSql]) -> TypedSql:

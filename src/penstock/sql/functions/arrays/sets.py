@@ -13,8 +13,9 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, typed_sql
 from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
 from penstock.sql.functions.function import (
     FLOAT64,
@@ -35,7 +36,7 @@ def cast_array_and_value(values: Sequence[TypedSql]) -> tuple[str, str, Type]:
     of = supertype((element_type(values[0]), values[1].type))
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[1].type}")
-    return as_spark(values[0], value_type(t.Array(of))), as_spark(values[1], value_type(of)), of
+    return as_common_type(values[0], t.Array(of)), as_common_type(values[1], of), of
 
 
 def _is_float(of: Type) -> bool:

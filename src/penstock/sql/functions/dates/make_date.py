@@ -16,8 +16,8 @@ from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless
 from penstock.sql.functions.arguments import as_bigint, precision_argument, zone_argument
 from penstock.sql.functions.function import BadArguments, Function
 
-_LAST_YEAR, _WIDE_YEARS = 2149, (1, 9999)
-"""The last year of Date, and the first and last year of Date32 here: those of Spark's DATE."""
+_LAST_YEAR, _WIDE_YEARS = 2149, (0, 9999)
+"""The last year of Date, and the first and last year of Date32."""
 _FIRST_DATETIME64 = "TIMESTAMP'1900-01-01 00:00:00'"
 """The first DateTime64 of ClickHouse."""
 
@@ -85,7 +85,7 @@ def _timestamp(values: Sequence[TypedSql]) -> TypedSql:
     found = convert(value, t.DateTime64(6), ConversionMode("null"))
     if found is None:
         raise BadArguments(f"{value.type} cannot be read as a time")
-    error = f"raise_error(concat('cannot convert ', {value.sql}, ' to DateTime64(6)'))"
+    error = f"raise_error(concat('cannot read a timestamp from ', {value.sql}))"
     read = f"if({value.sql} = '', {FIRST_SECOND}, coalesce({found.sql}, {error}))"
     sql = f"if({value.sql} IS NULL, NULL, {read})" if value.nullable else read
     return typed_sql(sql, nullable_if_any(t.DateTime64(6), [value]))
