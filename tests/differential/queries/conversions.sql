@@ -85,3 +85,4 @@ SELECT toDateTimeOrNull(d) FROM t;
 SELECT toDateTime64OrNull(f, 2) FROM t;
 SELECT materialize(id > 2), identity(ni = 1), [materialize(id > 2), 7], identity(b), materialize(b), toTypeName(materialize(b)), if(identity(id > 2), 'a', 'b'), arrayWithConstant(2, id > 2), arrayWithConstant(2, match(ns, '[a-z]')) FROM t;
 SELECT toDecimal64(x, 3), CAST(x AS Decimal(9, 2)), CAST(x AS Nullable(Decimal(9, 2))), accurateCastOrNull(x, 'Decimal(9, 2)'), accurateCast(x, 'Decimal(38, 2)'), accurateCastOrDefault(x, 'Decimal(9, 2)', toDecimal32(7, 2)), toDecimal32OrNull(x, 2), toDecimal32OrZero(x, 2) FROM (SELECT toFixedString(arrayJoin(['', '1', '-2.5', '0']), 4) AS x);
+SELECT toDateTime64OrNull(id > 2), toDateTime64OrNull(ni = 1, 2) FROM t;

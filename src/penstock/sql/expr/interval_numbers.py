@@ -12,7 +12,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.dates import MONTHS_PER_UNIT, clamp
-from penstock.sql.expr.overflow import negate_wrapping
+from penstock.sql.expr.overflow import WIDE_TYPE, lowest_64_bits, negate_wrapping
 from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
 
 CLOCK_UNITS = ("SECOND", "MINUTE", "HOUR")
@@ -22,6 +22,8 @@ _YEAR = 31_622_400
 _MOST_YEARS, _FEW_YEARS = 11_000, 1_700
 """Any time that is moved by the first leaves the years 1 to 9999; one of today that is moved by the second does not."""
 _LOW_32 = "4294967295L"
+_PARTS = {"WEEK": ("DAY", 7), "QUARTER": ("MONTH", 3)}
+"""What ClickHouse counts in place of a unit, in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ def shift_count(amount: TypedSql, unit: str, sign: int, of: Type) -> IntervalNum
         return IntervalNumber(_signed_32_bits(f"({minus}({number} & {_LOW_32}){factor})"), "DAY")
     if isinstance(of, t.DateTime) and unit in CLOCK_UNITS:
         return IntervalNumber(f"({minus}(({number} & {_LOW_32}) * {_SECONDS[unit]} & {_LOW_32}))", "SECOND")
+    if unit in _PARTS and _greatest(amount) >= 2**63:
+        unit, parts = _PARTS[unit]
+        number = lowest_64_bits(f"CAST({number} AS {WIDE_TYPE}) * {parts}")
     most = _MOST_YEARS * _YEAR // _SECONDS[unit]
     signed = number if sign > 0 else _negative(number, amount)
     near = clamp(_checked(signed, unit, of), f"-{most}L", f"{most}L", nullable=amount.nullable)

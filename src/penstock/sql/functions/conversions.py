@@ -185,7 +185,7 @@ def _to_datetime64(mode: ConversionMode) -> Callable[[Sequence[TypedSql]], Typed
 
 def _within_calendar(seconds: TypedSql, found: TypedSql) -> TypedSql:
     """The time of a number of seconds; NULL before the year 0 and after the year 9999."""
-    if seconds.spark == "INT" or (isinstance(seconds.constant, int) and abs(seconds.constant) < 2**32):
+    if seconds.spark in ("INT", "BOOLEAN") or (isinstance(seconds.constant, int) and abs(seconds.constant) < 2**32):
         return found
     first, last = _YEARS_0_TO_9999
     return replace(found, sql=f"if({seconds.sql} BETWEEN {first} AND {last}, {found.sql}, NULL)", computed=None)
