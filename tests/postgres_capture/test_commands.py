@@ -17,8 +17,10 @@ from penstock.cli.main import run
 from penstock.errors import InvalidProject
 from penstock.parse.project_loader import load_files
 from penstock.postgres.capture.setup import set_up, table_choice
+from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
 from postgres_capture.landing_server import InboxPipeline
+from postgres_capture.producing import producing
 from postgres_server import PASSWORD
 from waiting import wait_until
 
@@ -152,6 +154,33 @@ def test_a_capture_from_setup_to_removal(
     assert source.rows(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{made['slot']}'") == []
 
 
+def make_old(source: Source) -> None:
+    """A capture as an earlier version left it."""
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY); INSERT INTO {s}.one VALUES (1)")
+    source.set_up("one")
+    source.run("DROP TABLE penstock.known_columns, penstock.table_descriptions, penstock.lost_values")
+    source.run("ALTER TABLE penstock.captures DROP COLUMN setup_version")
+
+
+def test_a_capture_that_an_earlier_version_has_set_up(source: Source, landing: Landing, commands: Commands) -> None:
+    """Its producer does not begin, and says with which command it does."""
+    make_old(source)
+    code, found = commands("run")
+    assert (code, found["code"]) == (1, "other-setup")
+    assert f"`{source.name}` in the schema `penstock` of the database `postgres`" in found["error"]
+    hint = str(found["problems"][0]["hint"])
+    assert f"`penstock cdc setup --name {source.name}` adds it" in hint
+    assert any("was set up by an earlier version" in each for each in commands.done("status")["alarms"])
+    done = commands.done("setup")  # as the hint says: no table is named again
+    assert done["tables"] == []
+    assert commands.done("status")["alarms"] == ["no producer reads the slot: Postgres keeps all that is written since"]
+    landing[0].columns["one"] = frozenset({"id"})
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        source.run("INSERT INTO {s}.one VALUES (2)")
+        source.wait_until_stored()
+    assert [row["id"] for row in landing[0].landed("one")] in ([1, 2], [2, 1], [1, 2, 2], [2, 1, 2])
+
+
 def test_what_is_wrong_is_said(source: Source, commands: Commands) -> None:
     cases = [
         (("status",), 1, "this Postgres has no capture"),
@@ -186,7 +215,17 @@ def test_a_role_that_is_no_superuser(source: Source) -> None:
     source.run(f"CREATE TABLE {{s}}.t (id int PRIMARY KEY); ALTER TABLE {{s}}.t OWNER TO {role}")
     source.run(f"CREATE SCHEMA IF NOT EXISTS penstock; GRANT ALL ON SCHEMA penstock TO {role}")
     source.run(f"GRANT ALL ON ALL TABLES IN SCHEMA penstock TO {role}")
-    source.run(f"SET ROLE {role}")
-    report = set_up(source.connection, source.name, [table_choice(f"{source.schema}.t", ())])
-    source.run("RESET ROLE")
-    assert any("no event trigger" in each for each in report.notes)
+    source.run("DROP FUNCTION IF EXISTS penstock.emit_table CASCADE; DROP EVENT TRIGGER IF EXISTS penstock_drops")
+
+    def notes(who: str) -> str:
+        source.run(f"SET ROLE {who}")
+        report = set_up(source.connection, source.name, [table_choice(f"{source.schema}.t", ())])
+        source.run("RESET ROLE")
+        return " ".join(report.notes)
+
+    assert "no event trigger was made" in notes(role)
+    assert "event trigger" not in notes("NONE")
+    assert "event trigger" not in notes(role), "a superuser has made them"
+    source.run("COMMENT ON FUNCTION penstock.emit_table IS NULL")  # as an earlier version left it
+    assert "the event triggers are those of another version" in notes(role)
+    assert "event trigger" not in notes("NONE")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from postgres_capture.producing import RunningProducer
 from waiting import wait_until
 
 SMALL = PackageLimits(rows=3, bytes=3_000, seconds=0.01)
-EVERY_COLUMN = frozenset({"id", "name", "large", *OWN, *(f"extra_{number}" for number in range(20))})
+EVERY_COLUMN = frozenset({"id", "name", "large", *OWN, *(f"extra_{number}" for number in range(40))})
 IDS = st.integers(1, 6)
 ROW = st.one_of(
     st.tuples(st.just("insert"), IDS, st.sampled_from(["a", "b", "it's", "", "\\N\t\n"])),
@@ -29,22 +30,21 @@ ROW = st.one_of(
     st.tuples(st.just("move"), IDS, IDS),
     st.tuples(st.just("delete"), IDS, st.none()),
     st.tuples(st.just("grow"), IDS, st.integers(1, 3)),
+    st.tuples(st.just("fill"), IDS, st.integers(0, 9)),
 )
-SCHEMA = ("add", "add default", "retype", "drop", "rename", "truncate", "full")
+SCHEMA = ("add", "add default", "retype", "drop", "rename", "truncate", "full", "exchange", "take", "again")
 STEP = st.one_of(
     st.tuples(st.just("transaction"), st.lists(ROW, min_size=1, max_size=6)),
     st.tuples(st.just("undone"), st.lists(ROW, min_size=1, max_size=3)),
     st.tuples(st.just("crash"), st.tuples(st.sampled_from(CAPTURE_POINTS), st.integers(1, 4))),
-    st.tuples(
-        st.just("schema"), st.sampled_from(["add", "add default", "retype", "drop", "rename", "truncate", "full"])
-    ),
+    st.tuples(st.just("schema"), st.sampled_from(SCHEMA)),
 )
 
 
 class World:
     """A table, a producer and the landing."""
 
-    def __init__(self, source: Source, landing: tuple[InboxPipeline, str, str]):
+    def __init__(self, source: Source, landing: tuple[InboxPipeline, str, str], *, has_trigger: bool = True):
         self.source, self.pipeline, self.address = source, landing[0], landing[1:]
         self.name = f"t_{len(self.pipeline.columns)}"
         self.extra: list[str] = []
@@ -54,6 +54,8 @@ class World:
         source.run(f"INSERT INTO {{s}}.{self.name} VALUES (1, 'first', repeat('l', 3000)), (2, 'second', NULL)")
         self.pipeline.columns[self.name] = EVERY_COLUMN
         source.set_up(self.name)
+        for each in ("penstock_tables", "penstock_drops"):
+            source.run(f"ALTER EVENT TRIGGER {each} {'ENABLE' if has_trigger else 'DISABLE'}")
         self.producer = self._start()
 
     def _start(self) -> RunningProducer:
@@ -91,8 +93,12 @@ class World:
                 return f"UPDATE {table} SET id = %s WHERE id = %s AND {there}", (value, id, value)
             case "grow":
                 return f"UPDATE {table} SET large = repeat('g', 2500 * %s) WHERE id = %s", (value, id)
-            case _:
+            case "fill" if self.extra:
+                return f"UPDATE {table} SET {self.extra[value % len(self.extra)]} = %s WHERE id = %s", (value, id)
+            case "delete":
                 return f"DELETE FROM {table} WHERE id = %s", (id,)
+            case _:
+                return "SELECT 1", ()
 
     def _change_schema(self, what: str) -> None:
         table = f"{{s}}.{self.name}"
@@ -112,7 +118,19 @@ class World:
                 self.source.run(f"ALTER TABLE {table} RENAME {self.extra[-1]} TO extra_{self.made}")
                 self.extra[-1] = f"extra_{self.made}"
                 self.made += 1
-                self.source.run(f"UPDATE {table} SET id = id")
+            case "exchange" if len(self.extra) > 1:
+                first, last = self.extra[0], self.extra[-1]
+                for was, now in ((first, "between"), (last, first), ("between", last)):
+                    self.source.run(f"ALTER TABLE {table} RENAME {was} TO {now}")
+            case "take" if len(self.extra) > 1:
+                gone = self.extra.pop(0)
+                self.source.run(
+                    f"ALTER TABLE {table} DROP {gone}; ALTER TABLE {table} RENAME {self.extra[0]} TO {gone}"
+                )
+                self.extra[0] = gone
+            case "again" if self.extra:
+                name = self.extra[0]
+                self.source.run(f"ALTER TABLE {table} DROP {name}; ALTER TABLE {table} ADD {name} int")
             case "truncate":
                 self.source.run(f"TRUNCATE {table}")
             case "full":
@@ -147,12 +165,13 @@ RELAXED = settings(
 )
 
 
+@pytest.mark.parametrize("has_trigger", [True, False])
 @RELAXED
 @given(steps=st.lists(STEP, min_size=4, max_size=14))
 def test_the_store_ends_as_postgres_is(
-    source: Source, landing: tuple[InboxPipeline, str, str], steps: list[tuple[str, Any]]
+    source: Source, landing: tuple[InboxPipeline, str, str], has_trigger: bool, steps: list[tuple[str, Any]]
 ) -> None:
-    world = World(source, landing)
+    world = World(source, landing, has_trigger=has_trigger)
     try:
         for kind, what in steps:
             note(f"{kind}: {what}")

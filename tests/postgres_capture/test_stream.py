@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import Failed, InvalidRequest, Unavailable
-from penstock.postgres.capture import replication
-from penstock.postgres.capture.pgoutput import (
+from penstock.postgres.capture.stream import replication
+from penstock.postgres.capture.stream.pgoutput import (
     UNCHANGED,
     Begin,
     Commit,
@@ -25,7 +25,7 @@ from penstock.postgres.capture.pgoutput import (
     Update,
     decode_message,
 )
-from penstock.postgres.capture.replication import ReplicationStream
+from penstock.postgres.capture.stream.replication import ReplicationStream
 from penstock.postgres.packages.lsn import lsn_text, parse_lsn
 from postgres_capture.conftest import Source
 from waiting import wait_until

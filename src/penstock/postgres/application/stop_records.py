@@ -47,12 +47,15 @@ class StopRecords:
         )
         return [_stop(row) for row in found]
 
-    def reached(self) -> list[ChangeStop]:
-        """The stops at which consumers stand now."""
+    def stores(self) -> list[str]:
+        """The stores that have stops."""
         if not self._is_there(_TABLE):
             return []
-        names = [str(row[0]) for row in self._rows(f"SELECT DISTINCT store FROM {_TABLE}")]
-        return [each for each in self.of_stores(names) if each.reached and not each.is_done]
+        return [str(row[0]) for row in self._rows(f"SELECT DISTINCT store FROM {_TABLE}")]
+
+    def reached(self) -> list[ChangeStop]:
+        """The stops at which consumers stand now."""
+        return [each for each in self.of_stores(self.stores()) if each.reached and not each.is_done]
 
     def announce(self, stop: ChangeStop) -> None:
         """Write a stop down, or the forms that it has now."""

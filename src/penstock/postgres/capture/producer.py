@@ -10,12 +10,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
-from penstock.postgres.capture.pgoutput import (
+from penstock.postgres.capture.installation import check_setup
+from penstock.postgres.capture.known_columns import KnownColumns
+from penstock.postgres.capture.records import CaptureRecords
+from penstock.postgres.capture.row_changes import row_changes
+from penstock.postgres.capture.schemas.schema_tracker import SchemaTracker
+from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
+from penstock.postgres.capture.stream.pgoutput import (
     Begin,
     Commit,
     Delete,
@@ -27,11 +33,7 @@ from penstock.postgres.capture.pgoutput import (
     TypeName,
     Update,
 )
-from penstock.postgres.capture.records import CaptureRecords
-from penstock.postgres.capture.replication import Received, ReplicationStream
-from penstock.postgres.capture.row_changes import row_changes
-from penstock.postgres.capture.schemas.schema_tracker import SchemaTracker
-from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
+from penstock.postgres.capture.stream.replication import Received, ReplicationStream
 from penstock.postgres.capture.table_delivery import CapturePace, DeliveryContext, TableDelivery
 from penstock.postgres.capture.table_reads import TableReads
 from penstock.postgres.capture.table_rows import open_reader
@@ -56,10 +58,12 @@ class Producer:
         self._destination = destination
         self._stopping = stopping
         self.limits, self.pace = PackageLimits(), CapturePace()
+        self.stores: Collection[str] | None = None
+        """By the names of the settings, those that the rows go to; None: not known, such as behind a broker."""
 
     def run(self) -> None:
         """Read and deliver until `stopping`; whatever is away is waited for. Raises PenstockError where waiting does
-        not help: there is no such capture, its slot is lost."""
+        not help: there is no such capture, another version has set it up, its slot is lost."""
         pause = 0.1
         while not self._stopping():
             try:
@@ -77,12 +81,13 @@ class Producer:
             opened.callback(connection.close)
             records = CaptureRecords(connection, self._name)
             capture = records.capture()
+            check_setup(connection, capture)
             context = DeliveryContext(capture, records, self._destination, self.limits, self.pace)
             reads = TableReads(self._dsn, capture, records, self._destination)
             opened.callback(reads.close)
             stream = ReplicationStream(self._dsn, capture.slot, capture.publications)
             opened.callback(stream.close)
-            run = _StreamRun(context, stream, reads, connection)
+            run = _StreamRun(context, stream, reads, self._columns(connection))
             log.info("capture %s reads slot %s", capture.name, capture.slot)
             while not self._stopping():
                 if run.step():
@@ -90,16 +95,19 @@ class Producer:
             run.finish()
         return True
 
+    def _columns(self, connection: SourceConnection) -> KnownColumns:
+        descriptions = TableDescriptions(connection, self._name)
+        descriptions.load()
+        return KnownColumns(connection, self._name, descriptions, self.stores)
+
 
 class _StreamRun:
     """One pass over the stream."""
 
-    def __init__(
-        self, context: DeliveryContext, stream: ReplicationStream, reads: TableReads, connection: SourceConnection
-    ):
+    def __init__(self, context: DeliveryContext, stream: ReplicationStream, reads: TableReads, columns: KnownColumns):
         self._context, self._stream, self._reads = context, stream, reads
-        self._descriptions = TableDescriptions(connection, context.capture.name)
-        self._descriptions.load()
+        self._columns = columns
+        connection, self._descriptions = columns.connection, columns.descriptions
         self._tracker = SchemaTracker(connection, self._descriptions)
         self._values = UnchangedValues(connection, self._descriptions, self._tracker.type_name)
         self._tables: dict[int, TableDelivery] = {}
@@ -156,6 +164,7 @@ class _StreamRun:
                 log.info("%s was written anew: it is read again", table.name)
                 self._context.records.note_files(table)
         self._descriptions.look(self._tables)
+        self._columns.look([each.table for each in self._tables.values()])
         self._acknowledge(self._looked)
 
     def _read_tables(self) -> bool:
@@ -219,6 +228,7 @@ class _StreamRun:
         if delivery.has_stored((commit, ordinal + 1)) or delivery.waits:
             return
         try:
+            self._columns.check_rows(delivery.table, table, lsn)
             found = list(row_changes(change, table, lsn, self._values.fetch))
         except Unavailable:
             raise

@@ -24,7 +24,13 @@ DEFINITIONS = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.captures (
   name text PRIMARY KEY, id text NOT NULL, slot text NOT NULL, publication text NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now());
+  created_at timestamptz NOT NULL DEFAULT now(), setup_version int4 NOT NULL DEFAULT 0);
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+    WHERE attrelid = '{OWN_SCHEMA}.captures'::regclass AND attname = 'setup_version') THEN
+    ALTER TABLE {OWN_SCHEMA}.captures ADD COLUMN setup_version int4 NOT NULL DEFAULT 0;
+  END IF;
+END $$;
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.captured_tables (
   capture text NOT NULL REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, oid int8 NOT NULL,
   schema_name text NOT NULL, table_name text NOT NULL, store text NOT NULL, insert_only boolean NOT NULL,
@@ -37,6 +43,9 @@ CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.acknowledged (
   store text NOT NULL, lsn pg_lsn NOT NULL, at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (capture, consumer, store));
 """
+# Captures of before have no column `setup_version`.
+_CAPTURES = f"""SELECT name, id, slot, publication,
+  coalesce((pg_catalog.to_jsonb(c) ->> 'setup_version')::int4, 0) FROM {OWN_SCHEMA}.captures c"""
 FILES = """coalesce((SELECT string_agg(p.relid::oid::text || ':' || pg_catalog.pg_relation_filenode(p.relid)::text, ','
   ORDER BY p.relid::oid) FROM pg_catalog.pg_partition_tree(c.oid) p WHERE p.isleaf), c.relfilenode::text)"""
 """SQL of the files of a table, whose row of pg_class is `c`: others mean that Postgres wrote all rows anew."""
@@ -51,6 +60,8 @@ class CaptureRecord:
     """Made with the slot: positions in the stores belong to it."""
     slot: str
     publication: str
+    setup_version: int
+    """Of what was set up for it (`installation`)."""
 
     @property
     def publications(self) -> tuple[str, str]:
@@ -116,7 +127,7 @@ class CaptureRecords:
         known = self._rows("SELECT to_regclass(%s)", f"{OWN_SCHEMA}.captures")
         names: list[str] = []
         if known[0][0] is not None:
-            for row in self._rows(f"SELECT name, id, slot, publication FROM {OWN_SCHEMA}.captures"):
+            for row in self._rows(_CAPTURES):
                 if row[0] == self._name:
                     return CaptureRecord(*row)
                 names.append(row[0])
@@ -135,6 +146,10 @@ class CaptureRecords:
         )
         self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {again} WHERE capture = %s", self._name)
         self._run(f"DELETE FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s", self._name)
+
+    def note_setup(self, version: int) -> None:
+        """All that a version of setup makes is there."""
+        self._run(f"UPDATE {OWN_SCHEMA}.captures SET setup_version = %s WHERE name = %s", version, self._name)
 
     def end(self) -> None:
         """Forget the capture."""
@@ -210,14 +225,14 @@ class CaptureRecords:
 
     def intend_part(self, table: CapturedTable, part: int, upto: Sequence[str]) -> None:
         """Before a part is delivered: its last key, so that a restart reads the same rows."""
-        self._set(table, "read_part = %s, read_upto = %s", part, list(upto))
+        self._set_read(table, "read_part = %s, read_upto = %s", part, list(upto))
 
     def finish_part(self, table: CapturedTable, rows: int) -> None:
         """The part is delivered."""
-        self._set(table, "read_from = read_upto, read_upto = NULL, read_rows = read_rows + %s", rows)
+        self._set_read(table, "read_from = read_upto, read_upto = NULL, read_rows = read_rows + %s", rows)
 
     def finish_read(self, table: CapturedTable) -> None:
-        self._set(table, "read_done = true")
+        self._set_read(table, "read_done = true")
 
     def note_problem(self, table: CapturedTable, code: str | None, problem: str | None, lsn: int = 0) -> None:
         """What stops a table, at which LSN; None: nothing does."""
@@ -241,6 +256,12 @@ class CaptureRecords:
     def _set(self, table: CapturedTable, assigned: str, *values: object) -> None:
         this = "WHERE capture = %s AND oid = %s"
         self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid)
+
+    def _set_read(self, table: CapturedTable, assigned: str, *values: object) -> None:
+        """Unless somebody has wanted meanwhile that the table is read again: that reading begins anew."""
+        this = "WHERE capture = %s AND oid = %s AND read_version = %s::pg_lsn"
+        version = lsn_text(table.read.version or 0)
+        self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid, version)
 
     def _run(self, statement: str, *values: object) -> None:
         with source_errors("wrote its records in the source"):

@@ -17,8 +17,8 @@ from typing import Protocol
 from typing_extensions import assert_never
 
 from penstock.errors import Failed
-from penstock.postgres.capture.pgoutput import Delete, Insert, Row, Unchanged, Update
 from penstock.postgres.capture.schemas.schema_tracker import TrackedTable
+from penstock.postgres.capture.stream.pgoutput import Delete, Insert, Row, Unchanged, Update
 from penstock.postgres.capture.unchanged_values import FetchedValues, Reason
 from penstock.postgres.packages.package import Operation
 

@@ -14,52 +14,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
-from penstock.postgres.capture import kept_rows, lost_values
+from penstock.postgres.capture.installation import (
+    SETUP_VERSION,
+    check_not_later,
+    check_setup,
+    install_tables,
+    install_triggers,
+)
 from penstock.postgres.capture.kept_rows import forget_kept_rows
-from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
-from penstock.postgres.capture.schemas import table_descriptions
-from penstock.postgres.capture.schemas.schema_tracker import MESSAGE_PREFIX, identity_key
-from penstock.postgres.capture.schemas.table_descriptions import EVENT_TRIGGERS, TableDescriptions
+from penstock.postgres.capture.known_columns import accept_columns
+from penstock.postgres.capture.records import CapturedTable, CaptureRecords
+from penstock.postgres.capture.schemas.schema_tracker import identity_key
+from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
 from penstock.postgres.capture.table_rows import sql_name, table_sql
-from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA, read_catalog
+from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
-from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE
 from penstock.postgres.packages.row_values import OWN_COLUMNS
 
 LEAST_VERSION = 140_000
 """Of Postgres: the first that sends messages of pg_logical_emit_message to pgoutput."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_HEIRS = """WITH RECURSIVE heirs AS (
+  SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent::int8 = ANY(%s)
+  UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN heirs h ON i.inhparent = h.oid)
+SELECT p.pubname, n.nspname, c.relname
+FROM heirs h JOIN pg_catalog.pg_class c ON c.oid = h.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_publication_rel r ON r.prrelid = c.oid JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid
+WHERE p.pubname = ANY(%s) AND NOT c.relispartition AND c.oid::int8 <> ALL(%s)"""
 _LARGE = frozenset({"text", "bytea", "json", "jsonb", "xml", "character varying", "numeric", "tsvector"})
-_EMIT = f"""
-    SELECT {SNAPSHOT} INTO found FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = changed.objid;
-    IF found IS NOT NULL THEN
-      PERFORM pg_catalog.pg_logical_emit_message(true, '{MESSAGE_PREFIX}',
-        pg_catalog.json_build_object('format', 1, 'table', found)::text);
-    END IF;
-  END LOOP;
-EXCEPTION WHEN OTHERS THEN
-  RAISE WARNING 'penstock did not note a change of a table: %', SQLERRM;
-END $body$;"""
-_FUNCTION = "RETURNS event_trigger LANGUAGE plpgsql SET search_path = '' AS $body$"
-_CHANGED, _DROPPED = EVENT_TRIGGERS
-# The second one is for columns that go with something else: DROP TYPE … CASCADE is no change of a table to the first.
-EVENT_TRIGGER = f"""
-CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table() {_FUNCTION}
-DECLARE changed record; found json;
-BEGIN
-  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_ddl_commands()
-      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass LOOP{_EMIT}
-CREATE OR REPLACE FUNCTION {OWN_SCHEMA}.emit_table_of_dropped() {_FUNCTION}
-DECLARE changed record; found json;
-BEGIN
-  FOR changed IN SELECT DISTINCT objid FROM pg_catalog.pg_event_trigger_dropped_objects()
-      WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objsubid > 0 LOOP{_EMIT}
-DROP EVENT TRIGGER IF EXISTS {_CHANGED};
-CREATE EVENT TRIGGER {_CHANGED} ON ddl_command_end EXECUTE FUNCTION {OWN_SCHEMA}.emit_table();
-DROP EVENT TRIGGER IF EXISTS {_DROPPED};
-CREATE EVENT TRIGGER {_DROPPED} ON sql_drop EXECUTE FUNCTION {OWN_SCHEMA}.emit_table_of_dropped();
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +90,13 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
             f"`{capture}` is no name of a capture", hint="lower case letters, digits and _, such as shop"
         )
     _check_server(connection)
-    _run(connection, DEFINITIONS)
-    for definition in (kept_rows.DEFINITION, table_descriptions.DEFINITION, lost_values.DEFINITION):
-        _run(connection, definition)
     records, name = CaptureRecords(connection, capture), f"penstock_{capture}"
-    known = _known_tables(records)
+    if has_capture(connection, capture):
+        check_not_later(connection, records.capture())
+    install_tables(connection)
+    known = frozenset(each.name for each in records.tables())
     fresh = [each for each in choices if each.name not in known]
-    notes = list(_check_tables(connection, fresh))
+    notes = _check_tables(connection, fresh)
     _make_publications(connection, name)
     if not _rows(connection, "SELECT 1 FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", name):
         if known:
@@ -124,10 +107,12 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
         records.begin(name, name, secrets.token_hex(6))
         forget_kept_rows(connection, capture)
         _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
-    notes += _make_event_trigger(connection)
+    notes += install_triggers(connection)
     for each in fresh:
-        add_table(connection, capture, each)
+        _add(connection, records, each)
+    _withdraw_heirs(connection, records)
     TableDescriptions(connection, capture).look([each.oid for each in records.tables()])
+    records.note_setup(SETUP_VERSION)
     return SetupReport(capture, name, name, tuple(choices), tuple(notes))
 
 
@@ -135,33 +120,51 @@ def add_table(connection: SourceConnection, capture: str, choice: TableChoice) -
     """Add a table to a capture, which may be running: it takes it up within seconds, and reads what is there. Returns
     what is worth knowing. Raises NotFound, InvalidProject, Conflict, Failed."""
     records = CaptureRecords(connection, capture)
-    made = records.capture()
+    check_setup(connection, records.capture())
     notes = tuple(_check_tables(connection, [choice]))
+    _add(connection, records, choice)
+    return notes
+
+
+def _add(connection: SourceConnection, records: CaptureRecords, choice: TableChoice) -> None:
+    made = records.capture()
     table = read_catalog(connection, [choice.name.schema]).table(choice.name)
     assert table is not None, "it was checked"
     publication = made.publications[1 if choice.insert_only else 0]
     with _transaction(connection):
         records.add_table(table.oid, choice.name, choice.store, choice.insert_only)
-        TableDescriptions(connection, capture).look([table.oid])  # before its first change
-        _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE {table_sql(choice.name)}")
-        forget_kept_rows(connection, capture, choice.store)
-    return notes
+        TableDescriptions(connection, made.name).look([table.oid])  # before its first change
+        _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE ONLY {table_sql(choice.name)}")
+        forget_kept_rows(connection, made.name, choice.store)
 
 
 def remove_table(connection: SourceConnection, capture: str, name: QualifiedName) -> None:
     """Capture a table no more; its rows in the stores stay. Raises NotFound, Failed."""
     records = CaptureRecords(connection, capture)
-    made = records.capture()
+    made, found = records.capture(), _captured(records, capture, name)
+    publication = made.publications[1 if found.insert_only else 0]
+    with _transaction(connection):
+        if found.files_now is not None:
+            _run(connection, f"ALTER PUBLICATION {sql_name(publication)} DROP TABLE ONLY {table_sql(found.name_now)}")
+        records.remove_table(found.oid)
+
+
+def accept_table(connection: SourceConnection, capture: str, name: QualifiedName) -> bool:
+    """Somebody has put the rows of a table right, whose names passed to other columns: it goes on. Returns whether it
+    was one. Raises NotFound, Failed."""
+    records = CaptureRecords(connection, capture)
+    check_setup(connection, records.capture())
+    return accept_columns(connection, capture, _captured(records, capture, name))
+
+
+def _captured(records: CaptureRecords, capture: str, name: QualifiedName) -> CapturedTable:
+    """The table of a capture with a name. Raises NotFound."""
     tables = records.tables()
     found = next((each for each in tables if name in (each.name, each.name_now)), None)
     if found is None:
         known = [str(each.name) for each in tables]
         raise NotFound(f"the capture `{capture}` has no table {name}", hint=did_you_mean(str(name), known))
-    publication = made.publications[1 if found.insert_only else 0]
-    with _transaction(connection):
-        if found.files_now is not None:
-            _run(connection, f"ALTER PUBLICATION {sql_name(publication)} DROP TABLE {table_sql(found.name_now)}")
-        records.remove_table(found.oid)
+    return found
 
 
 def remove_capture(connection: SourceConnection, capture: str) -> None:
@@ -188,12 +191,13 @@ def _check_server(connection: SourceConnection) -> None:
         )
 
 
-def _known_tables(records: CaptureRecords) -> frozenset[QualifiedName]:
+def has_capture(connection: SourceConnection, capture: str) -> bool:
+    """Whether a capture was made. Raises Failed, Unavailable."""
     try:
-        records.capture()
+        CaptureRecords(connection, capture).capture()
     except NotFound:
-        return frozenset()
-    return frozenset(each.name for each in records.tables())
+        return False
+    return True
 
 
 def _check_tables(connection: SourceConnection, choices: Sequence[TableChoice]) -> list[str]:
@@ -248,16 +252,13 @@ def _make_publications(connection: SourceConnection, name: str) -> None:
             _run(connection, f"CREATE PUBLICATION {sql_name(each)} WITH ({options})")
 
 
-def _make_event_trigger(connection: SourceConnection) -> list[str]:
-    """The event trigger, where the role may make one."""
-    is_superuser = _rows(connection, "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user")[0][0]
-    if not is_superuser:
-        return [
-            "no event trigger was made, which needs a superuser: changes of tables are noticed with their next row, "
-            "and tables that were written anew by looking at their files"
-        ]
-    _run(connection, EVENT_TRIGGER)
-    return []
+def _withdraw_heirs(connection: SourceConnection, records: CaptureRecords) -> None:
+    """Publish no table any more that a captured one only has as an heir, as setup of before did: its rows are its own,
+    and without a key the application could not update them."""
+    known = [each.oid for each in records.tables()]
+    for publication, schema, name in _rows(connection, _HEIRS, known, [*records.capture().publications], known):
+        heir = table_sql(QualifiedName(str(schema), str(name)))
+        _run(connection, f"ALTER PUBLICATION {sql_name(str(publication))} DROP TABLE ONLY {heir}")
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.installation import OtherSetup, check_setup
 from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
 from penstock.postgres.capture.lost_values import lost_alarms
-from penstock.postgres.capture.records import CapturedTable, CaptureRecords
+from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 
@@ -103,6 +104,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     unread = tuple(each for each in published if each not in known)
     lag = max((each.seconds for each in acknowledged), default=None)
     alarms = (
+        *_setup_alarms(connection, capture),
         *_alarms(slot, tables, unread),
         *_stop_alarms(connection, name),
         *_kept_alarms(kept),
@@ -172,6 +174,15 @@ def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequ
             found.append(f"{each.rows_set_aside} rows of {each.table} are in the quarantine of `{each.store}`")
     found += [f"{each} is published, and the capture does not have it: `penstock cdc add`" for each in unread]
     return found
+
+
+def _setup_alarms(connection: SourceConnection, capture: CaptureRecord) -> list[str]:
+    """Why no producer begins, if another version has set up the capture."""
+    try:
+        check_setup(connection, capture)
+    except OtherSetup as error:
+        return [f"{error.message}: {error.hint}"]
+    return []
 
 
 def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:

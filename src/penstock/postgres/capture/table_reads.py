@@ -20,7 +20,7 @@ from penstock.crash_points import crash_point
 from penstock.errors import Failed
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.capture.schemas.schema_tracker import identity_key, read_table, table_schema
-from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, sql_name, table_sql
+from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, own_rows_sql, sql_name
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.delivery.destination import Destination
@@ -95,7 +95,7 @@ class TableReads:
         before = read_table(self._connection, table.oid)
         if before is None:
             return None
-        copy_rows(self._connection, f"SELECT 1 FROM {table_sql(before.name)} LIMIT 0", ())  # takes ACCESS SHARE
+        copy_rows(self._connection, f"SELECT 1 FROM {own_rows_sql(before)} LIMIT 0", ())  # takes ACCESS SHARE
         found = read_table(self._connection, table.oid)
         if found is not None and not identity_key(found):
             raise Failed(f"{table.name} has no key any more, by which it is read", hint="give it a primary key")
@@ -116,7 +116,7 @@ class TableReads:
         wheres = " AND ".join(key_condition(key, sign) for _, sign in given) or "true"
         columns, order = ", ".join(sql_name(each.name) for each in found.columns), ", ".join(map(sql_name, key))
         limit = "" if read.upto is not None else f" LIMIT {self._part_rows.get(table.oid, PART_ROWS)}"
-        text = f"SELECT {columns} FROM {table_sql(found.name)} WHERE {wheres} ORDER BY {order}{limit}"
+        text = f"SELECT {columns} FROM {own_rows_sql(found)} WHERE {wheres} ORDER BY {order}{limit}"
         rows = copy_rows(self._connection, text, [each for value, _ in given for each in value])
         size = sum(len(value or "") for row in rows for value in row) // max(len(rows), 1)
         self._part_rows[table.oid] = max(1, min(PART_ROWS, PART_BYTES // max(size, 1)))

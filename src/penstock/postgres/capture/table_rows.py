@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source, source_errors
 
 _FORMS = """SET datestyle = 'ISO'; SET intervalstyle = 'postgres'; SET timezone = 'UTC'; SET extra_float_digits = 3;
@@ -35,6 +35,12 @@ def sql_name(name: str) -> str:
 
 def table_sql(name: QualifiedName) -> str:
     return f"{sql_name(name.schema)}.{sql_name(name.name)}"
+
+
+def own_rows_sql(table: ReplicatedTable) -> str:
+    """What is behind FROM for the rows that the stream has under a table's name: of one that others inherit from its
+    own, of a partitioned one those of its partitions."""
+    return table_sql(table.name) if table.is_partitioned else f"ONLY {table_sql(table.name)}"
 
 
 def copy_rows(connection: SourceConnection, query: str, values: Sequence[object]) -> list[tuple[str | None, ...]]:

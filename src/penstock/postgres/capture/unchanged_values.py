@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from penstock.errors import Unavailable
-from penstock.postgres.capture.pgoutput import Row, Unchanged
 from penstock.postgres.capture.schemas.column_numbers import ColumnNumbers, TableDescription, column_numbers
 from penstock.postgres.capture.schemas.schema_tracker import TrackedTable
 from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
-from penstock.postgres.capture.table_rows import key_condition, sql_name, table_sql
+from penstock.postgres.capture.stream.pgoutput import Row, Unchanged
+from penstock.postgres.capture.table_rows import key_condition, own_rows_sql, sql_name
 from penstock.postgres.catalog.replicated_table import ReplicatedColumn, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, UnknownName, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
@@ -138,8 +138,7 @@ class UnchangedValues:
             f"CASE WHEN pg_catalog.num_nulls({each}) = 0 THEN pg_catalog.format('%%s', {each}) END"
             for each in map(sql_name, plan.wanted.values())
         ]
-        only = "" if now.table.is_partitioned else "ONLY "
-        row = f"""SELECT {", ".join(["true", *values])} FROM {only}{table_sql(now.table.name)}
+        row = f"""SELECT {", ".join(["true", *values])} FROM {own_rows_sql(now.table)}
           WHERE {key_condition(plan.key, "=")} LIMIT 2"""
         text = f"SELECT s.*, f.* FROM (SELECT {_STATE}) AS s LEFT JOIN LATERAL ({row}) AS f ON true"
         found = _rows(self._connection, text, now.table.oid, *key)

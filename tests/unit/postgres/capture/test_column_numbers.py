@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.postgres.capture.pgoutput import Relation, RelationColumn
 from penstock.postgres.capture.schemas.column_numbers import TableDescription, column_numbers
+from penstock.postgres.capture.stream.pgoutput import Relation, RelationColumn
 from penstock.postgres.catalog.replicated_table import (
     QualifiedName,
     ReplicatedColumn,

@@ -23,6 +23,7 @@ from penstock.cli.commands.postgres.destinations import (
     DestinationOption,
     StoreOption,
     clickhouse_store,
+    named_stores,
     notes_on_store,
     open_broker,
     open_destination,
@@ -42,7 +43,9 @@ from penstock.postgres.capture.producer import Producer
 from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.setup import (
     TableChoice,
+    accept_table,
     add_table,
+    has_capture,
     remove_capture,
     remove_table,
     set_up,
@@ -78,13 +81,14 @@ def setup(
     datafiles: DatafilesOption = True,
     store: Annotated[str | None, typer.Option("--store", help="Make the tables of a ClickHouse.")] = None,
 ) -> None:
-    """Make the publication and the slot of a capture, and the data sources that its tables land in."""
+    """Make the publication and the slot of a capture, and the data sources that its tables land in; or add what a later
+    version of penstock needs, without a table."""
     source = source_settings(session)
     chosen = [*(table or ()), *(each for each in insert_only or () if each not in (table or ()))]
-    if not chosen:
-        raise WrongUsage("no table is named", hint="--table NAME, once for each")
     choices = [table_choice(each, insert_only or ()) for each in chosen]
     with closing(open_source(source.dsn(dsn))) as connection:
+        if not choices and not has_capture(connection, name):
+            raise WrongUsage("no table is named", hint="--table NAME, once for each")
         report = set_up(connection, name, choices)
         written = _write_datafiles(connection, choices, source.folder) if datafiles and store is None else []
         if store is not None:
@@ -124,7 +128,9 @@ def run(
     found = source.dsn(dsn)
     _print_notes(notes_on_store(source.settings, to))
     with closing(open_destination(session, source.settings, to, name, found)) as destination:
-        Producer(found, name, destination, stopping.is_set).run()
+        producer = Producer(found, name, destination, stopping.is_set)
+        producer.stores = named_stores(source.settings, to)
+        producer.run()
 
 
 @group.command("consume")
@@ -217,6 +223,24 @@ def add(
     for note in notes:
         print_note(note)
     console().print(f"{choice.name} is captured; `penstock cdc status` shows how far it is read", markup=False)
+
+
+@group.command("accept")
+@command
+def accept(
+    session: Session,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="schema.table.")],
+    dsn: DsnOption = None,
+    name: NameOption = "main",
+) -> None:
+    """Go on with a table of inserted rows only that waits because its columns have other names: its rows in the stores
+    are right."""
+    with closing(open_source(source_settings(session).dsn(dsn))) as connection:
+        accepted = accept_table(connection, name, table_choice(table, ()).name)
+    if session.as_json:
+        print_json({"capture": name, "table": table, "accepted": accepted})
+    else:
+        console().print(f"{table} goes on" if accepted else f"{table} does not wait for this", markup=False)
 
 
 @group.command("remove")

@@ -67,9 +67,15 @@ def open_whole_store(session: Session, settings: Settings, to: str, capture: str
     return StoppingDestination(open_store(session, settings, to), _stops(settings, to, capture, dsn))
 
 
+def named_stores(settings: Settings, to: str) -> list[str] | None:
+    """The stores of the settings that rows go to; None: behind a broker it is not known which."""
+    if "://" in to:
+        return None
+    return [each for each, of in settings.stores.items() if each == to or (to == of.type == "penstock")]
+
+
 def _stops(settings: Settings, to: str, capture: str, dsn: str) -> SourceStops:
-    names = [each for each, of in settings.stores.items() if each == to or (to == of.type == "penstock")]
-    return SourceStops(dsn, capture, names)
+    return SourceStops(dsn, capture, named_stores(settings, to) or ())
 
 
 def open_store(session: Session, settings: Settings, to: str) -> Destination:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from penstock.postgres.capture.pgoutput import Relation
+from penstock.postgres.capture.stream.pgoutput import Relation
 from penstock.postgres.catalog.replicated_table import ReplicatedColumn, ReplicatedTable
 
 MOST_UNSURE = 12

@@ -11,9 +11,9 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from penstock.postgres.capture.pgoutput import LogicalMessage, Relation, Row, TypeName
 from penstock.postgres.capture.schemas.column_numbers import TableDescription, column_numbers, describes
 from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
+from penstock.postgres.capture.stream.pgoutput import LogicalMessage, Relation, Row, TypeName
 from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors

@@ -13,7 +13,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from penstock.errors import Failed
 from penstock.postgres.capture.schemas.column_numbers import TableDescription
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
@@ -54,9 +53,7 @@ class TableDescriptions:
 
     def load(self) -> None:
         """Read what is kept, and forget what no change can be from before of any more: Postgres sends none from before
-        the slot's restart_lsn. Raises Failed for a capture that was set up before descriptions were kept."""
-        if not self._rows("SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL", TABLE):
-            raise Failed(f"the source has no table `{TABLE}`", hint="`penstock cdc setup` once more makes it")
+        the slot's restart_lsn."""
         self._rows(f"{_OLD} RETURNING 1", self._capture)
         statement = f"SELECT document, begins::text, seen::text, is_followed FROM {TABLE} WHERE capture = %s"
         for document, begins, seen, is_followed in self._rows(statement, self._capture):
@@ -92,6 +89,14 @@ class TableDescriptions:
     def after(self, oid: int, lsn: int) -> TableDescription | None:
         """The first description from after a change."""
         return next((each for each in self._descriptions.get(oid, ()) if each.begins > lsn), None)
+
+    def first(self, oid: int) -> TableDescription | None:
+        """The earliest description that is kept."""
+        return next(iter(self._descriptions.get(oid, ())), None)
+
+    def last(self, oid: int) -> TableDescription | None:
+        """The latest description."""
+        return next(reversed(self._descriptions.get(oid, [])), None)
 
     def _note(self, description: TableDescription, document: str) -> None:
         values = (lsn_text(description.begins), lsn_text(description.seen), description.is_followed, document)

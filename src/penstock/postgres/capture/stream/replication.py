@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from penstock.errors import Unavailable
-from penstock.postgres.capture.copy_stream import CopyStream
-from penstock.postgres.capture.pgoutput import MalformedMessage, Message, decode_message
+from penstock.postgres.capture.stream.copy_stream import CopyStream
+from penstock.postgres.capture.stream.pgoutput import MalformedMessage, Message, decode_message
 from penstock.postgres.catalog.source_connection import open_source, reason
 from penstock.postgres.packages.lsn import lsn_text
 

@@ -1,0 +1,235 @@
+"""Which column of the catalog (attnum) the stores have under each name, and what becomes of a table whose names passed
+to other columns although no migration says so.
+
+In: descriptions of the tables, and rows as they come. Out: tables that are read again, or an error that stops one.
+Invariants: rows that a store has under the name of another column are read again at a later place in the log, so that
+they do not stay; of a table whose rows cannot be read again none is delivered from behind such a change. Both are
+written down before a row from behind it is confirmed. A change that was announced as a stop is the migration's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.errors import Conflict
+from penstock.postgres.application.change_stop import ChangeStop
+from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.records import CapturedTable, CaptureRecords
+from penstock.postgres.capture.schemas.column_numbers import TableDescription, column_numbers, describes
+from penstock.postgres.capture.schemas.schema_tracker import TrackedTable
+from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
+from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.replicated_table import ReplicatedTable
+from penstock.postgres.catalog.schema_form import schema_form, table_form
+from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.packages.lsn import lsn_text, parse_lsn
+
+TABLE = f"{OWN_SCHEMA}.known_columns"
+DEFINITION = f"""
+CREATE TABLE IF NOT EXISTS {TABLE} (
+  capture text NOT NULL, oid int8 NOT NULL, form text NOT NULL, former text NOT NULL, names json NOT NULL,
+  lsn pg_lsn NOT NULL, stops text[] NOT NULL, PRIMARY KEY (capture, oid),
+  FOREIGN KEY (capture, oid) REFERENCES {OWN_SCHEMA}.captured_tables ON DELETE CASCADE);
+"""
+_SAVE = f"""INSERT INTO {TABLE} (capture, oid, form, former, names, lsn, stops)
+  SELECT capture, oid, %s, %s, %s, %s::pg_lsn, %s FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s
+  ON CONFLICT (capture, oid) DO UPDATE SET form = excluded.form, former = excluded.former, names = excluded.names,
+    lsn = excluded.lsn, stops = excluded.stops"""
+_READ_AGAIN = f"""WITH again AS (UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false
+  WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only) {_SAVE}"""
+NO_COLUMN = 0
+"""Under a name which no column has that the store knows it by."""
+log = logging.getLogger("penstock.cdc")
+
+
+class MovedColumns(Conflict):
+    """Names passed to other columns, no migration says so, and the rows of before cannot be read again."""
+
+    code = "moved-columns"
+
+    def __init__(self, table: CapturedTable):
+        super().__init__(
+            f"columns of {table.name} have other names than the rows that the store has, no migration says so, and a "
+            "capture of inserted rows only does not read them again",
+            hint=f"put these rows right in the store, then `penstock cdc accept {table.name}`",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What the stores have of a table."""
+
+    form: str
+    """Of the rows that come now …"""
+    former: str
+    """… and of those that came before the last change of it."""
+    names: Mapping[str, int]
+    """The attnum of the column that they have under each name; also of names that no column has any more."""
+    lsn: int
+    """Where this was seen in the log."""
+    stops: frozenset[str] = frozenset()
+    """The stops that have said so before: the next change needs another one."""
+
+    def moved(self, table: ReplicatedTable) -> tuple[str, ...]:
+        """The names under which the store has another column, or not the values of a column that it has."""
+        return self.moved_of({each.name: each.attnum for each in table.columns})
+
+    def moved_of(self, columns: Mapping[str, int | None]) -> tuple[str, ...]:
+        """The same, of columns by their names; None: nobody knows which one it is."""
+        known = {*self.names.values()}
+        return tuple(
+            name
+            for name, at in columns.items()
+            if at is None or (self.names[name] != at if name in self.names else at in known)
+        )
+
+    def following(self, description: TableDescription, stops: Collection[str]) -> KnownTable:
+        """The same after a change."""
+        now = {each.name: each.attnum for each in description.table.columns}
+        there = {*now.values()}
+        before = {name: NO_COLUMN if at in there else at for name, at in self.names.items()}
+        form = table_form(description.table)
+        return KnownTable(form, self.form, before | now, description.seen, self.stops.union(stops))
+
+
+@dataclass
+class _Rows:
+    """The rows of a table since its last Relation."""
+
+    tracked: TrackedTable
+    are_moved: bool
+    read_again: set[int] = field(default_factory=set)
+    """The versions of readings that were too early."""
+
+
+class KnownColumns:
+    """The tables of one capture. `stores` are those that the rows go to; None: it is not known which. Its methods raise
+    Failed and Unavailable."""
+
+    def __init__(
+        self,
+        connection: SourceConnection,
+        capture: str,
+        descriptions: TableDescriptions,
+        stores: Collection[str] | None,
+    ):
+        self.connection, self.descriptions = connection, descriptions
+        self._capture, self._stores = capture, stores
+        self._records = CaptureRecords(connection, capture)
+        self._known = load_known(connection, capture)
+        self._looked: dict[int, TableDescription] = {}
+        self._checked: dict[int, _Rows] = {}
+
+    def look(self, tables: Collection[CapturedTable]) -> None:
+        """See how the tables are described by now, and let those be read again whose names passed to other columns."""
+        for table in tables:
+            now = self.descriptions.last(table.oid)
+            if now is None or now is self._looked.get(table.oid):
+                continue
+            if table.oid not in self._known:
+                first = self.descriptions.first(table.oid) or now
+                made = KnownTable(table_form(first.table), table_form(first.table), {}, 0).following(first, ())
+                self._save(table, made, 0)
+            if self._follow(table, now):
+                self._looked[table.oid] = now
+
+    def check_rows(self, table: CapturedTable, tracked: TrackedTable, lsn: int) -> None:
+        """Look at a row before it is delivered, which is at a place in the log: if the store has other columns under
+        these names its table is read again from behind it. Raises MovedColumns where that cannot be."""
+        rows = self._checked.get(table.oid)
+        if rows is None or rows.tracked is not tracked:
+            rows = self._checked[table.oid] = _Rows(tracked, self._are_moved(table, tracked, lsn))
+        if not rows.are_moved:
+            return
+        if table.insert_only:
+            raise MovedColumns(table)
+        version = table.read.version
+        if version is not None and version <= lsn and version not in rows.read_again:
+            rows.read_again.add(version)
+            self._records.read_later(table, lsn)
+
+    def _follow(self, table: CapturedTable, now: TableDescription) -> bool:
+        """Take a description over. Returns whether that was done: it waits where rows cannot be read again."""
+        known = self._known[table.oid]
+        moved, form = known.moved(now.table), table_form(now.table)
+        declaring = [_name(each) for each in self._stops() if form in each.after and (each.is_sure or not each.is_done)]
+        if moved and known.stops.issuperset(declaring):
+            if table.insert_only:
+                return False
+            named = ", ".join(moved)
+            log.warning("%s: %s became other columns, and no migration says so: it is read again", table.name, named)
+            self._save(table, known.following(now, ()), now.seen)
+        elif moved or form != known.form:
+            self._save(table, known.following(now, declaring), 0)
+        return True
+
+    def _are_moved(self, table: CapturedTable, tracked: TrackedTable, lsn: int) -> bool:
+        """Whether rows of the stream may stay in the store under the names of other columns."""
+        relation, known = tracked.relation, self._known.get(table.oid)
+        form = schema_form(tracked.schema.table, ((each.name, each.type) for each in tracked.schema.columns))
+        if known is None or (form == known.former and lsn < known.lsn):
+            return False
+        before = self.descriptions.before(table.oid, lsn)
+        if before is None or not before.is_followed or not describes(before.table, relation):
+            self.descriptions.look([table.oid])
+        before, after = self.descriptions.before(table.oid, lsn), self.descriptions.after(table.oid, lsn)
+        numbers = column_numbers(relation, before, after or before)
+        for each in (before, after):  # what nobody saw otherwise
+            if each is not None and None in numbers and describes(each.table, relation):
+                numbers = tuple(column.attnum for column in each.table.columns)
+        columns = {shown.name: at for shown, at in zip(relation.columns, numbers, strict=True)}
+        if not known.moved_of(columns):
+            return False
+        return not any(form in each.before or form in each.after for each in self._stops())
+
+    def _stops(self) -> list[ChangeStop]:
+        records = StopRecords(self.connection)
+        return records.of_stores(self._stores if self._stores is not None else records.stores())
+
+    def _save(self, table: CapturedTable, known: KnownTable, read_again: int) -> None:
+        """Write it down; a table that was read before an LSN is read again."""
+        _save_known(self.connection, (self._capture, table.oid), known, read_again)
+        self._known[table.oid] = known
+
+
+def load_known(connection: SourceConnection, capture: str) -> dict[int, KnownTable]:
+    """What the stores of a capture have of each table, by its OID. Raises Failed, Unavailable."""
+    statement = f"SELECT oid, form, former, names::text, lsn::text, stops FROM {TABLE} WHERE capture = %s"
+    return {
+        oid: KnownTable(form, former, json.loads(names), parse_lsn(lsn), frozenset(stops))
+        for oid, form, former, names, lsn, stops in _rows(connection, statement, capture)
+    }
+
+
+def accept_columns(connection: SourceConnection, capture: str, table: CapturedTable) -> bool:
+    """Somebody has put the rows of a table right in the store: they have the names of now. Returns whether there was
+    something to accept. Raises Failed, Unavailable."""
+    known = load_known(connection, capture).get(table.oid)
+    descriptions = TableDescriptions(connection, capture)
+    descriptions.load()
+    descriptions.look([table.oid])
+    now = descriptions.last(table.oid)
+    if known is None or now is None or not known.moved(now.table):
+        return False
+    _save_known(connection, (capture, table.oid), known.following(now, ()), 0)
+    return True
+
+
+def _save_known(connection: SourceConnection, of: tuple[str, int], known: KnownTable, read_again: int) -> None:
+    values = (known.form, known.former, json.dumps(known.names), lsn_text(known.lsn), sorted(known.stops), *of)
+    _rows(connection, f"{_READ_AGAIN} RETURNING 1", *of, lsn_text(read_again), *values)
+
+
+def _name(stop: ChangeStop) -> str:
+    return f"{stop.store} {stop.migration}"
+
+
+def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    with source_errors("worked on the columns that the stores know"):
+        cursor = connection.cursor()
+        cursor.execute(statement, values)
+        return cursor.fetchall()
