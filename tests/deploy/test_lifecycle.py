@@ -252,6 +252,26 @@ def test_mistakes_of_the_user_are_refused_with_the_reason(running: Running) -> N
     assert "code" in str(wrong.value.problems[0])
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("intDiv(1, min(id) - 1)", "zero"),
+        ("changeYear(toDate32(min(id)), 0)", "outside of the years 1 to 9999"),
+    ],
+)
+def test_what_rows_make_fail_is_a_problem_of_the_endpoint(running: Running, value: str, said: str) -> None:
+    first = "NODE first\nSQL >\n    SELECT 1 AS one\n\n"
+    pipe = f"{first}NODE answer\nSQL >\n    SELECT {value} AS v FROM rf\nTYPE endpoint\n"
+    running.deploy({**project("rf"), "pipes/rf_fails.pipe": pipe})
+    running.post("rf", [row(1)])
+    with pytest.raises(InvalidQuery) as wrong:
+        running.pipeline.reader.endpoint("rf_fails", {}, "live")
+    (problem,) = wrong.value.problems
+    assert said in problem.message
+    assert problem.location is not None
+    assert (problem.location.file, problem.location.line) == ("pipes/rf_fails.pipe", 7)
+
+
 @pytest.mark.slow
 def test_a_ttl_hides_rows_of_its_version_and_a_shorter_one_needs_permission(running: Running) -> None:
     name = "ttl"

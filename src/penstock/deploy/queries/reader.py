@@ -7,8 +7,8 @@ Invariant: the deployment is looked up once, before anything is read, so an answ
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -27,7 +27,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.project_cache import MOST_PROJECTS
 from penstock.deploy.runtime.recently_used import RecentlyUsed
 from penstock.deploy.runtime.suspect_queries import QueryCall
-from penstock.errors import Location, NotFound, did_you_mean
+from penstock.errors import InvalidQuery, Location, NotFound, did_you_mean
 from penstock.flow.telemetry.spans import span
 from penstock.lake.read.bindings import CurrentRows, binding_relation, merged_relation, rejected_relation
 from penstock.lake.read.file_table import file_table
@@ -158,7 +158,8 @@ class QueryReader:
             if kept is not None:
                 age, elapsed = most.began - kept.began, time.monotonic() - most.began
                 return replace(kept.answer, elapsed=elapsed, rows_read=0, bytes_read=0, age=age)
-            with self._suspects.running(QueryCall(deployment.id, name, own), most.check_time, MOST_SUSPECTS_WAITING):
+            call = QueryCall(deployment.id, name, own)
+            with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING), _at_endpoint(pipe):
                 answer = self._run_query(deployment, found.query, most, rights)
             answer = self._handle(deployment, pipe, answer, most, rights)
             if found.ttl and not deployment.paused:  # its rows may be older than any time that the answer is kept
@@ -400,6 +401,17 @@ def _find_endpoint(project: Project, name: str) -> Pipe:
         known = [each.name for each in project.pipes if each.endpoint is not None]
         raise NotFound(f"there is no endpoint `{name}`", hint=did_you_mean(name, known))
     return pipe
+
+
+@contextmanager
+def _at_endpoint(pipe: Pipe) -> Iterator[None]:
+    """What a row makes fail is a problem of the endpoint's node: Spark does not say where in its SQL."""
+    try:
+        yield
+    except InvalidQuery as error:
+        place = pipe.endpoint.sql.location if pipe.endpoint is not None else pipe.location
+        error.problems = tuple(replace(each, location=each.location or place) for each in error.problems)
+        raise
 
 
 def _as_datasource(binding: Binding) -> DataSource:
