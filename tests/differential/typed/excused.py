@@ -18,6 +18,7 @@ EXCUSES: tuple[tuple[str, str], ...] = (
     (r"cannot be represented as Decimal\((9|18), ", "Decimals past their digits"),
     (r"Decimal\(38, |Overflow in sum of decimals|rounded half up from", "Decimals past 38 digits"),
     (r"year -?\d+ is out of range|ordinal must be >= 1|before the year 1", "an answer that holds one fails"),
+    (r"cannot convert \d+ to U?Int(8|16|32|64) ", "Texts of numbers that do not fit"),
     (r"cannot read a timestamp from", "with more behind its time"),
     (r"cannot (read a time from (0000-|\d{1,2}(\.\d+)? )|convert 0000-)", "Texts without a year"),
     (r"quantile of a Decimal of more than 15 digits", "quantiles of Decimals of more than 15 digits"),
