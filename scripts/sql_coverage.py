@@ -88,8 +88,8 @@ def _outcomes(walked: Sequence[Answer]) -> str:
         f"{many['clickhouse refuses']:,}, and the compiler refuses {many['refused']:,}. Both engines gave the same to "
         f"{many['same']:,}. Those that differed or failed were asked again when their causes were mended, and "
         f"{many['differs']:,} differ still, {many['fails']:,} fail in Spark with an error: each by a line of the "
-        "[known differences](sql-functions.md#known-differences), or because the setting by which both are asked writes "
-        "Decimals as texts. The others were not asked again of the later code, but for those that CI chooses."
+        "[known differences](sql-functions.md#known-differences), or because the setting by which both are asked "
+        "writes Decimals as texts. The others were not asked again of the later code, but for those that CI chooses."
     )
 
 
