@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TypeVar
 
+from pyspark.sql.classic.dataframe import DataFrame
+
 from penstock.deploy.pipeline import Pipeline
-from penstock.flow import materialized_view, stepper
+from penstock.flow import materialized_view, stepper, table_registry
 from penstock.flow.inbox.segment_check import SegmentCheck
 from penstock.flow.landing import landing
 from penstock.flow.stepper import Stepper
@@ -26,6 +28,7 @@ from penstock.lake.tables import commit
 from penstock.state.logs.operations import OperationsLog
 
 T = TypeVar("T")
+DIRECT = "writing in this process"
 TIMED: Sequence[tuple[object, str, str]] = (
     (RecordedTables, "verify", "looking for drift"),
     (Stepper, "_next_batches", "reading the batch log"),
@@ -34,6 +37,9 @@ TIMED: Sequence[tuple[object, str, str]] = (
     (stepper, "check_shared", "comparing versions"),
     (landing, "landing_rows", "analysis of the query"),
     (materialized_view, "step_rows", "analysis of the query"),
+    (landing, "typed_rows", "parsing in this process"),
+    (DataFrame, "toArrow", "Spark's query, its rows taken"),
+    (table_registry, "append_directly", DIRECT),
     (commit, "_overwrite", "write"),
     (TableRegistry, "refresh", "reading the new snapshot"),
     (OperationsLog, "log", "operations log"),
@@ -91,7 +97,7 @@ class Stages:
                 step.parts["Spark's tasks"] = job[1] - job[0]
                 step.parts["commit"] = ended - job[1]
                 step.parts.pop("write", None)
-        return [step for step in self._steps if step.write[1]]
+        return [step for step in self._steps if step.write[1] or DIRECT in step.parts]
 
     def step_with(self, table: str, batch: int) -> Step | None:
         """The step by which a batch came into a table."""

@@ -18,6 +18,7 @@ POINTS = (
     "state.after",
     "lake.before",
     "lake.after",
+    "append.written",
     "landing.committed",
     "quarantine.committed",
     "view.committed",

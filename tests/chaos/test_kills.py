@@ -66,7 +66,10 @@ def test_killed_at_every_kind_of_commit(server: Server) -> None:
     producer = Producer(server, "events", row)
     producer.start()
     server.stop()
-    die_at(server, ("landing.committed:3", "quarantine.committed:2", "view.committed:4", "inbox.written:20"))
+    die_at(
+        server,
+        ("landing.committed:3", "append.written:3", "quarantine.committed:2", "view.committed:4", "inbox.written:20"),
+    )
     settled(server, producer.finish(), "live")
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from manual_pipeline import MakePipeline, ManualPipeline
+from penstock.flow import materialized_view
+from penstock.flow.landing import direct_landing
 from penstock.lake.spark.session import Lake, open_lake
 from penstock.model.settings import Settings, SparkSettings
 
@@ -36,3 +38,11 @@ def make_pipeline(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> MakeP
         return ManualPipeline(lake, folder, f"t{next(_numbers)}", files)
 
     return make
+
+
+@pytest.fixture(params=["this process", "Spark"])
+def either_writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small steps are written by this process, as they are, and by Spark, as large ones are."""
+    if request.param == "Spark":
+        monkeypatch.setattr(direct_landing, "SMALL_ROWS", -1)
+        monkeypatch.setattr(materialized_view, "DIRECT_STEP_ROWS", -1)

@@ -27,6 +27,7 @@ ENGINE MergeTree
 ENGINE_SORTING_KEY id
 """
 _numbers = itertools.count(1)
+pytestmark = pytest.mark.usefixtures("either_writer")
 
 
 def lines(*texts: str) -> list[bytes]:

@@ -27,6 +27,13 @@ def error_of(lake: Lake, sql: str) -> BaseException:
     return raised.value
 
 
+def error_of_fetching(lake: Lake, sql: str) -> BaseException:
+    """The error where this process takes the rows, to write them itself."""
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
+        lake.spark.sql(sql).toArrow()
+    return raised.value
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -43,7 +50,9 @@ def error_of(lake: Lake, sql: str) -> BaseException:
     ],
 )
 def test_a_value_is_at_fault(lake: Lake, expression: str) -> None:
-    assert is_row_error(error_of(lake, f"SELECT {expression} AS v FROM range(1, 3)"))
+    sql = f"SELECT {expression} AS v FROM range(1, 3)"
+    assert is_row_error(error_of(lake, sql))
+    assert is_row_error(error_of_fetching(lake, sql))
 
 
 def test_what_is_not_a_value_is_none(lake: Lake) -> None:
@@ -57,6 +66,9 @@ def test_what_is_not_a_value_is_none(lake: Lake) -> None:
 
     with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
         lake.spark.range(1).mapInArrow(fail, "v string").collect()
+    assert not is_row_error(raised.value)
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - whatever Spark raises
+        lake.spark.range(1).mapInArrow(fail, "v string").toArrow()
     assert not is_row_error(raised.value)
 
 

@@ -7,18 +7,25 @@ then what was appended after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.append.direct_append import NotDirect
 from penstock.lake.maintenance.removed_rows import note_beginning
 from penstock.lake.read.bindings import (
     AppendedRows,
     CurrentRows,
+    HeldPart,
     SnapshotSlice,
     TablePart,
     binding_relation,
@@ -26,7 +33,9 @@ from penstock.lake.read.bindings import (
     with_seq,
 )
 from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.read.query_execution import MAX_RESULT
 from penstock.lake.read.row_identity import RowName, RowSelection, selected_relation
+from penstock.lake.spark.errors import explain_error
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.snapshot_tags import release_tag, tag_snapshot
 from penstock.lake.tables.snapshots import Progress, Snapshot, Snapshots
@@ -40,6 +49,13 @@ _NO_ROW_SEQ: set[str] = set()
 """SQL of views that Spark refused with a `_seq` column, because their rows are not made from one row each (an
 aggregate without GROUP BY). Remembered, since each refusal fills the log; only after Spark accepted the SQL without the
 column and refused it again with it, for what fails once may be the catalog."""
+_ONLY_SPARK: set[str] = set()
+"""SQL of views whose columns have another type than their table stores, so that Spark converts them when it writes."""
+_MULTIPLIES = re.compile(r"\b(?:JOIN|LATERAL|EXPLODE|POSEXPLODE|INLINE|STACK|UNION)|\b\w+_OUTER\b", re.IGNORECASE)
+"""What may make several rows of one in Spark SQL."""
+DIRECT_STEP_ROWS, DIRECT_STEP_BYTES, MOST_DIRECT_ROWS = 20_000, 8 * 2**20, 100_000
+"""The most rows and bytes that a step reads, and gives, whose rows this process writes: it holds them in memory."""
+log = logging.getLogger("penstock.flow")
 SMALL_STEP_ROWS = 50_000
 """Steps of fewer rows run in the session that is tuned for small work."""
 
@@ -57,7 +73,7 @@ class ViewStep:
     rows: int
     """About how many rows it reads."""
     bytes: int = 0
-    """How many bytes of files it reads; counted only for a history."""
+    """How many bytes of files it reads."""
     without: frozenset[RowName] = frozenset()
     """Condemned rows, which it leaves out."""
 
@@ -94,19 +110,68 @@ def run_view_step(lake: Lake, registry: TableRegistry, view: View, step: ViewSte
         registry.add_progress(view.table, {view.id: step.progress})  # no insert: even an aggregate of all rows has none
         crash_point("view.committed")
         return 0
-    selection = RowSelection(None, step.without)
-    rows = step_rows(
-        step_session(lake, step), view, step, lambda binding: selected_relation(binding, step.part, selection)
-    )
     if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, HistoryCursor):
         tag_snapshot(lake, view.trigger.binding.table, step.part.snapshot, (view.table, view.id))
     if isinstance(step.part, SnapshotSlice) and step.part.after < 0:
         note_beginning(lake, view, step.part.snapshot)
-    added = registry.commit(rows, view.table, {view.id: step.progress})
+    session, selection = step_session(lake, step), RowSelection(None, step.without)
+    with _fastest_part(session, registry, view, step) as part:
+        rows = step_rows(session, view, step, lambda binding: selected_relation(binding, part, selection))
+        added = _commit_rows(registry, view, step, rows)
     crash_point("view.committed")
     if isinstance(step.part, SnapshotSlice) and isinstance(step.progress.cursor, TailCursor):
         release_tag(lake, view.trigger.binding.table, (view.table, view.id))
     return added
+
+
+@contextmanager
+def _fastest_part(session: SparkSession, registry: TableRegistry, view: View, step: ViewStep) -> Iterator[TablePart]:
+    """The part of the source that a step reads, or the same rows from memory, if they are there still."""
+    part, source = step.part, view.trigger.binding.table
+    held = registry.held_rows(source, part.after, part.upto) if isinstance(part, AppendedRows) else None
+    if held is None or step.without:
+        yield part
+        return
+    name = f"held_{uuid.uuid4().hex}"
+    session.createDataFrame(held).createOrReplaceTempView(name)
+    try:
+        yield HeldPart(name)
+    finally:
+        session.catalog.dropTempView(name)
+
+
+def _commit_rows(registry: TableRegistry, view: View, step: ViewStep, rows: DataFrame) -> int:
+    """Commit the rows of a step: a few are computed by Spark and written by this process. Returns how many."""
+    made = {view.id: step.progress}
+    found = _few_rows(view, rows) if _is_direct(view, step) and registry.takes_arrow(view.table) else None
+    if found is not None:
+        try:
+            return registry.commit(found, view.table, made)
+        except NotDirect as reason:
+            _ONLY_SPARK.add(view.sql)
+            log.warning("from now on Spark writes what %s gives: %s", view.id, reason)
+    return registry.commit(rows, view.table, made)
+
+
+def _few_rows(view: View, rows: DataFrame) -> pa.Table | None:
+    """What a step gives, in this process; None if it is too much for it. Raises what Spark raises."""
+    try:
+        found = (rows.limit(MOST_DIRECT_ROWS + 1) if _may_multiply(view) else rows).toArrow()
+    except Exception as error:
+        if MAX_RESULT not in explain_error(error):
+            raise
+        return None  # few rows of much text, which Spark's workers write without bringing them together
+    return found if found.num_rows <= MOST_DIRECT_ROWS else None
+
+
+def _is_direct(view: View, step: ViewStep) -> bool:
+    few = step.rows <= DIRECT_STEP_ROWS and step.bytes <= DIRECT_STEP_BYTES
+    return isinstance(step.part, AppendedRows) and few and view.sql not in _ONLY_SPARK
+
+
+def _may_multiply(view: View) -> bool:
+    """Whether a step may give more rows than it reads."""
+    return bool(view.others) or _MULTIPLIES.search(view.sql) is not None
 
 
 def step_session(lake: Lake, step: ViewStep) -> SparkSession:
@@ -239,9 +304,9 @@ def _tail_step(source: Snapshots, snapshot: int, most_rows: int) -> ViewStep | N
         end += 1
     upto = source.line[end - 1].id
     watermarks = _watermarks_at(source, upto)
-    return ViewStep(
-        AppendedRows(snapshot, upto), Progress(TailCursor(upto), watermarks), _last_seq_of(watermarks), rows
-    )
+    size = sum(each.added_bytes for each in source.line[start:end] if each.appends)
+    progress = Progress(TailCursor(upto), watermarks)
+    return ViewStep(AppendedRows(snapshot, upto), progress, _last_seq_of(watermarks), rows, size)
 
 
 def _squashed_step(source: Snapshots, snapshot: int, squashed: Sequence[Snapshot], most_rows: int) -> ViewStep:
@@ -254,7 +319,8 @@ def _squashed_step(source: Snapshots, snapshot: int, squashed: Sequence[Snapshot
     upto = squashed[end - 1].id
     watermarks = _watermarks_at(source, upto)
     progress = Progress(TailCursor(upto), watermarks)
-    return ViewStep(AppendedRows(snapshot, upto), progress, _last_seq_of(watermarks), rows)
+    size = sum(each.added_bytes for each in squashed[:end])
+    return ViewStep(AppendedRows(snapshot, upto), progress, _last_seq_of(watermarks), rows, size)
 
 
 def _watermarks_at(source: Snapshots, snapshot: int) -> Mapping[str, int]:

@@ -11,18 +11,25 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
+from typing_extensions import assert_never
 
+from penstock.flow.held_rows import HeldRows
+from penstock.lake.append.arrow_schema import arrow_schema
+from penstock.lake.append.direct_append import append_directly, direct_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress, replace_rows
-from penstock.lake.tables.physical_tables import DamagedTable
+from penstock.lake.tables.physical_tables import DamagedTable, load_table
 from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
 
 LOOK_AGAIN_SECONDS = 5.0
-WriteRows: TypeAlias = Callable[[DataFrame, str, Mapping[str, Progress], "int | None"], None]
+NO_ROWS = pa.table({})
+WriteRows: TypeAlias = Callable[[Mapping[str, Progress], "int | None"], None]
 """Commits rows to a table, with the progress of its flows, after a snapshot."""
 
 
@@ -33,6 +40,7 @@ class TableRegistry:
         self._lake = lake
         self.on_change: Callable[[str], None] = _ignore
         """Called with a table of which a new snapshot was seen."""
+        self.held = HeldRows()
         self._known: dict[str, Snapshots] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
@@ -98,41 +106,71 @@ class TableRegistry:
         at = self.progress(table, flow)
         return at.cursor if at else None
 
+    def takes_arrow(self, table: str) -> bool:
+        """Whether the next commit to a table may be of Arrow rows: those are written without Spark."""
+        return direct_table(self._lake, table) is not None
+
+    def held_rows(self, table: str, after: int, upto: int) -> pa.Table | None:
+        """What was appended to a table after one snapshot (exclusive) up to another (inclusive), if it is in memory and
+        the table has the same columns still."""
+        rows = self.held.between(table, after, upto)
+        found = load_table(self._lake, table) if rows is not None else None
+        if rows is None or found is None or not rows.schema.equals(arrow_schema(found.schema()), check_metadata=True):
+            return None
+        return rows
+
     def commit(
-        self, rows: DataFrame, table: str, made: Mapping[str, Progress], ended: Collection[str] = frozenset()
+        self,
+        rows: DataFrame | pa.Table,
+        table: str,
+        made: Mapping[str, Progress],
+        ended: Collection[str] = frozenset(),
     ) -> int:
         """Append rows together with the progress `made`; the progress of the table's other flows is carried along,
         except of those that have `ended`. Returns how many rows were added. Raises CommitConflict if another flow
-        committed to the table meanwhile."""
-        before = self._write(append_rows, rows, table, made, ended)
+        committed to the table meanwhile, and of Arrow rows NotDirect."""
+        before = self._write(self._append(rows, table), table, made, ended)
         return _appended_rows(self.refresh(table), before)
+
+    def _append(self, rows: DataFrame | pa.Table, table: str) -> WriteRows:
+        match rows:
+            case pa.Table():
+                return lambda progress, follows: self.held.keep(
+                    table, append_directly(self._lake, table, rows, (progress, follows))
+                )
+            case DataFrame():
+                return partial(append_rows, rows, table)
+            case _:
+                assert_never(rows)
 
     def replace(self, rows: DataFrame, table: str, made: Mapping[str, Progress]) -> int:
         """Like `commit`, but the rows take the place of all rows of the table. Returns how many it has now."""
-        self._write(replace_rows, rows, table, made, frozenset())
+        self._write(partial(replace_rows, rows, table), table, made, frozenset())
         return self.refresh(table).rows
 
-    def _write(
-        self, write: WriteRows, rows: DataFrame, table: str, made: Mapping[str, Progress], ended: Collection[str]
-    ) -> Snapshots:
+    def _write(self, write: WriteRows, table: str, made: Mapping[str, Progress], ended: Collection[str]) -> Snapshots:
         """Returns the snapshots that the rows follow."""
         before = self.snapshots(table)
         progress = {**{flow: at for flow, at in before.progress.items() if flow not in ended}, **made}
         try:
             with self.pinned(table, _current_id(before)):
-                write(rows, table, progress, _current_id(before))
+                write(progress, _current_id(before))
         except CommitConflict:
             now = self.refresh(table)
             if now.progress != before.progress:
                 raise
             # No flow committed in between: columns were materialized, or somebody wrote from outside.
             before = now
-            write(rows, table, progress, _current_id(before))
+            write(progress, _current_id(before))
         return before
 
     def replace_progress(self, table: str, progress: Mapping[str, Progress]) -> None:
         """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict."""
-        commit_progress(self._lake, table, progress, _current_id(self.snapshots(table)))
+        follows = _current_id(self.snapshots(table))
+        if self.takes_arrow(table):
+            self.held.keep(table, append_directly(self._lake, table, NO_ROWS, (progress, follows)))
+        else:
+            commit_progress(self._lake, table, progress, follows)
         self.refresh(table)
 
     def add_progress(self, table: str, made: Mapping[str, Progress]) -> None:

@@ -8,6 +8,7 @@ missing, and `repair_quarantine` adds them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -15,12 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
 from penstock.crash_points import crash_point
+from penstock.flow.landing.direct_landing import (
+    QUARANTINE_ARROW,
+    RowCount,
+    are_small,
+    lacks_values,
+    row_schema,
+    typed_rows,
+)
 from penstock.flow.landing.quarantine_commits import commit_to_quarantine, landing_flow
 from penstock.flow.landing.row_counter import row_counter
 from penstock.flow.landing.row_parser import ABSENT
@@ -34,6 +44,7 @@ from penstock.flow.landing.spark_workers import (
     record_batches,
 )
 from penstock.flow.table_registry import TableRegistry
+from penstock.lake.append.direct_append import NotDirect
 from penstock.lake.maintenance.removed_rows import note_loss
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
@@ -48,6 +59,7 @@ from penstock.state.batches import Batch
 if TYPE_CHECKING:
     from pyspark import Accumulator
 
+log = logging.getLogger("penstock.flow")
 ROWS_PER_TASK = 50_000
 QUARANTINE_SCHEMA = StructType(
     [
@@ -130,19 +142,42 @@ class LandingResult:
 def land_batches(lake: Lake, registry: TableRegistry, target: LandingTable, raw: RawBatches) -> LandingResult:
     """Commit the rows of the batches that follow the table's cursor, and the quarantine of those that do not fit. The
     caller must hold the table's lock. Raises what Spark raises; then all rows were committed, or none."""
-    upto, tasks = raw.upto, split_into_tasks(raw)
-    at = Progress(BatchCursor(upto), {target.stream: upto}, raw.batches[0].number - 1)
+    tasks = split_into_tasks(raw)
+    added, rejected = _land_rows(lake, registry, target, (raw, tasks))
+    crash_point("landing.committed")
+    quarantined = 0
+    if rejected or raw.is_damaged:
+        quarantined = _append_quarantine(lake, registry, target, tasks, raw)
+    return LandingResult(added, quarantined, raw.upto)
+
+
+def _land_rows(
+    lake: Lake, registry: TableRegistry, target: LandingTable, what: tuple[RawBatches, Tasks]
+) -> tuple[int, int]:
+    """Commit the accepted rows. Returns how many, and for how many pairs of row and version there was no place."""
+    raw, tasks = what
+    made = {target.flow: Progress(BatchCursor(raw.upto), {target.stream: raw.upto}, raw.batches[0].number - 1)}
+    if not raw.replaces and are_small(raw.batches) and registry.takes_arrow(target.table):
+        counted = RowCount()
+        try:
+            return registry.commit(_direct_rows(lake, target, tasks, counted), target.table, made), counted.value
+        except NotDirect as reason:
+            log.warning("Spark lands rows into %s: %s", target.table, reason)
     with row_counter(lake) as rejected:
         rows = landing_rows(lake, target, tasks, rejected)
         if raw.replaces:
-            added = _replace_rows(lake, registry, rows, (target.table, {target.flow: at}))
-        else:
-            added = registry.commit(rows, target.table, {target.flow: at})
-    crash_point("landing.committed")
-    quarantined = 0
-    if rejected.value or raw.is_damaged:
-        quarantined = _append_quarantine(lake, registry, target, tasks, upto)
-    return LandingResult(added, quarantined, upto)
+            return _replace_rows(lake, registry, rows, (target.table, made)), rejected.value
+        return registry.commit(rows, target.table, made), rejected.value
+
+
+def _direct_rows(lake: Lake, target: LandingTable, tasks: Tasks, rejected: RowCount) -> pa.Table:
+    """The same as `landing_rows`, made in this process. Raises NotDirect, and what a DEFAULT raises."""
+    flags, defaults = _absence_flags(target), _column_defaults(target)
+    schema = row_schema(lake, target.table, _filled_columns(target), flags.values())
+    rows = typed_rows(tasks, schema, AcceptedRows(target.landings, rejected))
+    if lacks_values(rows, flags, defaults):
+        return _with_defaults(lake.spark.createDataFrame(rows), target).toArrow()
+    return rows.drop_columns([RECEIVED, *flags.values()])
 
 
 def _replace_rows(
@@ -170,7 +205,7 @@ def repair_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable,
     with row_counter(lake) as rejected:
         _accepted_rows(lake, target, tasks, rejected).foreach(_discard_row)
     if rejected.value or damaged:
-        _append_quarantine(lake, registry, target, tasks, raw.upto)
+        _append_quarantine(lake, registry, target, tasks, raw)
 
 
 def _landed_damaged_batches(lake: Lake, target: LandingTable, damaged: Sequence[Batch]) -> frozenset[int]:
@@ -289,15 +324,20 @@ def _order_defaults(defaults: Mapping[str, str]) -> list[tuple[str, str]]:
     return list(done.items())
 
 
-def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable, tasks: Tasks, upto: int) -> int:
+def _append_quarantine(lake: Lake, registry: TableRegistry, target: LandingTable, tasks: Tasks, raw: RawBatches) -> int:
     """Append the rejected rows of a step to the stream's quarantine, exactly once. Returns how many."""
     with registry.lock(target.quarantine):
         kept = registry.cursor(target.quarantine, target.quarantine_flow)
-        after = kept.number if isinstance(kept, BatchCursor) else 0
-        rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {(after + 1) * ROWS_PER_BATCH}")
-        return commit_to_quarantine(
-            lake, registry, rows, target.quarantine, (target.quarantine_flow, BatchCursor(upto))
-        )
+        first = ((kept.number if isinstance(kept, BatchCursor) else 0) + 1) * ROWS_PER_BATCH
+        place = (target.quarantine, (target.quarantine_flow, BatchCursor(raw.upto)))
+        if are_small(raw.batches) and registry.takes_arrow(target.quarantine):
+            try:
+                rejected = typed_rows(tasks, QUARANTINE_ARROW, RejectedRows(target.landings))
+                return commit_to_quarantine(lake, registry, rejected.filter(pc.field(SEQ) >= first), *place)
+            except NotDirect as reason:
+                log.warning("Spark writes %s: %s", target.quarantine, reason)
+        rows = _rejected_rows(lake, target, tasks).where(f"{SEQ} >= {first}")
+        return commit_to_quarantine(lake, registry, rows, *place)
 
 
 def _rejected_rows(lake: Lake, target: LandingTable, tasks: Tasks) -> DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from penstock.crash_points import crash_point
@@ -32,7 +33,7 @@ def view_flow(table: str, view: str) -> str:
 
 
 def commit_to_quarantine(
-    lake: Lake, registry: TableRegistry, rows: DataFrame, quarantine: str, made: tuple[str, BatchCursor]
+    lake: Lake, registry: TableRegistry, rows: DataFrame | pa.Table, quarantine: str, made: tuple[str, BatchCursor]
 ) -> int:
     """Append the rows with the cursor of the flow that `made` names. Returns how many were added. The caller holds the
     quarantine's lock."""

@@ -10,16 +10,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
 from penstock.flow.inbox.segments import read_segment, salvage_lines
 from penstock.flow.landing.row_parser import NOT_CONDEMNED, RowParser
 from penstock.model.manifest import REJECTS, ROWS_PER_BATCH, SEQ, Landing, version_mark
-
-if TYPE_CHECKING:
-    from pyspark import Accumulator
 
 RECEIVED = "_received_at"
 CHUNK_ROWS = 8192
@@ -78,13 +75,19 @@ Tasks: TypeAlias = tuple[tuple[SegmentSplit, ...], ...]
 MakeRows: TypeAlias = Callable[[Sequence[SegmentSplit]], Iterator[RowValues]]
 
 
+class CountsRows(Protocol):
+    """What counts rows: an accumulator of Spark, or one of this process."""
+
+    def add(self, rows: int, /) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class AcceptedRows:
     """Makes the rows that at least one version accepts, marked with the versions that do not. `rejected` counts the
     pairs of row and rejecting version; Spark may count some twice when it runs a task again."""
 
     landings: tuple[Landing, ...]
-    rejected: Accumulator[int]
+    rejected: CountsRows
 
     def __call__(self, task: Sequence[SegmentSplit]) -> Iterator[RowValues]:
         parser = RowParser(self.landings)

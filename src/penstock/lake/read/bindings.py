@@ -50,7 +50,14 @@ class SnapshotRows:
     snapshot: int | None
 
 
-TablePart: TypeAlias = Union[CurrentRows, SnapshotRows, SnapshotSlice, AppendedRows]
+@dataclass(frozen=True, slots=True)
+class HeldPart:
+    """Rows that Spark knows by a name of their own: appended ones that are in memory still."""
+
+    name: str
+
+
+TablePart: TypeAlias = Union[CurrentRows, SnapshotRows, SnapshotSlice, AppendedRows, HeldPart]
 WholeTable: TypeAlias = Union[CurrentRows, SnapshotRows]
 CURRENT = CurrentRows()
 
@@ -62,7 +69,7 @@ def first_snapshot(part: TablePart) -> int | None:
             return snapshot
         case AppendedRows(after, _):
             return after
-        case CurrentRows():
+        case CurrentRows() | HeldPart():
             return None
         case _:
             assert_never(part)
@@ -137,6 +144,8 @@ def _from_table(table: str, part: TablePart) -> str:
         case AppendedRows(after, upto):
             start, end = string_literal(str(after)), string_literal(str(upto))
             return f"{name} WITH (`start-snapshot-id` = {start}, `end-snapshot-id` = {end})"
+        case HeldPart(known):
+            return known
         case _:
             assert_never(part)
 

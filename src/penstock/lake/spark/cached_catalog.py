@@ -37,6 +37,17 @@ _NEWEST_FILE = sa.select(IcebergTables.metadata_location).where(
     IcebergTables.table_name == sa.bindparam("table"),
 )
 
+_REPLACE_FILE = (
+    sa.update(IcebergTables)
+    .where(
+        IcebergTables.catalog_name == sa.bindparam("catalog"),
+        IcebergTables.table_namespace == sa.bindparam("namespace"),
+        IcebergTables.table_name == sa.bindparam("table"),
+        IcebergTables.metadata_location == sa.bindparam("before"),
+    )
+    .values(metadata_location=sa.bindparam("after"), previous_metadata_location=sa.bindparam("before"))
+)
+
 FileStamp: TypeAlias = tuple[int, ...]
 """What is different once a file was changed or replaced."""
 
@@ -80,6 +91,25 @@ class CachedSqlCatalog(SqlCatalog):
         if found.metadata_location == location:
             self._keep(table, CachedFile(location, stamp, found.metadata))
         return found
+
+    def replace_metadata(self, table: Table, location: str, metadata: TableMetadata) -> bool:
+        """Let the catalog name the metadata file `location`, which has this content, in the place of that of `table`.
+        Returns False if it names another one by now. Raises what the database raises; then the outcome may be
+        unknown."""
+        identifier = table.name()
+        moved = {
+            "catalog": self.name,
+            "namespace": Catalog.namespace_to_string(Catalog.namespace_from(identifier)),
+            "table": Catalog.table_name_from(identifier),
+            "before": table.metadata_location,
+            "after": location,
+        }
+        with self.engine.begin() as connection:
+            replaced = connection.execute(_REPLACE_FILE, moved).rowcount == 1
+        stamp = _file_stamp(location) if replaced else None
+        if stamp is not None:
+            self._keep(identifier, CachedFile(location, stamp, metadata))
+        return replaced
 
     def _newest_file(self, identifier: str | Identifier) -> str | None:
         asked = {

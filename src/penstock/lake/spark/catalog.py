@@ -166,8 +166,10 @@ def _ask_postgres(uri: str) -> None:
 
 
 def _sync_commits(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-    """Make each commit survive a power cut: SQLite may have been compiled with another default."""
+    """Make each commit survive a power cut: SQLite may have been compiled with another default. And wait for Spark's
+    commits as long as they wait for these."""
     connection.execute("PRAGMA synchronous=FULL").close()
+    connection.execute("PRAGMA busy_timeout=30000").close()
 
 
 def _move_login_out_of_address(catalog: Mapping[str, str]) -> dict[str, str]:

@@ -53,6 +53,8 @@ class Snapshot:
     """The id of the snapshot that it follows."""
     squashes: int | None = None
     """The last snapshot of the line whose rows it repeats; None unless it is a squashed one."""
+    added_bytes: int = 0
+    """The size of the files that it added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +154,20 @@ def sequence_read(snapshot: IcebergSnapshot) -> int:
     return int(extra.get(SQUASHED_SEQUENCE, snapshot.sequence_number or 0))
 
 
-def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
-    """Write options that put the progress of every flow of a table into its next snapshot."""
-    options = {f"snapshot-property.{FLOWS}": str(len(progress))}
+def summary_entries(progress: Mapping[str, Progress]) -> dict[str, str]:
+    """What the summary of a table's next snapshot says about the progress of all its flows."""
+    entries = {FLOWS: str(len(progress))}
     for flow, at in progress.items():
-        options[f"snapshot-property.{CURSOR}{flow}"] = encode_cursor(at.cursor)
-        options[f"snapshot-property.{WATERMARK}{flow}"] = orjson.dumps(dict(at.watermarks)).decode()
+        entries[CURSOR + flow] = encode_cursor(at.cursor)
+        entries[WATERMARK + flow] = orjson.dumps(dict(at.watermarks)).decode()
         if at.before is not None:
-            options[f"snapshot-property.{BEFORE}{flow}"] = str(at.before)
-    return options
+            entries[BEFORE + flow] = str(at.before)
+    return entries
+
+
+def summary_options(progress: Mapping[str, Progress]) -> dict[str, str]:
+    """The same as write options of Spark."""
+    return {f"snapshot-property.{key}": value for key, value in summary_entries(progress).items()}
 
 
 def _parse_snapshot(snapshot: IcebergSnapshot) -> Snapshot:
@@ -174,8 +181,8 @@ def _parse_snapshot(snapshot: IcebergSnapshot) -> Snapshot:
     appends = summary is not None and summary.operation.value == "append"
     carried = progress if progress or FLOWS in extra else None
     squashes = int(extra[SQUASHES]) if SQUASHES in extra else None
-    added = int(extra.get("added-records", 0))
-    return Snapshot(snapshot.snapshot_id, appends, added, carried, snapshot.parent_snapshot_id, squashes)
+    added, size = (int(extra.get(key, 0)) for key in ("added-records", "added-files-size"))
+    return Snapshot(snapshot.snapshot_id, appends, added, carried, snapshot.parent_snapshot_id, squashes, size)
 
 
 def _parse_progress(extra: Mapping[str, str], flow: str) -> Progress:
