@@ -218,3 +218,6 @@ SELECT toIPv4(concat('1.2.3.', toString(id % 3))) AS k, count() FROM t GROUP BY 
 SELECT toStartOfMonth(d) AS k, count() FROM t GROUP BY k HAVING max(id) > 0 ORDER BY sum(id) DESC, k LIMIT 3;
 SELECT if(b, 1, 2) AS k, count() FROM t GROUP BY k HAVING max(id) > 0 ORDER BY -k;
 SELECT count() FROM t GROUP BY if(b, 1, 2) HAVING max(id) > 0 ORDER BY if(b, 1, 2), count() + max(id);
+SELECT DISTINCT b, b FROM t ORDER BY b;
+SELECT b, b FROM t ORDER BY b LIMIT 1 BY b;
+SELECT b, b, row_number() OVER (PARTITION BY b ORDER BY id) AS r FROM t QUALIFY r = 1 ORDER BY b;

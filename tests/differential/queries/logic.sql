@@ -8,3 +8,8 @@ SELECT xor(s, 1) FROM t;
 SELECT xor(dec, 1) FROM t;
 SELECT u8 <=> ni, (u8 <=> (ni < 3)), ni IS NOT DISTINCT FROM u8, ni IS DISTINCT FROM u8, (ni, 1) IS DISTINCT FROM (u8, 1), NOT (ni <=> u8), ni IS NOT DISTINCT FROM NULL, NULL <=> NULL, [1] <=> [2], (ni IS DISTINCT FROM NULL) + 1, nf IS DISTINCT FROM f, isDistinctFrom(ns, s) FROM t;
 SELECT count() FROM t WHERE ni IS DISTINCT FROM u8 AND NOT (ns IS NOT DISTINCT FROM 'a');
+SELECT id FROM t WHERE u8 IN (SELECT b FROM t WHERE b);
+SELECT id FROM t WHERE i32 NOT IN (SELECT b FROM t WHERE b);
+SELECT id FROM t WHERE (f, id) IN (SELECT b, id FROM t WHERE b);
+SELECT id FROM t WHERE (b, b) IN (SELECT b, b FROM t WHERE id > 2);
+SELECT id FROM t WHERE (b, ni) NOT IN (SELECT b, b FROM t WHERE id > 2);

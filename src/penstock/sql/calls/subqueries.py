@@ -14,7 +14,7 @@ from penstock.model import types as t
 from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
+from penstock.sql.expr.typed import NULL, TypedSql, as_condition, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair, tuple_elements
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tokens import CALL_MARK
@@ -281,7 +281,7 @@ def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) 
     if isinstance(column.bare, t.Date):
         _check_time_precision(tr, node, value, column)
     left, right = as_comparable_pair(
-        tr, node, value, TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark)
+        tr, node, _as_element(value, column), TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark)
     )
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quote_identifier(name)} IS NOT NULL" if column.nullable else ""
@@ -290,6 +290,13 @@ def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) 
     if value.nullable:  # Where Spark runs IN as a join it is false for a NULL; in ClickHouse it is NULL.
         found = f"if({value.sql} IS NULL, CAST(NULL AS BOOLEAN), {found})"
     return TypedSql(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
+
+
+def _as_element(value: TypedSql, column: TypedSql) -> TypedSql:
+    """A number as the Bool that it is compared with: ClickHouse converts it to the type of the set."""
+    if not isinstance(column.bare, t.Bool) or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
+        return value
+    return TypedSql(as_condition(value), nullable_if_any(t.Bool(), [value]), "BOOLEAN")
 
 
 def _compared_values(value: TypedSql) -> list[TypedSql]:
@@ -305,16 +312,21 @@ def _is_row(value: TypedSql) -> bool:
 def _in_rows(tr: Translator, node: exp.Expr, lefts: list[TypedSql], rows: tuple[str, OutputColumns]) -> TypedSql:
     """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and the result is never NULL."""
     sql, columns = rows
+    source = f"({sql}) AS s"
+    if len(dict(columns)) < len(columns):  # Spark cannot tell two columns of one name apart
+        columns = tuple((f"c{place}", column) for place, (_, column) in enumerate(columns))
+        source = f"{source}({', '.join(name for name, _ in columns)})"
     for left, (_, column) in zip(lefts, columns, strict=True):
         if isinstance(column.bare, t.Date):
             _check_time_precision(tr, node, left, column)
+    elements = [_as_element(left, column) for left, (_, column) in zip(lefts, columns, strict=True)]
     pairs = [
         as_comparable_pair(tr, node, left, TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark))
-        for left, (name, column) in zip(lefts, columns, strict=True)
+        for left, (name, column) in zip(elements, columns, strict=True)
     ]
     shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
     given = [f"s.{quote_identifier(name)} IS NOT NULL" for name, column in columns if column.nullable]
     where = f" WHERE {' AND '.join(given)}" if given else ""
-    found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM ({sql}) AS s{where}))"
+    found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM {source}{where}))"
     missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)
     return TypedSql(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")

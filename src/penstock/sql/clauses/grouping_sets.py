@@ -61,7 +61,8 @@ def _set_members(node: exp.Expr) -> tuple[exp.Expr, ...]:
 def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> SelectBlock:
     """The block grouped by the sets. Raises Refused."""
     keys: dict[str, TypedSql] = {}
-    lists = [[_translate_key(block, node, keys) for node in nodes] for nodes in shape.lists]
+    written: dict[str, str] = {}
+    lists = [[_translate_key(block, node, keys, written) for node in nodes] for nodes in shape.lists]
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
         raise _refusal(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
     sets = _expand_sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
@@ -74,7 +75,8 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
     return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
 
 
-def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql]) -> str:
+def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql], written: dict[str, str]) -> str:
+    """The SQL of a key, which is added to `keys`, and to `written` as the user wrote it."""
     if isinstance(node, (*_SETS, exp.Tuple)):
         raise _refusal(block, node, "a nested list of keys")
     tr = block.translator.at("filter").with_new_trace()
@@ -85,6 +87,9 @@ def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql]
         raise _refusal(block, node, what, "list its elements: GROUP BY a, b WITH ROLLUP")
     if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum):
         raise _refusal(block, node, f"a constant, or a key of {value.type}")
+    if written.setdefault(value.sql, node.sql()) != node.sql():
+        what = "two keys that are one value here, which ClickHouse takes for two"
+        raise _refusal(block, node, what, "leave one of them out")
     keys.setdefault(value.sql, value)
     return value.sql
 

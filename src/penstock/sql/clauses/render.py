@@ -43,6 +43,9 @@ def _needs_levels(block: SelectBlock) -> bool:
     over_sets = bool(block.translator.absent)
     windows = any(key.windows for key in block.keys)
     around = block.fills or block.ties or block.computed_limit
+    twice = len({item.name for item in block.items}) < len(block.items)
+    if twice and (block.keys or block.limit_by or block.qualify):
+        return True  # a level around would not know which column a name means
     # Above HAVING, too, Spark sorts by nothing but what is selected, if a key of GROUP BY is computed.
     return bool(around or over_sets or (distinct and (hidden or computed)) or windows or (block.having and computed))
 

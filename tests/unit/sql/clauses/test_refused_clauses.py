@@ -84,6 +84,7 @@ REFUSED = {
     "SELECT count() FROM flights GROUP BY 'x', day WITH CUBE": (
         "ROLLUP, CUBE and GROUPING SETS do not support a constant, or a key of String"
     ),
+    "SELECT count() FROM flights GROUP BY month, toNullable(month) WITH CUBE": "two keys that are one value",
     "SELECT count() OVER () FROM flights GROUP BY day WITH ROLLUP HAVING count() > 1": (
         "HAVING beside window functions and grouping sets is not supported"
     ),
