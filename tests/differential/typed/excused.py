@@ -20,7 +20,7 @@ EXCUSES: tuple[tuple[str, str], ...] = (
     (r"year -?\d+ is out of range|ordinal must be >= 1|before the year 1", "an answer that holds one fails"),
     (r"cannot convert \d+ to U?Int(8|16|32|64) ", "Texts of numbers that do not fit"),
     (r"cannot read a timestamp from", "with more behind its time"),
-    (r"cannot (read a time from (0000-|\d{1,2}(\.\d+)? )|convert 0000-)", "Texts without a year"),
+    (r"cannot (read a time from (0000-|[A-Z][a-z]+ |\d{1,2}(\.\d+)? )|convert 0000-)", "Texts without a year"),
     (r"quantile of a Decimal of more than 15 digits", "quantiles of Decimals of more than 15 digits"),
 )
 """What an error of Spark says, and words of the line. No wrong answer is excused, only an error."""

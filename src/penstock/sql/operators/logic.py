@@ -45,7 +45,7 @@ def join_conditions(tr: Translator, node: exp.Expr, word: str, values: list[Type
     """Conditions joined by AND or OR. Raises Refused if one is no number."""
     check_conditions(tr, node, word, values)
     joined = _logical_value(f"({f' {word} '.join(map(as_condition, values))})", values)
-    if any(isinstance(value.type, t.Bool) for value in values):
+    if any(isinstance(value.bare, t.Bool) and not value.nullable for value in values):
         return joined
     return replace(joined, type=nullable_if_any(t.Int(8, signed=False), values))  # Nullable(Bool) counts as no Bool
 
