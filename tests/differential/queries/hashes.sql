@@ -26,3 +26,4 @@ SELECT cityHash64(lc, toString(u8 % 3)) AS h, count() AS c, max(id) AS m FROM t 
 SELECT count() AS c FROM t GROUP BY sipHash64(lc, b) ORDER BY c;
 SELECT number, toInt64(xxHash64(number)), bitAnd(cityHash64(number), 7), reinterpretAsInt16(sipHash64(number)), halfMD5(number) < toInt64(5), toDecimal128(murmurHash2_64(number), 0), toDateTime('2024-01-01 00:00:00') + toIntervalSecond(murmurHash3_64(number)) FROM numbers(20);
 SELECT groupBitAnd(cityHash64(number)), groupBitXor(toInt64(sipHash64(number))) FROM numbers(20);
+SELECT cityHash64([(id, s), NULL]), sipHash64(tuple(if(id > 2, (id, s), NULL))), xxHash64(s, [if(id > 2, (id, ns), NULL)], id), murmurHash3_128((1, if(id > 2, (id, s), NULL), 2)) FROM t;

@@ -42,7 +42,8 @@ def _add(value: TypedSql, family: HashFamily, before: str | None) -> str:
     a hash of its own."""
     match value.bare:
         case t.Tuple(fields) if fields:
-            return bind_if_long(value.sql, lambda sql: _add_fields(sql, fields, family, before))
+            null = _join(before, family.of_null, family) if value.nullable else None
+            return bind_if_long(value.sql, lambda sql: _unless(sql, null, _add_fields(sql, fields, family, before)))
         case t.Map(key, item):
             entry = t.Tuple((("key", key), ("value", item)))
             return _add_array(typed_sql(f"map_entries({value.sql})", t.Array(entry)), entry, family, before)
@@ -52,6 +53,10 @@ def _add(value: TypedSql, family: HashFamily, before: str | None) -> str:
             found = family.of_null if of == NOTHING else _hash_leaf(value, family)
             known = of == NOTHING or not value.nullable
             return _join(before, found if known else f"coalesce({found}, {family.of_null})", family)
+
+
+def _unless(sql: str, null: str | None, found: str) -> str:
+    return found if null is None else f"if({sql} IS NULL, {null}, {found})"
 
 
 def _add_fields(sql: str, fields: Sequence[tuple[str | None, Type]], family: HashFamily, before: str | None) -> str:
