@@ -312,7 +312,7 @@ def test_a_swap_waits_for_the_store(chdb: Chdb, database: str, source: Source, a
         source.run("INSERT INTO {s}.t (id, a, b) VALUES (3, 'a3', 'b3'); UPDATE {s}.t SET a = 'a1*' WHERE id = 1")
         now = announcements(SourceStage.after)
         if announced:
-            wait_until(lambda: now.standing(migration) == {f"{source.name}/clickhouse"}, 30)
+            wait_until(lambda: now.standing(migration, Phase.at_lsn) == {f"{source.name}/clickhouse"}, 30)
             alarms = read_status(source.connection, source.name).alarms
             assert any(f"clickhouse waits until warehouse has {migration.id}" in each for each in alarms), alarms
             assert chdb.rows(f"SELECT id, a, b FROM {database}.t FINAL ORDER BY id") == [

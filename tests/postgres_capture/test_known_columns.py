@@ -123,7 +123,7 @@ def test_a_change_that_was_announced_is_the_migrations(table: Source, landing: L
     stops = StopRecords(table.connection)
     stops.make()
     stops.announce(ChangeStop(table.name, "1_swap", frozenset({now}), frozenset({after}), is_sure=True))
-    stops.lift(table.name, "1_swap")  # the store is said to have carried it out
+    stops.lift(table.name, "1_swap", None)  # the store is said to have carried it out
     with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
         table.wait_until_stored()
         table.run(MOVES["exchanged"])

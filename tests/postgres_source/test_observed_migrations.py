@@ -192,6 +192,16 @@ def test_without_steps_a_name_that_two_columns_had_is_not_guessed(observed: Obse
     assert "`note`" in found.unclear[0]
 
 
+def test_a_name_that_is_free_by_then_is_given_at_its_lsn(observed: Observed) -> None:
+    """Before Postgres changes the stores have another column of that name."""
+    found = observed.observe("ALTER TABLE {t} DROP note", "ALTER TABLE {t} ADD note int", one_by_one=True)
+    assert [(each["op"], each["phase"]) for each in operations(found)] == [
+        ("drop_column", "post"),
+        ("add_column", "at_lsn"),
+    ]
+    check_exact(observed, found)
+
+
 def test_types_labels_and_names(observed: Observed) -> None:
     found = observed.observe(
         "ALTER TABLE {t} ALTER weight TYPE bigint",

@@ -74,20 +74,20 @@ class AnnouncedStops:
         stop = self._known(store, migration)
         return stop is not None and stop.is_sure
 
-    def lift(self, store: str, migration: str) -> None:
-        """The store has carried a change out: let rows go on."""
+    def lift(self, store: str, migration: str, lsn: str | None = None) -> None:
+        """The store has carried a change out: let rows go on. Postgres had it at an LSN, if one is known."""
         stop = self._known(store, migration)
         if stop is not None and not stop.is_done:
             if not stop.is_sure:
                 self.records.read_again(self._table(migration))
-            self.records.lift(store, migration)
+            self.records.lift(store, migration, lsn)
 
     def lift_by_hand(self, store: str, migration: str) -> None:
         """Somebody has carried a change out, nobody knows when: let rows go on, and read those that are there again."""
         stop = self._known(store, migration)
         if stop is not None and not stop.is_done:
             self.records.read_again(self._table(migration))
-            self.records.lift(store, migration)
+            self.records.lift(store, migration, None)
 
     def take_back(self, store: str, migration: str, passed: Callable[[], bool]) -> None:
         """The change was taken back in a store: there is no stop any more. Rows from behind the change that still come
@@ -99,10 +99,12 @@ class AnnouncedStops:
                 self.records.read_again(self._table(migration))
             self.records.forget(store, migration)
 
-    def standing(self, migration: Migration) -> frozenset[str]:
-        """The consumers that stand at a change, or at a later one of its table."""
+    def standing(self, migration: Migration, phase: Phase) -> frozenset[str]:
+        """The consumers that stand at a change, or at a later one of its table; for what comes behind the change, those
+        at a later one only."""
         chain = next(each for each in table_chains(self.migrations) if migration in each)
-        return self.records.standing([each.id for each in chain[chain.index(migration) :]])
+        at = chain.index(migration) + (phase is Phase.post)
+        return self.records.standing([each.id for each in chain[at:]])
 
     def _known(self, store: str, migration: str) -> ChangeStop | None:
         return next((each for each in self.records.of_stores([store]) if each.migration == migration), None)

@@ -29,20 +29,25 @@ class ChangeStop:
     """Whether the store has carried the change out."""
     reached: frozenset[str] = frozenset()
     """The consumers that stand at it, as CAPTURE/CONSUMER."""
+    behind: int | None = None
+    """An LSN from which on all rows are from behind the change, where one is known: a later change may give rows a form
+    again that they had before this one."""
 
-    def passage(self, form: str) -> Passage:
-        """What becomes of rows of a form."""
+    def passage(self, form: str, lsn: int) -> Passage:
+        """What becomes of rows of a form, of which none was written before an LSN."""
         if not self.is_done:
             return "waits" if form in self.after else "goes"
+        if self.behind is not None and lsn >= self.behind:
+            return "goes"
         return "late" if form in self.before and form not in self.after - self.before else "goes"
 
 
-def stop_of(stops: Iterable[ChangeStop], form: str) -> ChangeStop | None:
-    """What keeps rows of a form from a store: the first change that is to be carried out before them; or the last one
-    that was, if they come too late for it. The stops are in the order of their migrations."""
+def stop_of(stops: Iterable[ChangeStop], form: str, lsn: int) -> ChangeStop | None:
+    """What keeps rows of a form, from an LSN on, from a store: the first change that is to be carried out before them;
+    or the last one that was, if they come too late for it. The stops are in the order of their migrations."""
     concerned = [each for each in stops if form in each.after or form in each.before]
-    waiting = next((each for each in concerned if each.passage(form) == "waits"), None)
+    waiting = next((each for each in concerned if each.passage(form, lsn) == "waits"), None)
     if waiting is not None:
         return waiting
     done = [each for each in concerned if each.is_done]
-    return done[-1] if done and done[-1].passage(form) == "late" else None
+    return done[-1] if done and done[-1].passage(form, lsn) == "late" else None

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from penstock.errors import Conflict, NotFound
 from penstock.postgres.application.announced_stops import AnnouncedStops
+from penstock.postgres.application.phase_order import EarlierPhase, earlier_phases
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, operations_fingerprint
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.application.source_journal import SourceJournal
@@ -72,6 +73,7 @@ class MigrationWork:
             for migration in self.migrations:
                 if phase not in store.phases(migration) or self._is_over(store, migration, phase):
                     continue
+                found += self._run_earlier(store, migration, phase)
                 waits = self.waits_for(migration, phase, store)
                 if waits is not None:
                     found.append(PhaseState(store.name, migration.id, phase, "waiting", waits_for=waits))
@@ -83,12 +85,25 @@ class MigrationWork:
         """Say to consumers at which changes they are to stop. Raises Failed, Unavailable."""
         self._announcements().announce(stores, self._is_carried_out)
 
+    def _run_earlier(self, store: MigrationStore, migration: Migration, phase: Phase) -> list[PhaseState]:
+        """Run what comes before a phase that is about the same columns, where it is released: a column that was dropped
+        is out of the way before another one takes its name."""
+        return [
+            self._run(store, each.migration, each.phase)
+            for each in earlier_phases(self.migrations, migration, phase)
+            if not self._is_confirmed(store, each) and self.waits_for(each.migration, each.phase, store) is None
+        ]
+
+    def _is_confirmed(self, store: MigrationStore, earlier: EarlierPhase) -> bool:
+        record = self.journal.load(PhaseKey(store.name, earlier.migration.id, earlier.phase))
+        return earlier.phase not in store.phases(earlier.migration) or (record is not None and record.is_confirmed)
+
     def _run(self, store: MigrationStore, migration: Migration, phase: Phase) -> PhaseState:
         if phase is Phase.at_lsn:
             self._announcements().check(store.name, migration)
         record = self.runner(store).run(migration, phase)
         if phase is Phase.at_lsn:
-            self._announcements().lift(store.name, migration.id)
+            self._announcements().lift(store.name, migration.id, self.journal.position_of(migration.id))
         return self._shown(store.name, record)
 
     def _announcements(self) -> AnnouncedStops:
@@ -104,6 +119,9 @@ class MigrationWork:
 
     def waits_for(self, migration: Migration, phase: Phase, store: MigrationStore) -> str | None:
         """What must happen before a phase may run; None if nothing must."""
+        for each in earlier_phases(self.migrations, migration, phase):
+            if not self._is_confirmed(store, each):
+                return f"phase {each.phase.value} of {each.migration.id}, which is about `{each.column}` too"
         if phase is Phase.pre:
             return None
         for earlier in [each for each in store.phases(migration) if each.place < phase.place]:
@@ -128,7 +146,7 @@ class MigrationWork:
         consumers = self.journal.consumers(self.state.tables[migration.id].oid, lsn)
         if not consumers:
             return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
-        standing = self._announcements().standing(migration) if phase is Phase.at_lsn else frozenset()
+        standing = self._announcements().standing(migration, phase)
         for each in consumers:
             if not each.has_passed and each.consumer not in standing:
                 what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"

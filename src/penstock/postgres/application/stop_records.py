@@ -20,8 +20,13 @@ _DEFINITION = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
 CREATE TABLE IF NOT EXISTS {_TABLE} (
   store text, migration text, before json NOT NULL, after json NOT NULL, is_sure boolean NOT NULL,
-  is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', PRIMARY KEY (store, migration));
+  is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', behind pg_lsn,
+  PRIMARY KEY (store, migration));
 """
+_HAS_BEHIND = """SELECT 1 FROM pg_catalog.pg_attribute
+  WHERE attrelid = pg_catalog.to_regclass(%s) AND attname = 'behind'"""
+# Stops of before have no column `behind`.
+_BEHIND = "(pg_catalog.to_jsonb(s) ->> 'behind')::pg_lsn - '0/0'::pg_lsn"
 _CAPTURED = f"{OWN_SCHEMA}.captured_tables"
 
 
@@ -32,16 +37,18 @@ class StopRecords:
         self._connection = connection
 
     def make(self) -> None:
-        """Make the table, where it is not there."""
+        """Make the table, or what of it is not there."""
         if not self._is_there(_TABLE):
             self._run(_DEFINITION)
+        elif not self._rows(_HAS_BEHIND, _TABLE):
+            self._run(f"ALTER TABLE {_TABLE} ADD COLUMN IF NOT EXISTS behind pg_lsn")
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         """The stops of these stores, in the order of their migrations."""
         if not self._is_there(_TABLE):
             return []
         found = self._rows(
-            f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached FROM {_TABLE}
+            f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached, {_BEHIND} FROM {_TABLE} s
             WHERE store = ANY(%s) ORDER BY migration, store""",
             [*names],
         )
@@ -66,20 +73,23 @@ class StopRecords:
             *(stop.store, stop.migration, _forms(stop.before), _forms(stop.after), stop.is_sure),
         )
 
-    def lift(self, store: str, migration: str) -> None:
-        """The store has carried the change out: rows go on."""
-        self._run(f"UPDATE {_TABLE} SET is_done = true WHERE store = %s AND migration = %s", store, migration)
+    def lift(self, store: str, migration: str, lsn: str | None) -> None:
+        """The store has carried the change out: rows go on. All rows are from behind it from an LSN on, if one is
+        known."""
+        assigned = "is_done = true, behind = least(behind, %s::pg_lsn)"
+        self._run(f"UPDATE {_TABLE} SET {assigned} WHERE store = %s AND migration = %s", lsn, store, migration)
 
     def forget(self, store: str, migration: str) -> None:
         """The migration was taken back in a store."""
         self._run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
 
-    def reach(self, stop: ChangeStop, consumer: str) -> None:
-        """A consumer (CAPTURE/CONSUMER) stands at a stop."""
+    def reach(self, stop: ChangeStop, consumer: str, lsn: str) -> None:
+        """A consumer (CAPTURE/CONSUMER) stands at a stop, before rows from this LSN on."""
+        added = "CASE WHEN %s = ANY(reached) THEN reached ELSE pg_catalog.array_append(reached, %s) END"
         self._run(
-            f"""UPDATE {_TABLE} SET reached = pg_catalog.array_append(reached, %s)
-            WHERE store = %s AND migration = %s AND NOT %s = ANY(reached)""",
-            *(consumer, stop.store, stop.migration, consumer),
+            f"""UPDATE {_TABLE} SET reached = {added}, behind = least(behind, %s::pg_lsn)
+            WHERE store = %s AND migration = %s AND (NOT %s = ANY(reached) OR behind > %s::pg_lsn)""",
+            *(consumer, consumer, lsn, stop.store, stop.migration, consumer, lsn),
         )
 
     def standing(self, migrations: Collection[str]) -> frozenset[str]:
@@ -119,6 +129,8 @@ def _forms(forms: Collection[str]) -> str:
 
 
 def _stop(row: tuple[Any, ...]) -> ChangeStop:
-    store, migration, before, after, is_sure, is_done, reached = row
+    store, migration, before, after, is_sure, is_done, reached, behind = row
     forms = frozenset(json.loads(before)), frozenset(json.loads(after))
-    return ChangeStop(store, migration, *forms, is_sure, is_done, frozenset(reached))
+    return ChangeStop(
+        store, migration, *forms, is_sure, is_done, frozenset(reached), None if behind is None else int(behind)
+    )

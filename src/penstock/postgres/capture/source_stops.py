@@ -11,6 +11,7 @@ from collections.abc import Collection
 from penstock.postgres.application.change_stop import ChangeStop, stop_of
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.source_session import SourceSession
+from penstock.postgres.packages.lsn import lsn_text
 
 
 class SourceStops:
@@ -19,11 +20,11 @@ class SourceStops:
     def __init__(self, dsn: str, capture: str, stores: Collection[str]):
         self._session, self._capture, self._stores = SourceSession(dsn), capture, stores
 
-    def stop_of(self, form: str) -> ChangeStop | None:
-        """What keeps rows of a form from the store."""
-        return stop_of(self._session.run(lambda source: StopRecords(source).of_stores(self._stores)), form)
+    def stop_of(self, form: str, lsn: int) -> ChangeStop | None:
+        """What keeps rows of a form, from an LSN on, from the store."""
+        return stop_of(self._session.run(lambda source: StopRecords(source).of_stores(self._stores)), form, lsn)
 
-    def reach(self, stop: ChangeStop, consumer: str) -> None:
-        """A consumer stands at a stop."""
+    def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
+        """A consumer stands at a stop, before rows from an LSN on."""
         name = f"{self._capture}/{consumer}"
-        self._session.run(lambda source: StopRecords(source).reach(stop, name))
+        self._session.run(lambda source: StopRecords(source).reach(stop, name, lsn_text(lsn)))

@@ -43,11 +43,11 @@ class LateRows(Failed):
 class ChangeStops(Protocol):
     """The stops before one store."""
 
-    def stop_of(self, form: str) -> ChangeStop | None:
-        """What keeps rows of a form from the store. Raises Failed, Unavailable."""
+    def stop_of(self, form: str, lsn: int) -> ChangeStop | None:
+        """What keeps rows of a form, from an LSN on, from the store. Raises Failed, Unavailable."""
 
-    def reach(self, stop: ChangeStop, consumer: str) -> None:
-        """A consumer stands at a stop. Raises Failed, Unavailable."""
+    def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
+        """A consumer stands at a stop, before rows from an LSN on. Raises Failed, Unavailable."""
 
 
 class StoppingDestination(ForwardingDestination):
@@ -60,14 +60,15 @@ class StoppingDestination(ForwardingDestination):
     def deliver(self, package: Package) -> Delivered:
         """Raises WaitsForChange, LateRows, and what the store raises."""
         if isinstance(package, RowPackage):
-            self._check(package.schema)
+            self._check(package.schema, min(each.version for each in package.rows))
         return self._store.deliver(package)
 
-    def _check(self, schema: PackageSchema) -> None:
-        stop = self._stops.stop_of(schema_form(schema.table, ((each.name, each.type) for each in schema.columns)))
+    def _check(self, schema: PackageSchema, lsn: int) -> None:
+        form = schema_form(schema.table, ((each.name, each.type) for each in schema.columns))
+        stop = self._stops.stop_of(form, lsn)
         if stop is None:
             return
         if stop.is_done:
             raise LateRows(str(schema.table), stop)
-        self._stops.reach(stop, self.name)
+        self._stops.reach(stop, self.name, lsn)
         raise WaitsForChange(str(schema.table), stop)

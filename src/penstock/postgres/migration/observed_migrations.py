@@ -8,7 +8,7 @@ the forms of a table, the one with the fewest operations is taken, so that the t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -18,11 +18,13 @@ from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, R
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.operation import (
     NAMES,
+    AddColumn,
     Operation,
     OperationName,
     Phase,
     RenameTable,
     columns_of,
+    freed_name,
     safe_phases,
 )
 from penstock.postgres.migration.operation_effects import DoesNotFit, apply_operations
@@ -91,7 +93,7 @@ def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observ
         except NameReuse as error:
             unclear.append(f"the table {has[oid].name}: {error}")
             continue
-        migrations += _migrations([_with_phases(each, phases) for each in parts], at)
+        migrations += _migrations([_with_phases(each, phases) for each in _late_additions(parts)], at)
         if not parts and had[oid].relfilenode != has[oid].relfilenode:
             rewritten.append(f"Postgres wrote the rows of {has[oid].name} anew: consumers read them again")
     notes = [f"the table {has[oid].name} is new: `penstock cdc add` takes it up" for oid in has if oid not in had]
@@ -148,6 +150,19 @@ def _joined(parts: Sequence[_Part]) -> list[_Part]:
             part = _Part((*last.operations, *part.operations), (*last.forms, *part.forms))
         found.append(part)
     return found
+
+
+def _late_additions(parts: Sequence[_Part]) -> Iterator[_Part]:
+    """The parts, with columns whose name an earlier one frees added where that has happened: before it, the stores have
+    another column of that name."""
+    freed: set[str | None] = set()
+    for part in parts:
+        operations = [
+            replace(each, phase=Phase.at_lsn) if isinstance(each, AddColumn) and each.name in freed else each
+            for each in part.operations
+        ]
+        yield replace(part, operations=tuple(operations))
+        freed |= {freed_name(each) for each in part.operations}
 
 
 def _with_phases(part: _Part, phases: Mapping[OperationName, Phase]) -> _Part:

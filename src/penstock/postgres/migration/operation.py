@@ -217,3 +217,8 @@ def columns_of(operation: Operation) -> tuple[str, ...]:
             return key
         case _:
             return (operation.name,)
+
+
+def freed_name(operation: Operation) -> str | None:
+    """The name that no column has behind the operation, if there is one."""
+    return operation.name if isinstance(operation, (DropColumn, RenameColumn)) else None

@@ -42,7 +42,7 @@ class Records:
         known = self.stops.get(stop.migration, stop)
         self.stops[stop.migration] = replace(stop, is_done=known.is_done, reached=known.reached)
 
-    def lift(self, store: str, migration: str) -> None:
+    def lift(self, store: str, migration: str, lsn: str | None) -> None:
         self.stops[migration] = replace(self.stops[migration], is_done=True)
 
     def forget(self, store: str, migration: str) -> None:

@@ -105,14 +105,22 @@ def test_many_operations_are_tried_in_their_order() -> None:
 )
 def test_what_becomes_of_rows(form: str, is_done: bool, passage: str) -> None:
     stop = ChangeStop("s", "1", frozenset({"old", "part"}), frozenset({"part", "new"}), True, is_done)
-    assert stop.passage(form) == passage
+    assert stop.passage(form, 7) == passage
+    assert replace(stop, behind=8).passage(form, 7) == passage
 
 
 def test_the_first_stop_that_is_not_lifted_is_the_one() -> None:
     one = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b", "c"}), True, True)
     two = ChangeStop("s", "2", frozenset({"a", "b"}), frozenset({"c"}), True)
-    assert stop_of([one, two], "a") == one
-    assert stop_of([one, two], "b") is None
-    assert stop_of([one, two], "c") == two
+    assert stop_of([one, two], "a", 7) == one
+    assert stop_of([one, two], "b", 7) is None
+    assert stop_of([one, two], "c", 7) == two
     back = ChangeStop("s", "3", frozenset({"b"}), frozenset({"a"}), True, True)
-    assert stop_of([one, back], "a") is None, "a later change led back to this form"
+    assert stop_of([one, back], "a", 7) is None, "a later change led back to this form"
+
+
+def test_a_form_of_before_that_a_later_change_gives_again() -> None:
+    """From an LSN on that is known to be behind the change no row is from before it."""
+    stop = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), is_sure=True, is_done=True, behind=8)
+    assert [stop_of([stop], "a", lsn) for lsn in (7, 8)] == [stop, None]
+    assert stop_of([replace(stop, is_done=False)], "b", 9) is not None, "it waits all the same"

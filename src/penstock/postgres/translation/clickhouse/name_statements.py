@@ -15,7 +15,7 @@ from penstock.postgres.translation.clickhouse.draft import ClickHouseDraft
 from penstock.postgres.translation.clickhouse.key_rebuild import KeyChange, rebuild_table
 from penstock.postgres.translation.clickhouse.schema import ClickHouseColumn, quoted_name, text_literal
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
-from penstock.postgres.translation.refusal import refuse_view
+from penstock.postgres.translation.refusal import CannotTranslate, refuse_view
 from penstock.postgres.translation.store_step import StoreStep
 
 
@@ -25,6 +25,11 @@ def rename_column(draft: ClickHouseDraft, name: str, to: str) -> None:
         return
     column = required_column(draft.source, name)
     refuse_nested(name, to)
+    if draft.source.column(to) is not None:
+        raise CannotTranslate(
+            f"{draft.table} has a column `{to}` already, whose name `{name}` is to take",
+            "carry out what drops or renames it first; or take it away by hand",
+        )
     readers = [each for each in draft.views(draft.table) if each.query.use(name) != "none"]
     either = f"tupleElement(tuple(COLUMNS('^({_pattern(name)}|{_pattern(to)})$')), 1)"
     former = {each.name: each.query for each in readers}
