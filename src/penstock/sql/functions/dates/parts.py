@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from penstock.model import types as t
-from penstock.sql.expr.dates import clamp_below, shows_1969, wall_clock, zone_of
+from penstock.sql.expr.dates import clamp, shows_1969, wall_clock, zone_of
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import literal_string
@@ -87,8 +87,8 @@ def _fraction_function(name: str, digits: int, of: t.Int) -> Function:
 
 
 def _calendar_number_function(name: str, of: t.Int, formula: Callable[[str], str]) -> Function:
-    """A number computed from the date on the zone's clock, never below 0; of a DateTime, which a zone may show in 1969,
-    the lower 16 bits."""
+    """A number computed from the date on the zone's clock, from 0 to what 16 bits hold; of a DateTime, which a zone may
+    show in 1969, the lower 16 bits."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         value = apply_zone_argument(values[0], values, 1)
@@ -96,7 +96,7 @@ def _calendar_number_function(name: str, of: t.Int, formula: Callable[[str], str
         if isinstance(value.bare, t.DateTime):
             number = f"{number} & 65535" if of.bits > 8 and shows_1969(zone_of(value.bare)) else number
         else:
-            number = clamp_below(number, "0", nullable=value.nullable)
+            number = clamp(number, "0", "65535", nullable=value.nullable)
         return typed_sql(f"CAST({number} AS {value_type(of)})", nullable_if_any(of, [value]))
 
     return Function(name, (1, 2), ("time", "constant"), build)
