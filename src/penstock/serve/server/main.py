@@ -25,11 +25,15 @@ from penstock.serve.server.folder_access import create_private_files, make_priva
 from penstock.serve.server.server_settings import HOME, load_settings
 from penstock.serve.server.server_socket import ServerSocket
 
+SWITCH_SECONDS = 0.001
+"""For how long a thread may hold the interpreter while others wait for it; Python's own is 0.005. Small steps of flows
+run in the process that answers requests, and an answer waits for each of their threads so long."""
 log = logging.getLogger("penstock.serve")
 
 
 def main() -> int:
     options = _parse_options()
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         _run(options)
     except PenstockError as error:

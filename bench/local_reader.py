@@ -1,0 +1,189 @@
+"""An endpoint over a roll-up of a million rows: by Spark as it is answered, and by engines that read the same files.
+
+In: a table that is filled as the server fills it. Out: bench/results/local_reader.md. DuckDB and ClickHouse (chDB) get
+the query written by hand for them, over the data files of the same snapshot; their rows are compared with the
+endpoint's before anything is measured, and all ask by turns, so that they have the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+from chdb.session import Session
+from pipelines import deployed, fill, pipeline
+
+from penstock.deploy.lifecycle.deployer import DeployOptions
+from penstock.deploy.pipeline import Pipeline
+from penstock.lake.spark.names import qualified_table
+
+ROWS, REPEATS, WARM, SECONDS, CLIENTS = 1_000_000, 60, 15, 10.0, 8
+BODY = 50_000
+COUNTRIES, PAGES = 40, 500
+RESULT = Path(__file__).parent / "results" / "local_reader.md"
+FILES = {
+    "datasources/hourly.datasource": "SCHEMA >\n    `hour` DateTime `json:$.hour`,\n"
+    "    `country` LowCardinality(String) `json:$.country`,\n    `page` String `json:$.page`,\n"
+    "    `hits` UInt32 `json:$.hits`,\n    `seconds` Float64 `json:$.seconds`\n\n"
+    "ENGINE MergeTree\nENGINE_SORTING_KEY hour, country, page\n",
+    "pipes/top.pipe": "NODE top\nSQL >\n    %\n"
+    "    SELECT country, sum(hits) AS hits, round(avg(seconds), 6) AS seconds\n"
+    "    FROM hourly WHERE page = {{ String(page) }} GROUP BY country ORDER BY country\n\nTYPE endpoint\n",
+}
+SQL = (
+    "SELECT country, CAST(sum(hits) AS BIGINT) AS hits, round(avg(seconds), 6) AS seconds FROM {files}"
+    " WHERE page = '{page}' GROUP BY country ORDER BY country"
+)
+Rows = list[tuple[str, int, float]]
+Ask = Callable[[str], Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one engine took."""
+
+    engine: str
+    alone: list[float]
+    """Milliseconds of each question, one after the other."""
+    together: float
+    """Answers a second to `CLIENTS` threads that ask all the time."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure an endpoint by Spark and by local engines.")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
+    asked = parser.parse_args()
+    with pipeline() as running:
+        made = deployed(running, FILES, DeployOptions())
+        fill(running, _bodies(asked.rows))
+        running.maintenance.run_round()
+        files = _data_files(running, made.manifest.tables[0].id)
+        engines = {"Spark, as an endpoint": _spark(running), **_local(files)}
+        _compare(engines)
+        text = report(_measure(engines), asked.rows, len(files))
+    print(text)
+    if asked.write:
+        RESULT.write_text(text, encoding="utf-8")
+
+
+def _bodies(rows: int) -> Iterator[tuple[str, bytes]]:
+    for first in range(0, rows, BODY):
+        yield "hourly", b"\n".join(_row(at) for at in range(first, min(first + BODY, rows)))
+
+
+def _row(at: int) -> bytes:
+    hour, place = divmod(at, 1_000)
+    row = {
+        "hour": f"2026-{1 + hour // 672 % 12:02}-{1 + hour // 24 % 28:02} {hour % 24:02}:00:00",
+        "country": f"country {place % COUNTRIES}",
+        "page": f"/page/{(place * 7 + hour) % PAGES}",
+        "hits": 1 + at % 900,
+        "seconds": at % 3_000 / 8,
+    }
+    return json.dumps(row).encode()
+
+
+def _data_files(running: Pipeline, table: str) -> list[str]:
+    """The Parquet files of the current snapshot."""
+    rows = running.core.warehouse.lake.spark.sql(f"SELECT file_path FROM {qualified_table(table)}.files").collect()
+    return [str(row[0]).removeprefix("file:") for row in rows]
+
+
+def _spark(running: Pipeline) -> Ask:
+    def ask(page: str) -> Rows:
+        answer = running.reader.endpoint("top", {"page": page}, "live")
+        return [(str(country), int(hits), float(seconds)) for country, hits, seconds in answer.rows]  # type: ignore[call-overload]
+
+    return ask
+
+
+def _local(files: list[str]) -> dict[str, Ask]:
+    connection, session, guard = duckdb.connect(), Session(), threading.Lock()
+    listed = "read_parquet([" + ", ".join(f"'{each}'" for each in files) + "])"
+    named = "(" + " UNION ALL ".join(f"SELECT * FROM file('{each}', Parquet)" for each in files) + ")"
+
+    def ask_duckdb(page: str) -> Rows:
+        return connection.cursor().execute(SQL.format(files=listed, page=page)).fetchall()
+
+    def ask_chdb(page: str) -> Rows:
+        with guard:  # one session answers one question at a time
+            answer = session.query(SQL.format(files=named, page=page), "JSONCompact").bytes()
+        return [(row[0], int(row[1]), float(row[2])) for row in json.loads(answer)["data"]]
+
+    return {"DuckDB, over its files": ask_duckdb, "ClickHouse (chDB), over its files": ask_chdb}
+
+
+def _compare(engines: dict[str, Ask]) -> None:
+    for page in (f"/page/{at}" for at in range(0, PAGES, 100)):
+        answers = {name: ask(page) for name, ask in engines.items()}
+        first = next(iter(answers.values()))
+        if not first or any(rows != first for rows in answers.values()):
+            raise RuntimeError(f"the answers differ for {page}: {answers}")
+
+
+def _measure(engines: dict[str, Ask]) -> list[Measured]:
+    alone: dict[str, list[float]] = {name: [] for name in engines}
+    for at in range(WARM + REPEATS):
+        for name, ask in engines.items():
+            started = time.perf_counter()
+            ask(f"/page/{at * 7 % PAGES}")
+            if at >= WARM:
+                alone[name].append(1_000 * (time.perf_counter() - started))
+    return [Measured(name, alone[name], _throughput(ask)) for name, ask in engines.items()]
+
+
+def _throughput(ask: Ask) -> float:
+    ends = time.perf_counter() + SECONDS
+
+    def ask_on(client: int) -> int:
+        count = 0
+        while time.perf_counter() < ends:
+            ask(f"/page/{(client * 61 + count) % PAGES}")
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return sum(pool.map(ask_on, range(CLIENTS))) / SECONDS
+
+
+def report(found: list[Measured], rows: int, files: int) -> str:
+    """The page of results."""
+    spark = statistics.median(found[0].alone)
+    lines = [
+        f"| {each.engine} | {statistics.median(each.alone):.0f} | {statistics.quantiles(each.alone, n=20)[-1]:.0f} |"
+        f" {statistics.median(each.alone) / spark:.2f} | {each.together:.0f} |"
+        for each in found
+    ]
+    return "\n".join(
+        [
+            "# An endpoint by Spark, and by engines that read the same files",
+            "",
+            f"Made by `python bench/local_reader.py --write`, Python {platform.python_version()}, on"
+            f" {os.cpu_count()} cores; load average at the end: {os.getloadavg()[0]:.1f}.",
+            f"A filter, a group of {COUNTRIES} and two aggregates over {rows:,} rows, in {files} files that the server",
+            f"wrote and compacted; each question has another value, {REPEATS} by turns after {WARM} to warm up. *Together*"
+            f" is {CLIENTS} threads",
+            f"that ask for {SECONDS:.0f} seconds. Spark's times have all that an endpoint does (template, compiler,",
+            "limits) but HTTP; the others run SQL that was written for them, without any of it.",
+            "",
+            "| | p50, ms | p95, ms | p50 as Spark's is 1 | answers a second, together |",
+            "|---|---:|---:|---:|---:|",
+            *lines,
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
