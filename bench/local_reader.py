@@ -172,10 +172,10 @@ def report(found: list[Measured], rows: int, files: int) -> str:
             f"Made by `python bench/local_reader.py --write`, Python {platform.python_version()}, on"
             f" {os.cpu_count()} cores; load average at the end: {os.getloadavg()[0]:.1f}.",
             f"A filter, a group of {COUNTRIES} and two aggregates over {rows:,} rows, in {files} files that the server",
-            f"wrote and compacted; each question has another value, {REPEATS} by turns after {WARM} to warm up. *Together*"
-            f" is {CLIENTS} threads",
-            f"that ask for {SECONDS:.0f} seconds. Spark's times have all that an endpoint does (template, compiler,",
-            "limits) but HTTP; the others run SQL that was written for them, without any of it.",
+            f"wrote and compacted; each question has another value, {REPEATS} by turns after {WARM} to warm up.",
+            f"*Together* is {CLIENTS} threads that ask for {SECONDS:.0f} seconds. Spark's times have all that an",
+            "endpoint does (template, compiler, limits) but HTTP; the others run SQL that was written for them,",
+            "without any of it.",
             "",
             "| | p50, ms | p95, ms | p50 as Spark's is 1 | answers a second, together |",
             "|---|---:|---:|---:|---:|",
