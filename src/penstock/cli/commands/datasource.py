@@ -99,13 +99,10 @@ def replace(
     if file is None and not yes:
         raise WrongUsage("rows from standard input leave none for an answer", hint="give --yes too, or --file")
     with open_rows(file, form, delimiter) as opened:
-        body, form_found = opened.one_body(), opened.format
+        body, parameters = opened.one_body(), _parameters_of(name, opened)
     if not yes:
         session.confirm(f"Replace all rows of {name}?")
-    parameters = query_parameters(name=name, format=form_found, wait=True)
-    if form_found == "csv":
-        parameters |= {"dialect_delimiter": delimiter}
-    counts = session.client().replace_rows(parameters, body, uuid.uuid4().hex)
+    counts = session.client().replace_rows(parameters | query_parameters(wait=True), body, uuid.uuid4().hex)
     _output_counts(session, name, counts, "in the place of all others of")
 
 
@@ -387,12 +384,16 @@ STUCK_SECONDS = 5.0
 """A command stops waiting for files that could not go on for so long."""
 
 
+def _parameters_of(name: str, rows: RowFile) -> dict[str, str]:
+    """What a call says of the rows that it sends."""
+    delimiter = {"dialect_delimiter": rows.delimiter} if rows.format == "csv" else {}
+    return query_parameters(name=name, format=rows.format) | delimiter
+
+
 def append_rows(client: ServerClient, name: str, rows: RowFile, wait: bool) -> Json:
     """Send all rows; with `wait`, return when they can be queried."""
     counts = {"successful_rows": 0, "quarantined_rows": 0}
-    parameters, is_csv = query_parameters(name=name, format=rows.format), rows.format == "csv"
-    if is_csv:
-        parameters |= {"dialect_delimiter": rows.delimiter}
+    parameters, is_csv = _parameters_of(name, rows), rows.format == "csv"
     bodies = rows.bodies()
     body = _following_body(bodies, counts) or b""
     while True:

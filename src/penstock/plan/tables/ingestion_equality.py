@@ -34,7 +34,7 @@ class IngestionEquality:
     def is_filled_alike(self, column: Column) -> bool:
         """Whether a column of the new version is filled as the live column that it continues; True if rows are not
         ingested."""
-        return self._is_filled_alike(column) if self.is_ingested else True
+        return not self.is_ingested or self._is_filled_alike(column)
 
     def _is_filled_alike(self, column: Column) -> bool:
         if column.name not in self._known:
