@@ -9,6 +9,7 @@ REFUSED = {
     "sqr(rand())": "`sqr` of a random number is not supported",
     "toTypeName(lower(carrier))": "`toTypeName` of what may keep the LowCardinality of its argument",
     "upper(carrier) AS x, toTypeName(x)": "`toTypeName` of what may keep the LowCardinality of its argument",
+    "toTypeName(day AND toLowCardinality(day = 1))": "`toTypeName` of what may keep the LowCardinality of its argument",
     "multiSearchAny('abc', materialize(['a']))": "looks for in a literal text must be a literal array of strings",
 }
 
