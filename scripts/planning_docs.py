@@ -1,8 +1,8 @@
 """The second half of docs/planning.md: what the planner does with every change that has a golden folder.
 
-In: the cases of tests/golden/projects (tests/golden_cases.py reads them). Out: a table in Markdown, and the page
-with it; `make golden` writes it, and a test compares it with the code. Each row is what the planner says of the
-case now; above the mark the page is written by hand.
+In: the cases of tests/golden/projects and the edits of tests/golden/edits (`golden_cases` and `edit_cases` beside the
+tests read them). Out: two tables in Markdown, and the page with them; `make golden` writes it, and a test compares it
+with the code. A row is what the planner says of the case now; above the mark the page is written by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from penstock.plan.plan import Plan, RejectedStrategy, ResourcePlan, Size
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from golden_cases import case_folders, plan_case  # noqa: E402  (it stands beside the tests)
+from edit_cases import EDITS, EditCase  # noqa: E402  (they stand beside the tests)
+from golden_cases import case_folders, plan_case  # noqa: E402
 
 PAGE = ROOT / "docs/planning.md"
 MARK = "<!-- From here on written by scripts/planning_docs.py. -->\n"
@@ -35,7 +36,29 @@ def page(text: str, cases: Iterable[Path]) -> str:
     assert mark, "the page says where the table begins"
     rows = "".join(f"{_row(case)}\n" for case in cases)
     head = "| case | change | what is done | what is not, and why |\n|---|---|---|---|\n"
-    return f"{above}{MARK}\n{head}{rows}"
+    return f"{above}{MARK}\n{head}{rows}\n{edits_table(EDITS)}"
+
+
+def edits_table(edits: Iterable[EditCase]) -> str:
+    """How many edits of each group move no more rows than an expert would, and which rules the others need."""
+    groups: dict[str, list[EditCase]] = {}
+    for edit in edits:
+        groups.setdefault(edit.group, []).append(edit)
+    right = [edit for group in groups.values() for edit in group if not edit.missing]
+    count = sum(map(len, groups.values()))
+    rows = "".join(f"{_group_row(name, group)}\n" for name, group in groups.items())
+    return (
+        "## Edits for which an expert moves little\n\n"
+        f"[{count} small edits](../tests/golden/edits/edits.toml) for which an expert moves no row, or few: "
+        f"{len(right)}\nof them move no more here, {count - len(right)} do.\n\n"
+        "| group | edits | no more than needed | the others, by the rule that is missing |\n|---|---:|---:|---|\n"
+        f"{rows}"
+    )
+
+
+def _group_row(name: str, edits: list[EditCase]) -> str:
+    dear = [f"{each.edit}: {each.missing}" for each in edits if each.missing]
+    return _cells([name], [str(len(edits))], [str(len(edits) - len(dear))], dear)
 
 
 def _row(case: Path) -> str:

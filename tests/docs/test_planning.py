@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from scripts.planning_docs import MARK, PAGE, page, title
+from scripts.planning_docs import MARK, PAGE, edits_table, page, title
 
+from edit_cases import EditCase
 from golden_cases import FOLDER, case_folders
 from penstock.plan.plan import Strategy
 
@@ -29,4 +30,11 @@ def test_the_title_of_a_case_is_its_name_in_words() -> None:
 
 def test_an_edited_table_is_written_anew() -> None:
     above = TEXT.partition(MARK)[0]
-    assert page(f"{above}{MARK}\n| old |\n", [FOLDER / "01_unchanged"]).endswith("| none | nothing |  |\n")
+    written = page(f"{above}{MARK}\n| old |\n", [FOLDER / "01_unchanged"])
+    assert "| none | nothing |  |\n\n## Edits" in written
+    assert "| old |" not in written
+
+
+def test_an_edit_that_moves_more_than_needed_says_which_rule_is_missing() -> None:
+    edits = [EditCase("groups", "a cheap one"), EditCase("groups", "a dear one", missing="some rule")]
+    assert "| groups | 2 | 1 | a dear one: some rule |" in edits_table(edits)
