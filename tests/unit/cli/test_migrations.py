@@ -56,6 +56,51 @@ def test_edits_are_shown_and_then_written(
     )
 
 
+PYTHON = """from pydantic import BaseModel
+from penstock import Key, OlapTable
+
+
+class Flight(BaseModel):
+    a: Key[int]  # the only one
+
+
+OlapTable[Flight]("flights")
+"""
+
+
+def test_a_project_in_python_is_edited_in_its_own_files(migrated: Path, penstock: Run) -> None:
+    (migrated / "datasources/flights.datasource").unlink()
+    (migrated / "app").mkdir()
+    main = migrated / "app/main.py"
+    main.write_bytes(PYTHON.replace("\n", "\r\n").encode())
+    code, out, _ = penstock("migrations", "translate")
+    assert code == 0
+    assert "+    b: Int32 = 5" in out
+    assert main.read_bytes() == PYTHON.replace("\n", "\r\n").encode()
+    assert penstock("migrations", "translate", "--write")[0] == 0
+    added = PYTHON.replace("one\n", "one\n    b: Int32 = 5\n").replace(
+        "OlapTable\n", "OlapTable\nfrom penstock import Int32\n"
+    )
+    assert main.read_bytes() == added.replace("\n", "\r\n").encode()
+    _, out, _ = penstock("migrations", "translate")
+    assert "0 files would change" in out, "it is there by now"
+
+
+def test_python_that_cannot_be_edited_is_told_and_nothing_is_written(
+    migrated: Path, penstock_json: Callable[..., tuple[int, Any]]
+) -> None:
+    (migrated / "datasources/flights.datasource").unlink()
+    (migrated / "app").mkdir()
+    main = migrated / "app/main.py"
+    main.write_text(f"{PYTHON}OlapTable[Flight]('others')\n")
+    code, document = penstock_json("migrations", "translate", "--write")
+    assert code == 1
+    (problem,) = document["problems"]
+    assert (problem["code"], problem["file"], problem["line"]) == ("cannot-edit-python", "app/main.py", 5)
+    assert problem["hint"] == "write in the class of `flights`: b: Int32 = 5"
+    assert main.read_text() == f"{PYTHON}OlapTable[Flight]('others')\n"
+
+
 def test_the_users_choices_of_views(migrated: Path, penstock_json: Callable[..., tuple[int, Any]]) -> None:
     folder = migrated / "migrations/penstock"
     folder.mkdir()

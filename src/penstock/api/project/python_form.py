@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from penstock import *
 
 '''
-_PLAIN = {
+PLAIN_TYPES = {
     "String": "str",
     "Int64": "int",
     "Float64": "float",
@@ -114,9 +114,9 @@ def _annotation(column: Column) -> str:
 
 def _type(of: Type) -> tuple[str, list[str]]:
     """A type of Python, and what else says which type of a column it is."""
-    if isinstance(of, Nullable) and str(of.of) in _PLAIN:
-        return f"{_PLAIN[str(of.of)]} | None", []
-    plain = _PLAIN.get(str(of))
+    if isinstance(of, Nullable) and str(of.of) in PLAIN_TYPES:
+        return f"{PLAIN_TYPES[str(of.of)]} | None", []
+    plain = PLAIN_TYPES.get(str(of))
     return (plain, []) if plain else ("Any", [f"ClickHouseType({str(of)!r})"])
 
 

@@ -207,7 +207,7 @@ def _write_schema(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
     for inner in models_within(model):
         _check_rules(inner, into)
     written = [each for each in columns if each.text]
-    file.line("SCHEMA >")
+    file.line("SCHEMA >", _class_place(model, into))
     for each in columns:
         place = into.sources.field_location(model, each.field) or file.location
         if model not in into.checked:
@@ -220,6 +220,15 @@ def _write_schema(table: OlapTable[Any], file: WrittenFile, into: Rendering) -> 
             file.line(f"{INDENT}{each.text}{',' if each is not written[-1] else ''}", place)
     into.checked.add(model)
     return [each.field for each in columns if each.is_key]
+
+
+def _class_place(model: type[BaseModel], into: Rendering) -> Location | None:
+    """Where the class of a model is defined; None for one that no class in a file defines."""
+    found = into.sources.class_of(model)
+    if found is None or not found[1]:
+        return None
+    file, nodes = found
+    return Location(file.shown, nodes[0].lineno, nodes[0].col_offset + 1)
 
 
 def _add_fault(field: str, fault: FieldFault, place: Location, into: Rendering) -> None:

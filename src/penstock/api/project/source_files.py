@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+import tokenize
 from collections import defaultdict
 from dataclasses import field
 from functools import cached_property
@@ -171,7 +172,8 @@ class SourceFiles:
     def _read(self, path: str) -> SourceFile:
         shown = self.shown(path) or path
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            with tokenize.open(path) as file:  # in the encoding that it names
+                text = file.read()
             return SourceFile(shown, text.split("\n"), ast.parse(text))  # as ast counts lines
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return SourceFile(shown, [], ast.Module([], []))

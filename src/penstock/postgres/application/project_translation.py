@@ -1,7 +1,7 @@
 """Migrations as edits of a project's folder, without a server.
 
-In: the files of a project and migrations. Out: for each phase, the files that it changes. Invariant: each phase begins
-with what the one before it left.
+In: a project and migrations. Out: for each phase, the files that it changes. Invariant: each phase begins with what the
+one before it left.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.api.source_edits.project_edits import ProjectEdits
 from penstock.model.settings import StoreSettings
 from penstock.postgres.application.view_choices import StoreViews
 from penstock.postgres.migration.migration import Migration
@@ -24,16 +25,16 @@ class PhaseEdits:
     before: Mapping[str, str]
     after: Mapping[str, str]
     """Only the files that it changes; `before` has the same ones."""
+    project: ProjectEdits
+    """The project after it."""
 
 
-def translate_project(
-    files: Mapping[str, str], migration: Migration, store: StoreSettings, views: StoreViews
-) -> list[PhaseEdits]:
-    """The edits of each phase. Raises CannotTranslate, InvalidProject."""
-    found = []
-    now = dict(files)
-    for phase in migration.phases():
-        edits = phase_edits(now, migration, phase, store.tables, views.of(migration.id))
-        found.append(PhaseEdits(phase, {path: now[path] for path in edits}, edits))
-        now.update(edits)
-    return found
+def translate_phase(
+    project: ProjectEdits, migration: Migration, phase: Phase, store: StoreSettings, views: StoreViews
+) -> PhaseEdits:
+    """The edits of a phase, of datafiles and of Python. Raises CannotTranslate, CannotEditPython, InvalidProject."""
+    edits = phase_edits(project.files, migration, phase, store.tables, views.of(migration.id))
+    made = project.with_edits(edits) if edits else project
+    changed = [path for path, content in made.contents.items() if project.contents.get(path) != content]
+    before, after = ({path: each.text(path) for path in sorted(changed)} for each in (project, made))
+    return PhaseEdits(phase, before, after, made)

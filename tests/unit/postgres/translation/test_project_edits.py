@@ -198,11 +198,11 @@ def test_what_cannot_be_edited_is_refused(operation: Operation, told: str) -> No
         edits(operation)
 
 
-def test_a_project_in_python_is_the_users_to_edit() -> None:
-    files = {"penstock.toml": "", "app/main.py": "import penstock"}
-    with pytest.raises(CannotTranslate) as error:
-        edits(DropColumn("title"), files=files)
-    assert "declared in Python" in str(error.value.hint)
+def test_ends_of_lines_stay_those_of_the_file() -> None:
+    files = {path: text.replace("\n", "\r\n") for path, text in FILES.items()}
+    operation = DropColumn("title")
+    for path, text in edits(operation, files=files).items():
+        assert text == edits(operation)[path].replace("\n", "\r\n")
 
 
 class LiveFiles:

@@ -14,16 +14,17 @@ from typing import Annotated
 
 import typer
 
+from penstock.api.source_edits.project_edits import edited_project
 from penstock.cli.commands.postgres import applied_migrations
+from penstock.cli.commands.postgres.file_changes import finish_files, write_files
 from penstock.cli.commands.postgres.migration_output import print_edits, print_observation, print_steps
 from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
-from penstock.cli.errors import FAILED, WrongUsage
+from penstock.cli.errors import FAILED, WrongUsage, print_note
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Failed, NotFound, Problem, did_you_mean
 from penstock.model.settings import StoreSettings
-from penstock.parse.project_loader import load_folder
-from penstock.postgres.application.project_translation import PhaseEdits, translate_project
+from penstock.postgres.application.project_translation import PhaseEdits, translate_phase
 from penstock.postgres.application.view_choices import StoreViews
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.migration_folder import read_folder, write_migrations
@@ -137,7 +138,7 @@ def translate(
     store: Annotated[str | None, typer.Option("--store", help="The store, if there are several of the kind.")] = None,
     phase: Annotated[Phase | None, typer.Option("--phase", help="Only this phase.")] = None,
     view: ViewOption = None,
-    write: Annotated[bool, typer.Option("--write", help="penstock: write the edited datafiles.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="penstock: write the edited datafiles and Python.")] = False,
 ) -> None:
     """Show what migrations are in a store: statements, steps, or edits of datafiles."""
     source = source_settings(session)
@@ -185,19 +186,23 @@ class ProjectTarget:
 def _translate_project(
     session: Session, source: SourceSettings, migrations: Sequence[Migration], target: ProjectTarget
 ) -> None:
-    files = dict(load_folder(source.folder).files)
+    finished = finish_files(source.folder)
+    if finished:
+        print_note(f"edits that were not finished are now: {', '.join(finished)}")
+    project = edited_project(source.folder)
     settings = source.settings.stores.get(target.store, StoreSettings("penstock"))
     views = StoreViews(source.migrations, target.store, target.views)
     found: dict[str, list[PhaseEdits]] = {}
     for migration in migrations:
-        edits = translate_project(files, migration, settings, views)
-        found[migration.id] = [each for each in edits if target.phase in (None, each.phase)]
-        for each in found[migration.id]:
-            files.update(each.after)
-    changed = {path for edits in found.values() for each in edits for path in each.after}
+        found[migration.id] = []
+        for phase in migration.phases():
+            if target.phase in (None, phase):
+                made = translate_phase(project, migration, phase, settings, views)
+                found[migration.id].append(made)
+                project = made.project
+    changed = project.contents
     if target.write:
-        for path in sorted(changed):
-            (source.folder / path).write_text(files[path], encoding="utf-8")
+        write_files(source.folder, changed)
     if session.as_json:
         phases = {
             id: [{"phase": each.phase.value, "files": each.after} for each in edits] for id, edits in found.items()

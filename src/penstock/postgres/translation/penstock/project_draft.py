@@ -44,11 +44,8 @@ class ProjectDraft:
         found = self.project.datasource(name)
         if found is None:
             known = [each.name for each in self.project.datasources]
-            python = any(path.endswith(".py") for path in self.files)
-            hint = did_you_mean(name, known) or "make its datafile, or say its name in [stores.NAME.tables]"
-            if python:
-                hint = "declared in Python: change the class by hand, deploy it, and the phase is done"
-            raise CannotTranslate(f"the project has no datafile of a data source `{name}`", hint)
+            hint = did_you_mean(name, known) or "declare it, or say its name in [stores.NAME.tables]"
+            raise CannotTranslate(f"the project has no data source `{name}`", hint)
         return found
 
     def add_column(self, datasource: str, column: Column) -> None:
