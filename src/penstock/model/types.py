@@ -19,6 +19,8 @@ class Int:
 
     bits: int
     signed: bool = True
+    signed_as_well: bool = field(default=False, compare=False)
+    """Of a UInt64: a literal below 2^63 gave the type, so that beside signed integers it is an Int64."""
 
     def __str__(self) -> str:
         return f"{'' if self.signed else 'U'}Int{self.bits}"

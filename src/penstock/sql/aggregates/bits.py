@@ -25,6 +25,7 @@ from penstock.sql.aggregates.count_sum_avg import (
 )
 from penstock.sql.aggregates.uniq import UNIQ_EXACT
 from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import computed_type
 
 
 def _as_bigint_bits(sql: str, of: Type) -> str:
@@ -65,7 +66,7 @@ def _bit_aggregate(name: str, spark: str, sign: str) -> Aggregate:
     return Aggregate(
         name=name,
         arity=(1, 1),
-        result=lambda types: nullable_like(unwrap_type(types[0]), types),
+        result=lambda types: nullable_like(computed_type(unwrap_type(types[0])), types),
         result_spark=lambda types: value_type(types[0]),
         storage=lambda types: value_type(types[0]),
         state=lambda call: together(call.args[0], call.types, call.over),
@@ -90,7 +91,7 @@ GROUP_BITMAP = replace(
     UNIQ_EXACT,
     name="groupBitmap",
     arity=(1, 1),
-    result=lambda types: nullable_like(unwrap_type(types[0]), types),
+    result=lambda types: nullable_like(computed_type(unwrap_type(types[0])), types),
     result_spark=lambda types: value_type(types[0]),
     finish=lambda state: default_unless_nullable(
         f"if(size({state.sql}) = 0, NULL, {wrap_to_type(f'size({state.sql})', unwrap_type(state.types[0]))})",

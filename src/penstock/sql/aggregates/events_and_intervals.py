@@ -26,6 +26,7 @@ from penstock.sql.aggregates.array_state import NAN, AggregateTraits, bind_lambd
 from penstock.sql.aggregates.count_sum_avg import UINT64, default_unless_nullable, wrap_to_type
 from penstock.sql.aggregates.event_patterns import as_count
 from penstock.sql.expr.spark_types import value_default, value_type
+from penstock.sql.expr.typed import computed_type
 
 _UINT8 = t.Int(8, signed=False)
 
@@ -118,7 +119,7 @@ def _delta_sum(state: AggregateState) -> str:
 DELTA = list_aggregate(
     "deltaSum",
     (1, 1),
-    lambda types: unwrap_type(types[0]),
+    lambda types: computed_type(unwrap_type(types[0])),
     _delta_sum,
     AggregateTraits(needs_kinds((t.Int,), "an integer"), ordered=True),
 )
@@ -178,7 +179,7 @@ INTERVALS = (
     list_aggregate(
         "maxIntersectionsPosition",
         (2, 2),
-        lambda types: unwrap_type(types[0]),
+        lambda types: computed_type(unwrap_type(types[0])),
         _max_intersections_position,
         AggregateTraits(needs_all(_INTERVAL, needs_numbers)),
     ),

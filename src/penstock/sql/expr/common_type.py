@@ -28,14 +28,47 @@ def supertype(types: Iterable[Type]) -> Type | None:
     if isinstance(all_types[0], t.Dynamic) and all(isinstance(of, t.Dynamic) for of in all_types):
         return _dynamic_of_all(all_types)
     if all(of == all_types[0] for of in all_types):
-        return all_types[0]
-    plain: Type | None = unwrap_type(all_types[0])
-    for other in all_types[1:]:
-        plain = None if plain is None else _pair_supertype(plain, unwrap_type(other))
+        return next((of for of in all_types if not _has_signed_literal(of)), all_types[0])
+    plain = _bare_supertype([unwrap_type(of) for of in all_types])
     if plain is None:
         return None
     wraps = any(map(is_nullable, all_types)) and not isinstance(plain, (t.Array, t.Map, t.Dynamic))
     return t.Nullable(plain) if wraps else plain
+
+
+def _has_signed_literal(of: Type) -> bool:
+    """Whether a type, or one in it, is the UInt64 of a literal that would be an Int64 beside signed integers."""
+    match of:
+        case t.Int():
+            return of.signed_as_well
+        case t.Nullable(inner) | t.LowCardinality(inner) | t.Array(inner):
+            return _has_signed_literal(inner)
+        case t.Map(key, value):
+            return _has_signed_literal(key) or _has_signed_literal(value)
+        case t.Tuple(fields):
+            return any(_has_signed_literal(inner) for _, inner in fields)
+        case _:
+            return False
+
+
+def _bare_supertype(types: Sequence[Type]) -> Type | None:
+    given = [of for of in types if of != NOTHING] or [NOTHING]
+    if isinstance(given[0], (t.Array, t.Map, t.Tuple)):
+        return _nested_supertype(given)
+    numbers = _signed_as_they_can_be(given)
+    whole: Type | None = numbers[0]
+    for other in numbers[1:]:
+        whole = None if whole is None else _pair_supertype(whole, other)
+    return whole
+
+
+def _signed_as_they_can_be(types: list[Type]) -> list[Type]:
+    """The types, with Int64 for those of unsigned literals if there are signed integers and no other UInt64."""
+    integers = [of for of in types if isinstance(of, t.Int)]
+    unsigned = [of for of in integers if not of.signed and of.bits == 64]
+    if not unsigned or not all(of.signed_as_well for of in unsigned) or not any(of.signed for of in integers):
+        return types
+    return [t.Int(64) if of in unsigned else of for of in types]
 
 
 def value_supertype(values: Sequence[TypedSql]) -> Type | None:
@@ -58,16 +91,9 @@ def _dynamic_of_all(types: Iterable[Type]) -> t.Dynamic:
 def _pair_supertype(left: Type, right: Type) -> Type | None:
     if isinstance(left, t.Dynamic) and isinstance(right, t.Dynamic):
         return _dynamic_of_all((left, right))
-    if left == right or right == NOTHING:
+    if left == right:
         return left
-    if left == NOTHING:
-        return right
-    return (
-        _number_supertype(left, right)
-        or _time_supertype(left, right)
-        or _text_supertype(left, right)
-        or _nested_supertype(left, right)
-    )
+    return _number_supertype(left, right) or _time_supertype(left, right) or _text_supertype(left, right)
 
 
 def _number_supertype(left: Type, right: Type) -> Type | None:
@@ -135,21 +161,29 @@ def _text_supertype(left: Type, right: Type) -> Type | None:
     return t.String() if texts and all(isinstance(of, (t.String, t.Enum)) for of in pair) else None
 
 
-def _nested_supertype(left: Type, right: Type) -> Type | None:
-    match (left, right):
-        case (t.Array(a), t.Array(b)):
-            inner = supertype((a, b))
-            return t.Array(inner) if inner else None
-        case (t.Map(k1, v1), t.Map(k2, v2)):
-            key, value = supertype((k1, k2)), supertype((v1, v2))
-            return t.Map(key, value) if key and value else None
-        case (t.Tuple(f1), t.Tuple(f2)) if len(f1) == len(f2):
-            parts = [supertype((a, b)) for (_, a), (_, b) in zip(f1, f2, strict=True)]
-            names = [a if a == b else None for (a, _), (b, _) in zip(f1, f2, strict=True)]
-            given = [part for part in parts if part is not None]
-            return t.Tuple(tuple(zip(names, given, strict=True))) if len(given) == len(parts) else None
-        case _:
-            return None
+def _nested_supertype(types: list[Type]) -> Type | None:
+    """That of arrays, maps or tuples, by their parts; None if they are not all of one kind."""
+    arrays = [of for of in types if isinstance(of, t.Array)]
+    maps = [of for of in types if isinstance(of, t.Map)]
+    tuples = [of for of in types if isinstance(of, t.Tuple)]
+    if len(arrays) == len(types):
+        inner = supertype(of.of for of in arrays)
+        return t.Array(inner) if inner else None
+    if len(maps) == len(types):
+        key, value = supertype(of.key for of in maps), supertype(of.value for of in maps)
+        return t.Map(key, value) if key and value else None
+    return _tuple_supertype(tuples) if len(tuples) == len(types) else None
+
+
+def _tuple_supertype(types: list[t.Tuple]) -> t.Tuple | None:
+    """A field has a name if it has the same one in all."""
+    if len({len(of.fields) for of in types}) > 1:
+        return None
+    columns = list(zip(*(of.fields for of in types), strict=True))
+    parts = [supertype(inner for _, inner in column) for column in columns]
+    names = [column[0][0] if len({name for name, _ in column}) == 1 else None for column in columns]
+    given = [part for part in parts if part is not None]
+    return t.Tuple(tuple(zip(names, given, strict=True))) if len(given) == len(parts) else None
 
 
 def is_same_clickhouse_type(one: Type, other: Type) -> bool:

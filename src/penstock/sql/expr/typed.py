@@ -95,13 +95,22 @@ def integer(value: int) -> TypedSql:
     return TypedSql(sql, of, spark, value)
 
 
+_UINT64 = t.Int(64, signed=False)
+
+
 def integer_literal_type(value: int) -> t.Int:
-    """The least ClickHouse integer type that holds a literal; unsigned unless it is negative."""
+    """The least ClickHouse integer type that holds a literal; unsigned unless it is negative, or
+    of a UInt64 what is beside it is signed."""
     for bits in (8, 16, 32, 64):
         of = t.Int(bits, signed=value < 0)
         if of.low <= value <= of.high:
-            return of
+            return of if of != _UINT64 else t.Int(64, signed=False, signed_as_well=value < 2**63)
     return t.Int(64, signed=value < 0)
+
+
+def computed_type(of: Type) -> Type:
+    """The type of what is computed of an integer, which is no longer that of a literal; other types as they are."""
+    return t.Int(of.bits, of.signed) if isinstance(of, t.Int) else of
 
 
 def text(value: str) -> TypedSql:

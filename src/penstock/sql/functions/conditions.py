@@ -66,7 +66,10 @@ def _extreme_function(name: str) -> Function:
     """greatest and least, which skip NULLs."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = supertype([value.type for value in values]) if len(values) == 2 else None
+        types = [value.type for value in values]
+        if _is_pair_of_64_bits(name, types):
+            return _extreme_of_64_bits(name, values)
+        of = supertype(types) if len(values) == 2 else None
         of = of or require_common_type(values)
         if len(values) == 1:
             return values[0]
@@ -85,6 +88,27 @@ def _extreme_function(name: str) -> Function:
         return both if len(values) != 2 or of != t.Bool() else TypedSql(both.sql, UINT8, both.spark)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
+
+
+def _is_pair_of_64_bits(name: str, types: list[Type]) -> bool:
+    """Whether the extreme is that of two integers of which a UInt64 is one: arithmetic on two values there, not a
+    choice among them. Raises BadArguments where ClickHouse has an Int128."""
+    pair = [of for of in types if isinstance(of, t.Int)]
+    if len(types) != 2 or len(pair) != 2 or t.Int(64, signed=False) not in pair:
+        return False
+    if any(of.signed and of.bits < 64 for of in pair):
+        raise BadArguments(f"`{name}` of {pair[0]} and {pair[1]} is an Int128, which is not supported", "toInt64(…)")
+    return True
+
+
+def _extreme_of_64_bits(name: str, values: Sequence[TypedSql]) -> TypedSql:
+    """The least of a signed and an unsigned integer is signed; the greatest is never negative."""
+    of = t.Int(
+        64, signed=name == "least" and any(isinstance(value.bare, t.Int) and value.bare.signed for value in values)
+    )
+    wide = value_type(t.Int(64, signed=False))
+    both = f"{name}({', '.join(as_spark(value, wide) for value in values)})"
+    return typed_sql(as_spark(typed_sql(both, t.Int(64, signed=False)), value_type(of)), of)
 
 
 def _float_extreme(name: str, values: Sequence[TypedSql], of: Type) -> TypedSql:

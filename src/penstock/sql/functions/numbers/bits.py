@@ -16,7 +16,7 @@ from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, 
 
 
 def _int_type(value: TypedSql) -> t.Int:
-    return value.bare if isinstance(value.bare, t.Int) else UINT8
+    return t.Int(value.bare.bits, value.bare.signed) if isinstance(value.bare, t.Int) else UINT8
 
 
 def _bits_as_bigint(value: TypedSql) -> str:
@@ -61,16 +61,30 @@ def _shift_distance(value: TypedSql) -> str:
     return str(value.constant)
 
 
+def _shifted_type(values: Sequence[TypedSql]) -> t.Int:
+    """ClickHouse shifts and rotates the bits of a type as large as the larger one of both arguments."""
+    a, b = map(_int_type, values)
+    return t.Int(max(a.bits, b.bits), a.signed or b.signed)
+
+
+def _widened_bits(value: TypedSql, of: t.Int) -> str:
+    """The bits of a value as those of a type that is at least as large, as a BIGINT."""
+    bits, own = _bits_as_bigint(value), _int_type(value)
+    if own.signed == of.signed or own.bits < of.bits:
+        return bits
+    return f"CAST({_number_from_bits(bits, of)} AS BIGINT)"
+
+
 def _shift_function(name: str, *, left: bool) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = _int_type(values[0])
-        places = int(_shift_distance(values[1]))
-        if places >= of.bits:
+        of = _shifted_type(values)
+        places, bits = int(_shift_distance(values[1])), _widened_bits(values[0], of)
+        if places >= _int_type(values[0]).bits:
             sql = f"if({values[0].sql} IS NULL, NULL, 0L)" if values[0].nullable else "0L"
         elif left:
-            sql = f"shiftleft({_bits_as_bigint(values[0])}, {places})"
+            sql = f"shiftleft({bits}, {places})"
         else:
-            sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({_bits_as_bigint(values[0])}, {places})"
+            sql = f"{'shiftright' if of.signed else 'shiftrightunsigned'}({bits}, {places})"
         return typed_sql(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 
     return Function(name, (2, 2), ("integer",), build)
@@ -78,12 +92,12 @@ def _shift_function(name: str, *, left: bool) -> Function:
 
 def _rotation_function(name: str, *, left: bool) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        of = _int_type(values[0])
-        places = int(_shift_distance(values[1])) % of.bits
+        of = _shifted_type(values)
+        places, bits = int(_shift_distance(values[1])) % of.bits, _widened_bits(values[0], of)
         places = places if left else (of.bits - places) % of.bits
         if places == 0:
-            return values[0]
-        low = _bits_as_bigint(values[0]) if of.bits == 64 else f"({_bits_as_bigint(values[0])} & {2**of.bits - 1}L)"
+            return typed_sql(_number_from_bits(bits, of), nullable_if_any(of, list(values)))
+        low = bits if of.bits == 64 else f"({bits} & {2**of.bits - 1}L)"
         sql = bind_if_long(low, lambda v: f"(shiftleft({v}, {places}) | shiftrightunsigned({v}, {of.bits - places}))")
         return typed_sql(_number_from_bits(sql, of), nullable_if_any(of, list(values)))
 

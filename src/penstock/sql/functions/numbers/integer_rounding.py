@@ -13,7 +13,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
 from penstock.sql.functions.function import BadArguments
 
 _MOST_DIGITS = {8: 2, 16: 4, 32: 9, 64: 18}
@@ -51,28 +51,29 @@ class _Steps:
 
 def round_integer(name: str, value: TypedSql, digits: int) -> TypedSql:
     """An integer rounded to 10, 100 … for -1, -2 … digits."""
-    of = value.bare
-    assert isinstance(of, t.Int)
+    assert isinstance(value.bare, t.Int)
+    of = t.Int(value.bare.bits, value.bare.signed)
+    result = nullable_if_any(of, [value])
     if -digits > _MOST_DIGITS[of.bits]:
         zero = f"CAST(0 AS {value_type(of)})"
-        return typed_sql(f"if({value.sql} IS NULL, NULL, {zero})" if value.nullable else zero, value.type)
+        return typed_sql(f"if({value.sql} IS NULL, NULL, {zero})" if value.nullable else zero, result)
     if name == "roundBankers" and of.signed and of.bits < 32:
         raise BadArguments(f"`{name}` of {value.type} to {digits} digits is not supported", "cast it by toInt64")
     scale = 10**-digits
     spark = value_type(of)
     if of.bits < 64:
         plain = _rounded(name, _Steps(of, scale, wide=False))
-        return typed_sql(f"CAST({bind_if_long(as_spark(value, 'BIGINT'), plain)} AS {spark})", value.type)
+        return typed_sql(f"CAST({bind_if_long(as_spark(value, 'BIGINT'), plain)} AS {spark})", result)
     exact = _rounded(name, _Steps(of, scale, wide=True))
     if not of.signed:
-        return typed_sql(f"CAST({bind_if_long(as_spark(value, _WIDE), exact)} AS {spark})", value.type)
+        return typed_sql(f"CAST({bind_if_long(as_spark(value, _WIDE), exact)} AS {spark})", result)
     plain, room = _rounded(name, _Steps(of, scale, wide=False)), 2 * scale
 
     def either(x: str) -> str:
         inside = f"{x} BETWEEN {of.low + room} AND {of.high - room}"
         return f"if({inside}, {plain(x)}, CAST({exact(f'CAST({x} AS {_WIDE})')} AS BIGINT))"
 
-    return typed_sql(bind_if_long(as_spark(value, "BIGINT"), either), value.type)
+    return typed_sql(bind_if_long(as_spark(value, "BIGINT"), either), result)
 
 
 def _rounded(name: str, steps: _Steps) -> Callable[[str], str]:

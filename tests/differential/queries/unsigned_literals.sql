@@ -1,0 +1,36 @@
+-- A literal between 2^63 - 1 and what 32 bits hold is a UInt64 that becomes an Int64 beside signed integers.
+SELECT [toInt64(1), 5000000000], [toInt8(1), 5000000000], [-1, 5000000000], [toInt64(1), 9223372036854775807], [0x12A05F200, -1], [NULL, -1, 5000000000], [5000000000, toUInt32(1), toInt64(1)];
+SELECT if(number = 1, -1, 5000000000), if(number = 1, 5000000000, toInt64(-1)), if(number = 1, toNullable(-1), 5000000000) FROM numbers(2);
+SELECT multiIf(number = 1, -1, number = 0, 2, 5000000000), CASE WHEN number = 1 THEN -1 ELSE 5000000000 END, CASE number WHEN 1 THEN -1 ELSE 5000000000 END FROM numbers(3);
+SELECT coalesce(toNullable(toInt64(1)), 5000000000), ifNull(toNullable(toInt8(1)), 5000000000), nullIf(toInt64(1), 5000000000), map('a', -1, 'b', 5000000000);
+SELECT [[1, -1], [5000000000]], [[5000000000], [toUInt32(1)], [], [-1]], [(1, toInt64(1)), (1, 5000000000)], [map('a', -1), map('a', 5000000000)];
+SELECT if(number = 1, [-1], [5000000000]), if(number = 1, (-1, 2), (5000000000, 3)), if(number = 1, map('a', -1), map('a', 5000000000)) FROM numbers(2);
+SELECT [toInt64(1), x] FROM (SELECT 5000000000 AS x, number FROM numbers(3));
+SELECT 5000000000 AS x, [toInt64(1), x];
+WITH 5000000000 AS x SELECT [toInt64(1), x], [x, x], [[x], [-1]];
+SELECT [toInt64(1), materialize(5000000000)], [toInt64(1), identity(5000000000)], [toInt64(1), toNullable(5000000000)], [toInt64(1), (SELECT 5000000000)];
+SELECT [toInt64(1), max(5000000000)], [toInt64(1), any(5000000000)], [min(5000000000), -1], [groupArray(5000000000)[1], -1], [argMax(5000000000, 1), -1], [anyLast(5000000000), -1], [quantileExact(5000000000), -1];
+SELECT [toInt64(1), arrayJoin([5000000000])], arrayConcat([toInt64(1)], [5000000000]), arrayPushBack([toInt64(1)], 5000000000);
+SELECT -1 AS x UNION ALL SELECT 5000000000;
+SELECT x, toTypeName(x) FROM (SELECT toInt64(1) AS x UNION ALL SELECT 5000000000 UNION ALL SELECT 6000000000);
+SELECT -1 AS x EXCEPT SELECT 5000000000;
+SELECT toInt64(-1) = 5000000000, 5000000000 BETWEEN -1 AND toInt64(5), toInt64(-1) IN (5000000000, -1), toUInt64(5) IN (-1, 5000000000), (toInt64(1), 5000000000) = (5000000000, toInt64(1));
+SELECT x FROM (SELECT toInt64(-1) AS x) WHERE x IN (SELECT 5000000000 UNION ALL SELECT -1);
+SELECT transform(toInt64(1), [1, -2], [5, 3], 5000000000), transform(toInt64(1), [1, 2], [-5, 3], 5000000000), has([toInt64(1)], 5000000000), indexOf([toInt64(1)], 5000000000), hasAny([toInt64(1)], [5000000000]), arrayIntersect([toInt64(1)], [5000000000]);
+SELECT [5000000000, toDecimal64(1, 2), -1];
+SELECT lagInFrame(toInt64(number), 1, 5000000000) OVER (ORDER BY number) FROM numbers(2);
+SELECT [lagInFrame(5000000000) OVER (), -1], [first_value(5000000000) OVER (), -1];
+SELECT [[5000000000][1], -1], [(5000000000, 2).1, -1], [map('a', 5000000000)['a'], -1], [arrayMap(x -> 5000000000, [1])[1], -1], [arrayMap(x -> x, [5000000000])[1], -1], [mapValues(map('a', 5000000000))[1], -1], [mapKeys(map(5000000000, 1))[1], -1], [tuple(5000000000).1, -1];
+SELECT [round(5000000000), -1], [floor(5000000000), -1], [ceil(5000000000), -1], [trunc(5000000000), -1];
+SELECT [if(number = 1, 5000000000, 6000000000), -1] FROM numbers(2);
+SELECT [ifNull(NULL, 5000000000), -1], [coalesce(NULL, 5000000000), -1], [nullIf(5000000000, 1), -1], [assumeNotNull(toNullable(5000000000)), -1];
+SELECT [arrayMax([5000000000]), -1], [arrayFirst(x -> 1, [5000000000]), -1], [arraySort([5000000000])[1], -1], [arraySlice([5000000000], 1, 1)[1], -1], [arrayFilter(x -> 1, [5000000000])[1], -1], [arrayResize([5000000000], 2)[1], -1], [arrayReduce('max', [5000000000]), -1];
+SELECT [x, -1] FROM (SELECT 5000000000 AS x, number FROM numbers(2)) GROUP BY x;
+SELECT [x, -1] FROM (SELECT 1 AS k, 5000000000 AS x) AS a JOIN (SELECT 1 AS k) AS b USING k;
+SELECT x, toTypeName(x) FROM (SELECT toInt64(1) AS x) AS a FULL JOIN (SELECT 5000000000 AS x) AS b USING x ORDER BY x;
+SELECT * FROM (SELECT toInt64(1) AS x) AS a FULL JOIN (SELECT 5000000000 AS x) AS b ON a.x = b.x;
+SELECT arrayJoin([-1, 5000000000]) AS x, x + 1, count() GROUP BY x ORDER BY x;
+-- greatest and least of two integers of 64 bits are arithmetic; of Nullable ones, or of more, a choice among them.
+SELECT greatest(toInt64(1), 5000000000), least(toInt64(-1), 5000000000), greatest(toInt64(1), 5000000000, 1), greatest(5000000000, toNullable(toInt8(-1))), least(5000000000, toNullable(toInt8(-1)));
+SELECT greatest(toInt64(-1), toUInt64(18446744073709551615)), least(toInt64(-1), toUInt64(18446744073709551615)), least(toUInt64(18446744073709551615), toInt64(5)), greatest(toUInt64(3), toInt64(-5));
+SELECT greatest(toInt64(number), number), least(number, toInt64(-1)), greatest(number, 5000000000), [greatest(5000000000, 6000000000, 7000000000), -1] FROM numbers(2);
