@@ -27,7 +27,7 @@ class PenstockConnection(Protocol):
     """What migrations need of a server."""
 
     def live_files(self) -> Mapping[str, str]:
-        """The files of the live version; none before the first deployment. Raises Failed, Unavailable."""
+        """The files of the live version. Raises Failed, also before the first deployment, and Unavailable."""
 
     def deploy(self, files: Mapping[str, str], name: str) -> None:
         """Deploy a project, and wait until it is live. Raises Failed, Unavailable."""
