@@ -31,7 +31,18 @@ class Running:
         self.files: dict[str, str] = {}
 
     def deploy(self, files: Mapping[str, str | None], promote: bool = True, destructive: bool = False) -> Deployment:
-        """Change some files of the live project (None removes one) and wait for the end."""
+        """Change some files of the live project (None removes one) and wait for the end, which must be that the
+        deployment is live, or ready if it is not to be promoted."""
+        made = self.attempt(files, promote, destructive)
+        if promote and made.id and made.state == "ready":
+            # A switch waits some seconds for the last rows, which a slow machine may need more for: as its error says.
+            self.catch_up()
+            made = self.promote(str(made.id))
+        assert made.id == 0 or made.state == ("live" if promote else "ready"), (made.state, made.error)
+        return made
+
+    def attempt(self, files: Mapping[str, str | None], promote: bool = True, destructive: bool = False) -> Deployment:
+        """Like `deploy`, of what may fail."""
         wanted = {path: text for path, text in {**self.files, **files}.items() if text is not None}
         made = self.pipeline.deployer.deploy(wanted, DeployOptions(False, promote, destructive, None))
         for _ in self.pipeline.deployer.events(made.id) if made.id else ():

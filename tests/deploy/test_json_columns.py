@@ -84,7 +84,7 @@ def test_a_text_that_is_no_document_stops_the_deployment(running: Running) -> No
     running.deploy({"datasources/js_bad.datasource": RAW.format(of="String", query="")})
     running.post("js_bad", [{"id": 1, "body": "no document"}, {"id": 2, "body": json.dumps({"a": 1})}])
     query = "FORWARD_QUERY >\n    SELECT id, CAST(body, 'JSON') AS body\n"
-    stopped = running.deploy({"datasources/js_bad.datasource": RAW.format(of="JSON", query=query)})
+    stopped = running.attempt({"datasources/js_bad.datasource": RAW.format(of="JSON", query=query)})
     assert stopped.state == "failed", stopped
     assert "body" in str(stopped.error)
     assert shown(running, "SELECT id FROM js_bad ORDER BY id") == [("1",), ("2",)]

@@ -146,7 +146,7 @@ def test_a_failing_cast_fails_the_deployment_and_leaves_live_alone(running: Runn
         + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(code) AS code)\n"
     )
     view = VIEW.format(source="d", target="d_counts").replace("SELECT code,", "SELECT toString(code) AS code,")
-    failed = running.deploy({"datasources/d.datasource": text, "pipes/d_view.pipe": view})
+    failed = running.attempt({"datasources/d.datasource": text, "pipes/d_view.pipe": view})
     assert failed.state == "failed"
     assert failed.error is not None
     assert "words" in str(failed.error["error"])
@@ -382,7 +382,7 @@ def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     with pytest.raises(InvalidProject) as raised:
         running.pipeline.deployer.deploy(unchecked, DeployOptions(check_rows=True))
     assert "'words' (2), 'more' (1)" in str(raised.value.problems)
-    failed = running.deploy({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": strict})
+    failed = running.attempt({f"pipes/{name}_view.pipe": view, f"datasources/{name}.datasource": strict})
     assert failed.state == "failed"
     assert "'words' (2)" in str(failed.error)
     assert answer(running, name) == [("7", 1), ("more", 1), ("words", 2)]

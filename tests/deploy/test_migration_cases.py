@@ -211,7 +211,7 @@ def test_a_cast_that_fails_says_for_how_many_rows_and_which(running: Running) ->
     new = landing("cast", "UInt16", "toUInt16(code)")
     with pytest.raises(InvalidProject) as checked:
         running.pipeline.deployer.deploy(wanted(running, new), DeployOptions(True, False, False, None))
-    failed = running.deploy(new)
+    failed = running.attempt(new)
     assert failed.state == "failed"
     for told in (str(failed.error), " ".join(map(str, checked.value.problems))):
         assert "3 rows" in told
@@ -361,7 +361,7 @@ def test_a_default_that_may_fail_is_tried_with_the_rows_there_are(running: Runni
     assert {str(key) == name for key, name in running.ask(f"SELECT key, name FROM {trips}", "staging")} == {True}
     running.pipeline.deployer.discard(str(staged.id))
     running.post(trips, [row(3, case.folder)])
-    failed = running.deploy(dict(case.after), promote=False)
+    failed = running.attempt(dict(case.after), promote=False)
     assert failed.state == "failed"
     assert "Name 0" in str(failed.error)
     assert running.ask(f"SELECT count() FROM {trips}") == [(3,)]
