@@ -204,16 +204,24 @@ def _rows_with_seq(
 ) -> DataFrame:
     sql, trigger = own
     texts = _other_relations(view) | {view.trigger.placeholder: trigger(with_seq(view.trigger.binding))}
-    rows = session.sql(replace_placeholders(sql, texts)).toDF(*view.fields, SEQ)
-    return rows.selectExpr(*map(quote_identifier, view.fields), f"least({SEQ}, CAST({step.seq} AS BIGINT)) AS {SEQ}")
+    seq = f"least({SEQ}, CAST({step.seq} AS BIGINT))"
+    return session.sql(_renamed(replace_placeholders(sql, texts), (*view.fields, SEQ), view.fields, seq))
 
 
 def _rows_without_seq(
     session: SparkSession, view: View, step: ViewStep, trigger: Callable[[Binding], str]
 ) -> DataFrame:
     texts = _other_relations(view) | {view.trigger.placeholder: trigger(view.trigger.binding)}
-    rows = session.sql(replace_placeholders(view.sql, texts)).toDF(*view.fields)
-    return rows.selectExpr(*map(quote_identifier, view.fields), f"CAST({step.seq} AS BIGINT) AS {SEQ}")
+    seq = f"CAST({step.seq} AS BIGINT)"
+    return session.sql(_renamed(replace_placeholders(view.sql, texts), view.fields, view.fields, seq))
+
+
+def _renamed(sql: str, columns: Sequence[str], fields: Sequence[str], seq: str) -> str:
+    """The rows of a query whose columns get these names: the fields, and a `_seq`. One text, since Spark analyses each
+    DataFrame on the way to another one."""
+    names = ", ".join(map(quote_identifier, columns))
+    shown = ", ".join((*map(quote_identifier, fields), f"{seq} AS {SEQ}"))
+    return f"SELECT {shown} FROM (\n{sql}\n) AS `step`({names})"
 
 
 def _other_relations(view: View) -> dict[str, str]:
