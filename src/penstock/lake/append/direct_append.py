@@ -161,7 +161,7 @@ def _write_commit(
     location = table.location_provider().new_metadata_location(name)
     text = metadata.model_dump_json(exclude_none=True).encode()
     files.write(location, gzip.compress(text, 1) if packed else text)
-    files.sync_folders()
+    files.sync()
     return location, metadata
 
 

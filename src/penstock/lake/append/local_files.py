@@ -1,7 +1,7 @@
 """New files of a table on this machine's disk, written as Spark's `DurableFiles` writes them.
 
 In: a location and the bytes of a file. Out: the file, and beside it the file of checksums that Hadoop reads it by.
-Invariant: once `sync_folders` returns, all files and their names are on disk (fsync), so a catalog may name them; every
+Invariant: once `sync` returns, all files and their names are on disk (fsync), so a catalog may name them; every
 byte that is damaged later is noticed when Spark reads it. Source: ChecksumFileSystem of Hadoop 3.
 """
 
@@ -12,6 +12,7 @@ import os
 import struct
 import threading
 import zlib
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,6 +27,10 @@ _reachable: set[Path] = set()
 """Folders whose way from the top of their disk this process has forced to it."""
 _guard = threading.Lock()
 MOST_REMEMBERED = 10_000
+MOST_OPEN = 64
+"""Files that are written and not forced to disk yet, at most."""
+_forcing = ThreadPoolExecutor(8, "append")
+"""Forces files to disk at once, since a file system does several in the time that one takes."""
 
 
 class LocalFiles:
@@ -33,6 +38,7 @@ class LocalFiles:
 
     def __init__(self) -> None:
         self._written: list[Path] = []
+        self._open: list[int] = []
         self._folders: dict[Path, None] = {}
 
     def output(self, location: str) -> OutputFile:
@@ -47,18 +53,41 @@ class LocalFiles:
         self._written.append(path)
         self._folders[path.parent] = None
         # The checksums first: beside a file without them nothing is checked.
-        _write_synced(checksums, _checksums_of(content))
-        _write_synced(path, content)
+        self._write(checksums, _checksums_of(content))
+        self._write(path, content)
 
-    def sync_folders(self) -> None:
-        """Force the names of all files to disk."""
-        for folder in self._folders:
-            sync_folder(folder)
+    def _write(self, path: Path, content: bytes | memoryview) -> None:
+        if len(self._open) >= MOST_OPEN:
+            self._sync_files()
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._open.append(file)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(file, view) :]
+
+    def sync(self) -> None:
+        """Force all files and their names to disk. Raises OSError."""
+        self._sync_files()
+        folders = tuple(self._folders)
+        list(_forcing.map(sync_folder, folders))
+        for folder in folders:
             _make_reachable(folder)
         self._folders.clear()
 
+    def _sync_files(self) -> None:
+        forced = [_forcing.submit(os.fsync, each) for each in self._open]
+        wait(forced)
+        self._close()
+        for each in forced:
+            each.result()
+
+    def _close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
     def remove(self) -> None:
         """Delete the files, of a commit that was refused."""
+        self._close()
         for path in self._written:
             remove_file(path)
 
@@ -121,14 +150,6 @@ def _checksums_of(content: bytes | memoryview) -> bytes:
     view = memoryview(content)
     parts = [zlib.crc32(view[at : at + CHECKED_BYTES]) for at in range(0, len(view), CHECKED_BYTES)]
     return _MAGIC + struct.pack(f">I{len(parts)}I", CHECKED_BYTES, *parts)
-
-
-def _write_synced(path: Path, content: bytes | memoryview) -> None:
-    with open(path, "xb", buffering=0) as file:
-        view = memoryview(content)
-        while view:
-            view = view[file.write(view) :]
-        os.fsync(file.fileno())
 
 
 def _make_folder(folder: Path) -> None:

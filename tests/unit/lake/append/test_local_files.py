@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import struct
 import zlib
@@ -33,16 +35,16 @@ def test_checksums_are_beside_a_file(tmp_path: Path) -> None:
 def test_the_way_to_a_new_folder_is_on_disk(tmp_path: Path, synced: list[Path]) -> None:
     files, folder = LocalFiles(), tmp_path / "data" / "day=1"
     files.write(f"{folder}/a", b"1")
-    files.sync_folders()
+    files.sync()
     assert synced[:3] == [folder, folder.parent, tmp_path]
     synced.clear()
     files.write(f"{folder}/b", b"2")
-    files.sync_folders()
+    files.sync()
     assert synced == [folder], "the way to it is known"
     shutil.rmtree(folder)
     synced.clear()
     files.write(f"{folder}/c", b"3")
-    files.sync_folders()
+    files.sync()
     assert synced[:2] == [folder, folder.parent], "somebody removed the folder: its name is new"
 
 
@@ -61,3 +63,28 @@ def test_the_files_of_a_refused_commit_are_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4
     files.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fails_is_told_once_all_files_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def fail(file: int) -> None:
+        tried.append(file)
+        raise OSError(errno.EIO, "the disk fails")
+
+    files = LocalFiles()
+    files.write(f"{tmp_path}/a", b"1")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="the disk fails"):
+        files.sync()
+    assert len(tried) == 2, "the file and its checksums"
+
+
+def test_many_files_are_not_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_files, "MOST_OPEN", 4)
+    files, before = LocalFiles(), len(os.listdir("/proc/self/fd"))
+    for number in range(20):
+        files.write(f"{tmp_path}/{number}", b"1")
+        assert len(os.listdir("/proc/self/fd")) <= before + 4
+    files.sync()
+    assert len(os.listdir("/proc/self/fd")) == before
