@@ -150,9 +150,8 @@ def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:
 def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]) -> None:
     """Try the promotion once; if it is refused, the deployment stays `ready` with the error, for the user to decide."""
     core.store.journal.mark(id, ordinal, "intended")
-    manifest, most = core.store.deployments.get(id).manifest, core.settings.deploy.max_lag_seconds
     # Rows arrived while histories were filled: let the flows catch up, else the promotion is refused for their lag.
-    core.flows.scheduler.wait(lambda: core.flows.lag(manifest) <= most, PATIENCE)
+    core.flows.scheduler.wait(partial(_is_worth_trying, core, core.store.deployments.get(id).manifest), PATIENCE)
     if core.store.deployments.get(id).state == "ready":
         try:
             promote(id)
@@ -161,6 +160,16 @@ def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]
                 raise ExecutionStopped from error
             core.store.deployments.move(id, "ready", of=only_state("ready"), error=error.as_json())
     core.store.journal.mark(id, ordinal, "done")
+
+
+def _is_worth_trying(core: Core, manifest: Manifest) -> bool:
+    """Whether the flows of a deployment lag so little that it may be promoted, and none of its own has failed so seldom
+    that its next attempt will probably succeed: a promotion is refused while one fails."""
+    live = core.board.live()
+    shared = {(flow.table, flow.id) for flow in live.manifest.flows} if live is not None else set()
+    own = {(flow.table, flow.id) for flow in manifest.flows} - shared
+    attempted_again = own & (core.flows.failing(1) - core.flows.failing(ATTEMPTS))
+    return not attempted_again and core.flows.lag(manifest) <= core.settings.deploy.max_lag_seconds
 
 
 def _mark_failed(store: StateStore, board: DeploymentBoard, id: int, error: Exception) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.deploy.lifecycle.executor import ATTEMPTS, _is_caught_up
+from penstock.deploy.lifecycle.executor import ATTEMPTS, _is_caught_up, _is_worth_trying
 from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor as BatchCursor
 from penstock.model.cursor import Cursor, HistoryCursor, TailCursor
@@ -53,3 +53,28 @@ def test_a_failing_flow_of_live_is_not_waited_for(own: View, cursor: Cursor, fai
     )
     manifest = Manifest(tables=tables, flows=(LANDING, STUCK, own))
     assert _is_caught_up(core, manifest, {"s": 9}) is caught_up  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("failing", "attempts", "lag", "worth"),
+    [
+        (OWN, 0, 1.0, True),
+        (OWN, 1, 1.0, False),
+        (OWN, ATTEMPTS, 1.0, True),
+        (STUCK, 1, 1.0, True),
+        (OWN, 0, 31.0, False),
+    ],
+)
+def test_a_promotion_waits_for_the_next_attempt_of_its_own_flow(
+    failing: View, attempts: int, lag: float, worth: bool
+) -> None:
+    """One that has failed ATTEMPTS times is not waited for: the promotion is refused, and says why."""
+    key = (failing.table, failing.id)
+    core = SimpleNamespace(
+        board=SimpleNamespace(live=lambda: SimpleNamespace(manifest=LIVE)),
+        settings=SimpleNamespace(deploy=SimpleNamespace(max_lag_seconds=30)),
+        flows=SimpleNamespace(
+            failing=lambda least: frozenset({key} if attempts >= least else ()), lag=lambda manifest: lag
+        ),
+    )
+    assert _is_worth_trying(core, Manifest(flows=(LANDING, STUCK, OWN))) is worth  # type: ignore[arg-type]
