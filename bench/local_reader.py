@@ -36,16 +36,47 @@ FILES = {
     "    `country` LowCardinality(String) `json:$.country`,\n    `page` String `json:$.page`,\n"
     "    `hits` UInt32 `json:$.hits`,\n    `seconds` Float64 `json:$.seconds`\n\n"
     "ENGINE MergeTree\nENGINE_SORTING_KEY hour, country, page\n",
-    "pipes/top.pipe": "NODE top\nSQL >\n    %\n"
+    "pipes/by_page.pipe": "NODE top\nSQL >\n    %\n"
     "    SELECT country, sum(hits) AS hits, round(avg(seconds), 6) AS seconds\n"
-    "    FROM hourly WHERE page = {{ String(page) }} GROUP BY country ORDER BY country\n\nTYPE endpoint\n",
+    "    FROM hourly WHERE page = {{ String(value) }} GROUP BY country ORDER BY country\n\nTYPE endpoint\n",
+    "pipes/by_week.pipe": "NODE top\nSQL >\n    %\n"
+    "    SELECT country, sum(hits) AS hits, round(avg(seconds), 6) AS seconds FROM hourly\n"
+    "    WHERE hour >= {{ DateTime(value) }} AND hour < {{ DateTime(value) }} + INTERVAL 7 DAY\n"
+    "    GROUP BY country ORDER BY country\n\nTYPE endpoint\n",
 }
 SQL = (
     "SELECT country, CAST(sum(hits) AS BIGINT) AS hits, round(avg(seconds), 6) AS seconds FROM {files}"
-    " WHERE page = '{page}' GROUP BY country ORDER BY country"
+    " WHERE {where} GROUP BY country ORDER BY country"
 )
 Rows = list[tuple[str, int, float]]
 Ask = Callable[[str], Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An endpoint, and what other engines are asked for the same answer."""
+
+    endpoint: str
+    about: str
+    where: str
+    """SQL in which `{value}` is the value."""
+    values: tuple[str, ...]
+
+
+QUESTIONS = (
+    Question(
+        "by_page",
+        "a filter on a column that no file is sorted by: every row is read",
+        "page = '{value}'",
+        tuple(f"/page/{at * 7 % PAGES}" for at in range(PAGES)),
+    ),
+    Question(
+        "by_week",
+        "a range of the sorting key: a sixth of the rows is read",
+        "hour >= TIMESTAMP '{value}' AND hour < TIMESTAMP '{value}' + INTERVAL 7 DAY",
+        tuple(f"2026-01-{1 + at * 7 % 20:02} 00:00:00" for at in range(20)),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +100,10 @@ def main() -> None:
         fill(running, _bodies(asked.rows))
         running.maintenance.run_round()
         files = _data_files(running, made.manifest.tables[0].id)
-        engines = {"Spark, as an endpoint": _spark(running), **_local(files)}
-        _compare(engines)
-        text = report(_measure(engines), asked.rows, len(files))
+        parts = [
+            report(question, _measure(question, compared_engines(running, files, question))) for question in QUESTIONS
+        ]
+    text = "\n".join([_heading(asked.rows, len(files)), *parts])
     print(text)
     if asked.write:
         RESULT.write_text(text, encoding="utf-8")
@@ -100,56 +132,62 @@ def _data_files(running: Pipeline, table: str) -> list[str]:
     return [str(row[0]).removeprefix("file:") for row in rows]
 
 
-def _spark(running: Pipeline) -> Ask:
-    def ask(page: str) -> Rows:
-        answer = running.reader.endpoint("top", {"page": page}, "live")
+def compared_engines(running: Pipeline, files: list[str], question: Question) -> dict[str, Ask]:
+    """What answers the question. Raises RuntimeError unless all answer alike."""
+    engines = {"Spark, as an endpoint": _spark(running, question), **_local(files, question)}
+    for value in question.values[::4][:5]:
+        answers = {name: ask(value) for name, ask in engines.items()}
+        first = next(iter(answers.values()))
+        if not first or any(rows != first for rows in answers.values()):
+            raise RuntimeError(f"the answers differ for {value}: {answers}")
+    return engines
+
+
+def _spark(running: Pipeline, question: Question) -> Ask:
+    def ask(value: str) -> Rows:
+        answer = running.reader.endpoint(question.endpoint, {"value": value}, "live")
         return [(str(country), int(hits), float(seconds)) for country, hits, seconds in answer.rows]  # type: ignore[call-overload]
 
     return ask
 
 
-def _local(files: list[str]) -> dict[str, Ask]:
+def _local(files: list[str], question: Question) -> dict[str, Ask]:
     connection, session, guard = duckdb.connect(), Session(), threading.Lock()
     listed = "read_parquet([" + ", ".join(f"'{each}'" for each in files) + "])"
     named = "(" + " UNION ALL ".join(f"SELECT * FROM file('{each}', Parquet)" for each in files) + ")"
 
-    def ask_duckdb(page: str) -> Rows:
-        return connection.cursor().execute(SQL.format(files=listed, page=page)).fetchall()
+    def text(source: str, value: str) -> str:
+        return SQL.format(files=source, where=question.where.format(value=value))
 
-    def ask_chdb(page: str) -> Rows:
+    def ask_duckdb(value: str) -> Rows:
+        return connection.cursor().execute(text(listed, value)).fetchall()
+
+    def ask_chdb(value: str) -> Rows:
         with guard:  # one session answers one question at a time
-            answer = session.query(SQL.format(files=named, page=page), "JSONCompact").bytes()
+            answer = session.query(text(named, value), "JSONCompact").bytes()
         return [(row[0], int(row[1]), float(row[2])) for row in json.loads(answer)["data"]]
 
     return {"DuckDB, over its files": ask_duckdb, "ClickHouse (chDB), over its files": ask_chdb}
 
 
-def _compare(engines: dict[str, Ask]) -> None:
-    for page in (f"/page/{at}" for at in range(0, PAGES, 100)):
-        answers = {name: ask(page) for name, ask in engines.items()}
-        first = next(iter(answers.values()))
-        if not first or any(rows != first for rows in answers.values()):
-            raise RuntimeError(f"the answers differ for {page}: {answers}")
-
-
-def _measure(engines: dict[str, Ask]) -> list[Measured]:
+def _measure(question: Question, engines: dict[str, Ask]) -> list[Measured]:
     alone: dict[str, list[float]] = {name: [] for name in engines}
     for at in range(WARM + REPEATS):
         for name, ask in engines.items():
             started = time.perf_counter()
-            ask(f"/page/{at * 7 % PAGES}")
+            ask(question.values[at % len(question.values)])
             if at >= WARM:
                 alone[name].append(1_000 * (time.perf_counter() - started))
-    return [Measured(name, alone[name], _throughput(ask)) for name, ask in engines.items()]
+    return [Measured(name, alone[name], _throughput(question, ask)) for name, ask in engines.items()]
 
 
-def _throughput(ask: Ask) -> float:
+def _throughput(question: Question, ask: Ask) -> float:
     ends = time.perf_counter() + SECONDS
 
     def ask_on(client: int) -> int:
         count = 0
         while time.perf_counter() < ends:
-            ask(f"/page/{(client * 61 + count) % PAGES}")
+            ask(question.values[(client * 61 + count) % len(question.values)])
             count += 1
         return count
 
@@ -157,8 +195,25 @@ def _throughput(ask: Ask) -> float:
         return sum(pool.map(ask_on, range(CLIENTS))) / SECONDS
 
 
-def report(found: list[Measured], rows: int, files: int) -> str:
-    """The page of results."""
+def _heading(rows: int, files: int) -> str:
+    return "\n".join(
+        [
+            "# An endpoint by Spark, and by engines that read the same files",
+            "",
+            f"Made by `python bench/local_reader.py --write`, Python {platform.python_version()}, on"
+            f" {os.cpu_count()} cores; load average at the end: {os.getloadavg()[0]:.1f}.",
+            f"A filter, a group of {COUNTRIES} and two aggregates over {rows:,} rows, in {files} files that the server",
+            f"wrote; {REPEATS} questions by turns after {WARM} to warm up.",
+            f"*Together* is {CLIENTS} threads that ask for {SECONDS:.0f} seconds. Spark's times have all that an",
+            "endpoint does (template, compiler, limits) but HTTP; the others run SQL that was written for them,",
+            "without any of it.",
+            "",
+        ]
+    )
+
+
+def report(question: Question, found: list[Measured]) -> str:
+    """One question's part of the page of results."""
     spark = statistics.median(found[0].alone)
     lines = [
         f"| {each.engine} | {statistics.median(each.alone):.0f} | {statistics.quantiles(each.alone, n=20)[-1]:.0f} |"
@@ -167,15 +222,7 @@ def report(found: list[Measured], rows: int, files: int) -> str:
     ]
     return "\n".join(
         [
-            "# An endpoint by Spark, and by engines that read the same files",
-            "",
-            f"Made by `python bench/local_reader.py --write`, Python {platform.python_version()}, on"
-            f" {os.cpu_count()} cores; load average at the end: {os.getloadavg()[0]:.1f}.",
-            f"A filter, a group of {COUNTRIES} and two aggregates over {rows:,} rows, in {files} files that the server",
-            f"wrote and compacted; each question has another value, {REPEATS} by turns after {WARM} to warm up.",
-            f"*Together* is {CLIENTS} threads that ask for {SECONDS:.0f} seconds. Spark's times have all that an",
-            "endpoint does (template, compiler, limits) but HTTP; the others run SQL that was written for them,",
-            "without any of it.",
+            f"## `{question.endpoint}`: {question.about}",
             "",
             "| | p50, ms | p95, ms | p50 as Spark's is 1 | answers a second, together |",
             "|---|---:|---:|---:|---:|",
