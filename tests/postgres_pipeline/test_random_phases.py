@@ -1,0 +1,47 @@
+"""Phases of several migrations in any legal order, with rows between them that a capture takes to a server of Penstock:
+in the end its tables are as those of Postgres, and each change is there once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chaos.killable_server import Server, served
+from postgres_capture.conftest import Source, source  # noqa: F401 - a fixture
+from postgres_capture.deployment_world import STEP, World, run_steps
+from postgres_capture.penstock_side import PenstockSide
+
+RELAXED = settings(
+    max_examples=1,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+FILES = {"penstock.toml": '[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n'}
+
+
+@pytest.fixture(scope="module")
+def served_penstock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from served(tmp_path_factory.mktemp("served"), FILES)
+
+
+@RELAXED
+@given(steps=st.lists(STEP, min_size=10, max_size=16))
+def test_penstock_ends_as_postgres_is(served_penstock: Server, source: Source, steps: list[tuple[str, Any]]) -> None:  # noqa: F811
+    run_steps(World(source, PenstockSide(served_penstock)), steps)
+
+
+@pytest.mark.slow
+@settings(RELAXED, max_examples=12)
+@given(steps=st.lists(STEP, min_size=10, max_size=30))
+def test_penstock_ends_as_postgres_is_after_many_steps(
+    served_penstock: Server,
+    source: Source,  # noqa: F811
+    steps: list[tuple[str, Any]],
+) -> None:
+    run_steps(World(source, PenstockSide(served_penstock)), steps)
