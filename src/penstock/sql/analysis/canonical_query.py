@@ -325,6 +325,9 @@ def _sort_parts(tree: exp.Select, inputs: QueryInputs) -> exp.Select:
     )
     for run in passes:
         run(tree)
+    if len(_aliases(tree)) > 1:  # what has several names was put into an order by those that were written
+        _sort_operands(tree)
+        _sort_keys(tree, inputs)
     return tree
 
 
@@ -341,11 +344,25 @@ def _spell_out_lists(tree: exp.Select) -> None:
     for node in list(tree.find_all(exp.In)):
         if not node.expressions or len(node.expressions) > _LONGEST_LIST or node.args.get("query"):
             continue
+        if len(node.expressions) == 1:
+            _spell_out_single(node)
+            continue
         parts = [exp.Paren(this=exp.EQ(this=node.this.copy(), expression=each)) for each in node.expressions]
         found: exp.Expr = parts[0]
         for each in parts[1:]:
             found = exp.Or(this=found, expression=each)
         node.replace(exp.Paren(this=found))
+
+
+def _spell_out_single(node: exp.In) -> None:
+    """`x IN (a)` as `x = a`, and `NOT (x IN (a))` as `x <> a`: all are NULL where one side is."""
+    around: exp.Expr = node
+    while isinstance(around.parent, exp.Paren):
+        around = around.parent
+    denied = around.parent if isinstance(around.parent, exp.Not) else None
+    kind = exp.EQ if denied is None else exp.NEQ
+    compared = exp.Paren(this=kind(this=node.this.copy(), expression=node.expressions[0].copy()))
+    (denied or around).replace(compared)
 
 
 def _sort_operands(tree: exp.Select) -> None:

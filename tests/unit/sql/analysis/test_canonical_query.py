@@ -25,6 +25,10 @@ SAME = [
     ("SELECT a FROM t WHERE a = 1 OR a = 2", "SELECT x.a AS a FROM t AS x WHERE a IN (2, 1)"),
     ("SELECT a FROM t WHERE s != 'x' AND f = 1", "SELECT a FROM t WHERE NOT (s = 'x') AND NOT NOT (f = 1)"),
     ("SELECT a FROM t WHERE s IN ('x')", "SELECT a FROM t WHERE s = 'x' AND 1"),
+    ("SELECT a FROM t WHERE s NOT IN ('x')", "SELECT a FROM t WHERE s != 'x'"),
+    ("SELECT a FROM t WHERE n NOT IN (1)", "SELECT a FROM t WHERE NOT (n = 1)"),
+    ("SELECT sumIf(f, s IN ('x')) AS k FROM t", "SELECT sumIf(f, s = 'x') AS k FROM t"),
+    ("SELECT y.a AS a FROM t AS y LEFT JOIN u AS x ON x.a = y.a", "SELECT t.a AS a FROM t LEFT JOIN u ON t.a = u.a"),
     ("SELECT a, f FROM t", "SELECT a, f FROM (SELECT f, a, s FROM (SELECT * FROM t) AS inner) AS outer"),
     ("SELECT a + 1 AS x FROM t WHERE a > 0", "SELECT k + 1 AS x FROM (SELECT a AS k FROM t WHERE a > 0)"),
     ("SELECT a, count() AS n FROM t GROUP BY a, f", "SELECT a, count() AS n FROM t GROUP BY f, a ORDER BY a"),
@@ -76,6 +80,10 @@ NEVER_NULL_OTHER = [
 ]
 
 OTHER = [
+    ("SELECT a FROM t WHERE s NOT IN ('x')", "SELECT a FROM t WHERE s = 'x'"),
+    ("SELECT a FROM t WHERE s NOT IN ('y')", "SELECT a FROM t WHERE s != 'x'"),
+    ("SELECT a FROM t WHERE n NOT IN (1)", "SELECT a FROM t WHERE n NOT IN (1) OR n IS NULL"),
+    ("SELECT x.a AS a FROM t AS x LEFT JOIN u AS y ON x.a = y.a", "SELECT u.a AS a FROM u LEFT JOIN t ON t.a = u.b"),
     ("SELECT a FROM t WHERE a > 1", "SELECT a FROM t WHERE a >= 1"),
     ("SELECT a FROM t WHERE a - f > 1", "SELECT a FROM t WHERE f - a > 1"),
     ("SELECT a FROM t WHERE a = 1 AND f > 2 OR s = ''", "SELECT a FROM t WHERE a = 1 AND (f > 2 OR s = '')"),
