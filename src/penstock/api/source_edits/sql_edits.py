@@ -47,23 +47,38 @@ def _placed(literal: StringLiteral, sql: str) -> _PlacedSql | None:
         solid = [piece for piece in each.pieces if not piece.character.isspace()]
         if not any(piece.character for piece in solid):
             continue
-        pattern = "".join(re.escape(piece.character) if piece.character else "(.+?)" for piece in solid)
-        found = re.fullmatch(pattern, "".join(sql.split()), re.DOTALL)
-        if found is not None:
-            pieces = tuple(_spread(solid, found))
+        lengths = _value_lengths(solid, "".join(sql.split()))
+        if lengths is not None:
+            pieces = tuple(_spread(solid, lengths))
             return _PlacedSql(each, pieces, _indent(each, pieces, sql))
     return None
 
 
-def _spread(solid: list[TextPiece], found: re.Match[str]) -> Iterator[TextPiece]:
+def _value_lengths(solid: list[TextPiece], text: str) -> list[int] | None:
+    """How many characters the value of each hole has, if the text is these pieces with a value in each hole; else None.
+    What stands between two holes is where it is found first, so that the time grows with the text alone."""
+    first, *parts = "".join(piece.character or "\0" for piece in solid).split("\0")
+    if not parts:
+        return [] if text == first else None
+    *between, last = parts
+    if not text.startswith(first):
+        return None
+    at, lengths = len(first), list[int]()
+    for part in between:
+        found = text.find(part, at + 1)
+        if found < 0:
+            return None
+        lengths.append(found - at)
+        at = found + len(part)
+    end = len(text) - len(last)
+    return [*lengths, end - at] if end > at and text.endswith(last) else None
+
+
+def _spread(solid: list[TextPiece], lengths: list[int]) -> Iterator[TextPiece]:
     """A piece for each character of the SQL: a hole for each of its value."""
-    group = 0
+    left = iter(lengths)
     for piece in solid:
-        if piece.character:
-            yield piece
-        else:
-            group += 1
-            yield from [piece] * len(found[group])
+        yield from [piece] * (1 if piece.character else next(left))
 
 
 def _indent(literal: StringLiteral, pieces: tuple[TextPiece, ...], sql: str) -> str:
