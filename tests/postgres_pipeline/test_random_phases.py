@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chaos.killable_server import Server, served
@@ -37,7 +37,8 @@ def test_penstock_ends_as_postgres_is(served_penstock: Server, source: Source, s
 
 
 @pytest.mark.slow
-@settings(RELAXED, max_examples=12)
+@pytest.mark.timeout(1200)
+@settings(RELAXED, max_examples=12, phases=[Phase.explicit, Phase.generate])
 @given(steps=st.lists(STEP, min_size=10, max_size=30))
 def test_penstock_ends_as_postgres_is_after_many_steps(
     served_penstock: Server,

@@ -28,6 +28,7 @@ from penstock.cli.commands.postgres import applied_migrations
 from penstock.cli.main import run
 from penstock.crash_points import MIGRATION_POINTS
 from penstock.postgres.application.source_journal import SourceJournal
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.records import DEFINITIONS, CaptureRecords
 from penstock.postgres.catalog.source_connection import open_source
 from postgres_server import PASSWORD as POSTGRES_PASSWORD
@@ -210,6 +211,28 @@ def test_kill_9_at_every_step_of_a_swap(deployment: Deployment) -> None:
     assert [tuple(row) for row in deployment.session.rows(query)] == [("note", "title")]
     assert deployment.states()["warehouse", "at_lsn"] == "confirmed"
     assert deployment.penstock(*options)[1]["states"] == []
+
+
+def test_a_consumer_may_stand_before_the_first_row_that_it_receives(deployment: Deployment) -> None:
+    """It has acknowledged nothing then, so that nothing but the stop says that there is one."""
+    swap = [f"ALTER TABLE public.issues RENAME {each}" for each in ("title TO x", "note TO title", "x TO note")]
+    deployment.develop(*swap)
+    deployment.consume()
+    assert deployment.penstock("apply", "--phase", "pre", "--store", "warehouse")[0] == 0
+    deployment.migrate("; ".join(swap))
+    deployment.migrate("DELETE FROM penstock.acknowledged")
+    options = ("apply", "--phase", "at_lsn", "--store", "warehouse")
+    code, document = deployment.penstock(*options)
+    assert code == 1
+    waits = "the consumer app, which has acknowledged nothing yet, to stop at the change"
+    assert document["states"][0]["waits_for"] == waits
+    opened = open_source(deployment.dsn(deployment.production))
+    (stop,) = StopRecords(opened).of_stores(["warehouse"])
+    StopRecords(opened).reach(stop, "other/landing", "0/1")
+    assert deployment.penstock(*options)[0] == 1, "a consumer of another capture stands there"
+    StopRecords(opened).reach(stop, "app/landing", "0/1")
+    assert deployment.penstock(*options)[0] == 0
+    opened.close()
 
 
 def test_a_rollback_before_post_is_one_command(deployment: Deployment) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -13,11 +13,12 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DecimalType, FloatType, IntegerType, LongType, NestedField, StringType
 
 from memory_journal import MemoryJournal
-from penstock.errors import Conflict, Unavailable
+from penstock.errors import Conflict, Failed, Unavailable
 from penstock.model.settings import StoreSettings
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedColumn, ReplicatedTable, ReplicatedType
@@ -36,6 +37,7 @@ from penstock.postgres.migration.operation import (
     SetNotNull,
     SwapColumns,
 )
+from penstock.postgres.stores import iceberg_store
 from penstock.postgres.stores.iceberg_store import IcebergStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 from penstock.postgres.translation.iceberg_changes import is_promotion
@@ -181,6 +183,50 @@ def test_dropping_hides_and_deletes_later(settings: StoreSettings, catalog: Cata
     assert [each for each in ids(catalog) if "title" in each] == []
     deleted = PhaseRunner(store, journal, timedelta(0), lambda: NOW)
     assert deleted.take_back(migration) == [], "what the journal does not know is not taken back"
+
+
+class BusyStore(IcebergStore):
+    """Somebody appends a row between each reading of the table and the commit, a number of times a step."""
+
+    def __init__(self, settings: StoreSettings, catalog: Catalog, times: int):
+        super().__init__("lake", settings)
+        self._rows, self._times, self._left = catalog, times, times
+
+    def carry_out(self, step: StoreStep) -> None:
+        self._left = self._times
+        super().carry_out(step)
+
+    def _commit(self, table: Table, document: Mapping[str, object]) -> None:
+        if self._left:
+            self._left -= 1
+            insert(self._rows, [ROW])
+        super()._commit(table, document)
+
+
+def run_busily(settings: StoreSettings, catalog: Catalog, times: int, *operations: Operation) -> None:
+    store, migration = BusyStore(settings, catalog, times), Migration("m1", ISSUES, HASH, HASH, False, operations)
+    for phase in store.phases(migration):
+        PhaseRunner(store, MemoryJournal(), timedelta(0), lambda: NOW).run(migration, phase)
+
+
+def test_a_step_goes_behind_the_commits_of_others(settings: StoreSettings, catalog: Catalog) -> None:
+    before = ids(catalog)
+    added = AddColumn("new", INTEGER, False, "5", OldRowsValue("5"))
+    run_busily(settings, catalog, 3, added, RenameColumn("title", "headline"), SwapColumns("weight", "big"))
+    after = ids(catalog)
+    assert (after["headline"], after["weight"], after["big"]) == (before["title"], before["big"], before["weight"])
+    found = rows(catalog)
+    assert len(found) > 3, "rows came meanwhile"
+    filled = [each for each in found if each["new"] == 5]
+    assert len(filled) >= 4, "those that came before the rows were filled have the value, too"
+
+
+def test_a_table_that_others_change_at_every_moment_is_told(
+    settings: StoreSettings, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iceberg_store, "_ATTEMPTS", 2)
+    with pytest.raises(Failed, match="changed by somebody else"):
+        run_busily(settings, catalog, 100, AddColumn("new", INTEGER, False, "5", OldRowsValue("5")))
 
 
 def test_what_was_deleted_cannot_be_taken_back(settings: StoreSettings, catalog: Catalog) -> None:

@@ -148,9 +148,10 @@ class MigrationWork:
             return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
         standing = self._announcements().standing(migration, phase)
         for each in consumers:
-            if not each.has_passed and each.consumer not in standing:
+            if not each.has_passed and not each.is_among(standing):
                 what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
-                return f"the consumer {each.consumer}, which is at {each.lsn}, {what}"
+                where = f"is at {each.lsn}" if each.lsn is not None else "has acknowledged nothing yet"
+                return f"the consumer {each.consumer}, which {where}, {what}"
         return None
 
     def missing(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:

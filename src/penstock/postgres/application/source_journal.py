@@ -8,7 +8,7 @@ session, which ends with it).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -37,9 +37,18 @@ class ConsumerPosition:
     """How far a consumer of a table is."""
 
     consumer: str
-    lsn: str
+    """CAPTURE/CONSUMER; of a capture whose consumers have acknowledged nothing yet, its name alone."""
+    lsn: str | None
+    """Up to which it has acknowledged; None: nothing yet."""
     has_passed: bool
     """Whether it has acknowledged the LSN that was asked for."""
+
+    def is_among(self, standing: Collection[str]) -> bool:
+        """Whether it is one of these consumers (CAPTURE/CONSUMER). One that has acknowledged nothing is known by them
+        alone: it may stand before the first row that it ever received."""
+        if self.lsn is not None:
+            return self.consumer in standing
+        return any(each.startswith(f"{self.consumer}/") for each in standing)
 
 
 class SourceJournal:
@@ -110,7 +119,7 @@ class SourceJournal:
             lsn,
             table,
         )
-        return [ConsumerPosition(str(name), str(at), bool(passed)) for name, at, passed in found]
+        return [ConsumerPosition(str(name), at, bool(passed)) for name, at, passed in found]
 
     def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of the journal's own tables; none before these are made."""

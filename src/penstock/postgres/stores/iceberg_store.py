@@ -14,7 +14,7 @@ from datetime import date, datetime
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationError, ValidationException
 from pyiceberg.expressions import IsNull, Reference
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
@@ -33,6 +33,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 from sqlalchemy.exc import SQLAlchemyError
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from penstock.errors import Failed, PenstockError, Unavailable
 from penstock.model.settings import StoreSettings
@@ -56,6 +57,10 @@ from penstock.postgres.translation.store_step import StoreStep
 
 _MARK = "penstock.migration."
 """The property of a table that says that a step was made begins with it."""
+_CONFLICTS = (CommitFailedException, ValidationException)
+"""Somebody else has committed meanwhile, and nothing of the change is in the table."""
+_ATTEMPTS = 12
+"""To commit a change to a table that others write to, in some half a minute."""
 _OFFSET = re.compile(r"([+-]\d\d)$")
 
 
@@ -115,21 +120,31 @@ class IcebergStore:
             return rehearsal.run(sources, phases, lambda settings: IcebergStore(self._name, settings))
 
     def _make(self, document: Mapping[str, object]) -> None:
-        """Make a change, if its mark does not say that it was made. Raises Failed, Unavailable."""
+        """Make a change. Where somebody else, such as a consumer, has committed to the table meanwhile, it is made anew
+        on what is there now. Raises Failed, Unavailable."""
         with _iceberg_errors():
             if "rename_table" in document:
                 self._catalog().rename_table(str(document["rename_table"]), str(document["to"]))
                 return
-            table = self._table(str(document["table"]))
-            with table.transaction() as transaction:
-                if "fill" in document:
-                    _fill(table, transaction, document)
-                else:
-                    _change(transaction, document["changes"])
-                if "unmark" in document and f"{_MARK}{document['unmark']}" in table.properties:
-                    transaction.remove_properties(f"{_MARK}{document['unmark']}")
-                if "mark" in document:
-                    transaction.set_properties({f"{_MARK}{document['mark']}": "done"})
+            for attempt in Retrying(
+                retry=retry_if_exception_type(_CONFLICTS),
+                stop=stop_after_attempt(_ATTEMPTS),
+                wait=wait_exponential_jitter(initial=0.05, max=5.0, jitter=0.05),
+                reraise=True,
+            ):
+                with attempt:
+                    self._commit(self._table(str(document["table"])), document)
+
+    def _commit(self, table: Table, document: Mapping[str, object]) -> None:
+        with table.transaction() as transaction:
+            if "fill" in document:
+                _fill(table, transaction, document)
+            else:
+                _change(transaction, document["changes"])
+            if "unmark" in document and f"{_MARK}{document['unmark']}" in table.properties:
+                transaction.remove_properties(f"{_MARK}{document['unmark']}")
+            if "mark" in document:
+                transaction.set_properties({f"{_MARK}{document['mark']}": "done"})
 
     def _catalog(self) -> Catalog:
         if self._opened is None:
@@ -157,7 +172,7 @@ def _iceberg_errors() -> Iterator[None]:
         yield
     except (NoSuchTableError, PenstockError):
         raise
-    except CommitFailedException as error:
+    except _CONFLICTS as error:
         raise Failed(f"the table was changed by somebody else: {error}", hint="run the command again") from error
     except (ValidationError, ValueError) as error:
         raise Failed(f"Iceberg refused the change: {error}") from error
