@@ -240,6 +240,7 @@ class World:
 
         def is_settled() -> bool:
             meanwhile()
+            self.side.revive()
             if self.producer.has_ended:
                 self.restart()
             return self.is_over()
