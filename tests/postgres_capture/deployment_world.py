@@ -81,9 +81,6 @@ class StoreSide(Protocol):
     def doubled(self, table: str) -> int:
         """How many changes are there more than once."""
 
-    def help(self, refusal: CannotTranslate, migrations: Sequence[Migration]) -> None:
-        """Do what a refusal tells its reader to do, where that is to be expected; else raise it."""
-
     def revive(self) -> None:
         """Start again what was killed."""
 
@@ -221,7 +218,6 @@ class World:
             self.restart()
             return ["the next try"]
         except CannotTranslate as error:
-            self.side.help(error, self.migrations)
             return [error.message]
         except Unavailable as error:
             self.side.revive()

@@ -23,12 +23,10 @@ from penstock.model.settings import StoreSettings
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.store_types import iceberg_type
 from penstock.postgres.delivery.destination import Delivered, Destination, StoreLacksColumns
-from penstock.postgres.migration.migration import Migration
 from penstock.postgres.packages.package import Package, RowPackage
 from penstock.postgres.packages.row_values import json_row
 from penstock.postgres.stores.iceberg_store import IcebergStore
 from penstock.postgres.stores.migration_store import MigrationStore
-from penstock.postgres.translation.refusal import CannotTranslate
 
 _TYPES = {"int": IntegerType, "long": LongType, "string": StringType}
 _OWN = {"cdc_version": LongType, "cdc_is_deleted": IntegerType, "cdc_commit_lsn": LongType, "cdc_ordinal": LongType}
@@ -99,9 +97,6 @@ class IcebergSide:
     def doubled(self, table: str) -> int:
         rows = self._stored(table)
         return len(rows) - len({(row["cdc_commit_lsn"], row["cdc_ordinal"], row["id"]) for row in rows})
-
-    def help(self, refusal: CannotTranslate, migrations: Sequence[Migration]) -> None:
-        """What it refuses may be possible when other phases are over."""
 
     def revive(self) -> None:
         """It runs in this process."""

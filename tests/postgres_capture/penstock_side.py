@@ -12,17 +12,14 @@ from contextlib import suppress
 from chaos.killable_server import Server
 from penstock.errors import Failed
 from penstock.model.settings import StoreSettings
-from penstock.parse.project_loader import load_files
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.delivery.destination import Destination
 from penstock.postgres.delivery.landing_datafile import landing_datafile
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
-from penstock.postgres.migration.migration import Migration
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.stores.penstock_server import PenstockServer
 from penstock.postgres.stores.penstock_store import PenstockStore
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
-from penstock.postgres.translation.refusal import CannotTranslate
 
 
 class PenstockSide:
@@ -60,17 +57,6 @@ class PenstockSide:
         # Rows that were read from the table have one position, and different ids.
         query = f"SELECT count() - uniqExact(cdc_commit_lsn, cdc_ordinal, id) AS n FROM {table}"
         return int(str(self.server.sql(query)[0]["n"]))
-
-    def help(self, refusal: CannotTranslate, migrations: Sequence[Migration]) -> None:
-        """Where a RENAMED_FROM of an earlier change is in the way, deploy the project without it."""
-        if "RENAMED_FROM" not in refusal.message:
-            return
-        files = dict(self.connection.live_files())
-        for source in load_files(files).project.datasources:
-            for column in source.columns:
-                path = source.location.file
-                files[path] = files[path].replace(f" RENAMED_FROM `{column.renamed_from}`", "")
-        self.connection.deploy(files, "without RENAMED_FROM")
 
     def revive(self) -> None:
         """Start the server again if it was killed; it may be killed while it starts, too."""

@@ -17,12 +17,10 @@ from penstock.model.settings import StoreSettings
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
 from penstock.postgres.delivery.destination import Destination
-from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.clickhouse_store import ClickHouseStore
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
-from penstock.postgres.translation.refusal import CannotTranslate
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import STEP, World, run_steps
 from postgres_capture.iceberg_side import IcebergSide
@@ -54,9 +52,6 @@ class ClickHouseSide:
     def doubled(self, table: str) -> int:
         query = f"SELECT count() - uniqExact(cdc_source, cdc_position) FROM {self.session.database}.{table}"
         return int(str(self.session.rows(query)[0][0]))
-
-    def help(self, refusal: CannotTranslate, migrations: Sequence[Migration]) -> None:
-        """What it refuses may be possible when other phases are over."""
 
     def revive(self) -> None:
         """It runs in this process."""

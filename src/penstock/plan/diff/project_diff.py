@@ -144,9 +144,16 @@ def _changed_metadata(old: DataSource, new: DataSource) -> tuple[str, ...]:
         "topic": (old.kafka, new.kafka),
         "files": (old.files, new.files),
         "forward query": (_normal_forward_query(old), _normal_forward_query(new)),
+        "former names": (_has_ended_renames(old, new), False),
         "codecs": tuple({column.name: column.codec for column in each.columns if column.codec} for each in (old, new)),
     }
     return tuple(what for what, (before, after) in parts.items() if before != after)
+
+
+def _has_ended_renames(old: DataSource, new: DataSource) -> bool:
+    """Whether a RENAMED_FROM of an earlier step is gone: only without it in live the same rename can be made again."""
+    pairs = ((each, new.column(each.name)) for each in old.columns if each.renamed_from is not None)
+    return any(made is not None and made.renamed_from is None for _, made in pairs)
 
 
 def _normal_forward_query(source: DataSource) -> str | None:

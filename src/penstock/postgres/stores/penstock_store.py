@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.model import types as t
@@ -48,15 +49,18 @@ class PenstockStore:
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The deployment of a phase, if it changes a file. Raises CannotTranslate, Failed, Unavailable."""
         files = self._connection.live_files()
-        edits = phase_edits(files, migration, phase, self._settings.tables, self._choices(migration.id))
-        if not edits:
-            return ()
-        name = f"{migration.id}.{phase.value}"
-        back = {path: files[path] for path in edits}
-        text, undo = (
-            json.dumps({"name": each, "files": texts}) for each, texts in ((name, edits), (f"{name}.undo", back))
-        )
-        return (StoreStep(text, f"deploys {', '.join(sorted(edits))}", undo=undo),)
+        name, choices = f"{migration.id}.{phase.value}", self._choices(migration.id)
+        try:
+            edits = phase_edits(files, migration, phase, self._settings.tables, choices)
+        except CannotTranslate:
+            # A RENAMED_FROM of an earlier change may be in the way, which says nothing more of what is live.
+            ended = without_former_names(files, self._datasource(migration.table))
+            if not ended:
+                raise
+            edits = phase_edits({**files, **ended}, migration, phase, self._settings.tables, choices)
+            begin = _deployment(f"{name}.former-names", files, ended)
+            return (begin, _deployment(name, {**files, **ended}, edits)) if edits else (begin,)
+        return (_deployment(name, files, edits),) if edits else ()
 
     def unread_rows(self, migration: Migration) -> str | None:
         """Rows that live has accepted are read by the names of the version that lands them."""
@@ -113,6 +117,23 @@ class PenstockStore:
 
     def _datasource(self, name: QualifiedName) -> str:
         return datasource_of(name, self._settings.tables)
+
+
+def _deployment(name: str, files: Mapping[str, str], edits: Mapping[str, str]) -> StoreStep:
+    """The deployment of edits of the files, with the one that takes it back."""
+    back = {path: files[path] for path in edits}
+    text, undo = (json.dumps({"name": each, "files": texts}) for each, texts in ((name, edits), (f"{name}.undo", back)))
+    return StoreStep(text, f"deploys {', '.join(sorted(edits))}", undo=undo)
+
+
+def without_former_names(files: Mapping[str, str], datasource: str) -> dict[str, str]:
+    """The file of a data source of live without the RENAMED_FROM of its columns; nothing if it has none. Raises
+    CannotTranslate."""
+    draft = ProjectDraft(files, datasource, ViewChoices())
+    if any(each.renamed_from for each in draft.source().columns):
+        ended = lambda each: replace(each, renamed_from=None) if each.renamed_from else each  # noqa: E731
+        draft.change_columns(datasource, ended)
+    return draft.edits()
 
 
 def _holds(stored: t.Type, wanted: t.Type) -> bool:

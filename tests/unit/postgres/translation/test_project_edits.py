@@ -227,6 +227,32 @@ class LiveFiles:
         return {"plan": {"changes": [{"change": str(each)} for each in plan.changes]}}
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (SwapColumns("title", "state", Phase.pre), SwapColumns("title", "state", Phase.pre)),
+        (
+            RenameColumn("title", "subject", Phase.pre),
+            AddColumn("title", INTEGER, True, None, OldRowsRead()),
+        ),
+    ],
+)
+def test_a_former_name_of_an_earlier_change_is_out_of_the_way_first(first: Operation, second: Operation) -> None:
+    """What says that a column was renamed once says nothing more when that is live."""
+    server = LiveFiles()
+    store = PenstockStore("live", StoreSettings("penstock"), server, lambda _: NOTHING_SAID)
+    for number, operation in enumerate((first, second)):
+        migration = Migration(f"m{number}", QualifiedName("public", "issues"), HASH, HASH, False, (operation,))
+        for step in store.plan(migration, Phase.pre):
+            before = load_files(dict(server.live_files()))
+            store.carry_out(step)
+            made = plan_loaded(before, load_files(dict(server.live_files())))
+            assert made.changes, "a server makes no deployment of nothing"
+            assert store.is_done(step)
+    assert server.deployed == ["m0.pre", "m1.pre.former-names", "m1.pre"]
+    assert {each.strategy for each in made.resources if each.name == "issues"} == {"in_place"}
+
+
 def test_a_phase_is_one_deployment_of_what_is_live() -> None:
     server = LiveFiles()
     store = PenstockStore("live", StoreSettings("penstock"), server, lambda _: NOTHING_SAID)
