@@ -18,7 +18,7 @@ from postgres_capture.conftest import Source, postgres, source  # noqa: F401 - f
 from postgres_capture.deployment_world import World
 from postgres_capture.penstock_side import PenstockSide
 
-SETTINGS = '[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n'
+SETTINGS = '[server]\nmax_query_seconds = 120\n[spark]\nmaster = "local[2]"\ndriver_memory = "1g"\n'
 KINDS = ("default", "rename", "swap", "widen", "drop", "add", "again")
 STEPS = ("step.intended", "step.ran", "step.journalled")
 ONCE = ("activate.bound", "promote.held", "promote.swapped")

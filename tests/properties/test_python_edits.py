@@ -12,8 +12,8 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import strategies as st
 
 from penstock.api.project.source_project import load_source_folder
+from penstock.api.source_edits.file_changes import write_files
 from penstock.api.source_edits.project_edits import CannotEditPython, edited_project
-from penstock.cli.commands.postgres.file_changes import write_files
 from penstock.parse.project_loader import load_files
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedType
 from penstock.postgres.migration.migration import Migration

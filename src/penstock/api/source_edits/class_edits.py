@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from penstock.api.source_edits.cannot_edit import CannotEdit
-from penstock.api.source_edits.source_text import Edit, SourceText
+from penstock.api.source_edits.source_text import CannotEdit, Edit, SourceText
 
 
 def class_at(source: SourceText, line: int) -> ast.ClassDef | None:

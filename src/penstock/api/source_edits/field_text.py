@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Literal, TypeAlias
 
-from penstock.api.source_edits.cannot_edit import CannotEdit
 from penstock.api.source_edits.column_types import (
     base_type,
     literal_default,
@@ -24,7 +23,7 @@ from penstock.api.source_edits.column_types import (
     type_markers,
 )
 from penstock.api.source_edits.module_names import ModuleNames
-from penstock.api.source_edits.source_text import SourceText
+from penstock.api.source_edits.source_text import CannotEdit, SourceText
 from penstock.model.datasource import Column
 from penstock.model.json_path import path_of_key
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.api.project.source_places import SourcePlaces
-from penstock.api.source_edits.cannot_edit import CannotEdit
 from penstock.api.source_edits.class_edits import added_fields, class_at, field_at, field_called, removed_fields
 from penstock.api.source_edits.column_changes import QueryChange, TableChange
 from penstock.api.source_edits.field_text import CLAUSES, Clause, changed_field, new_field, says_path
 from penstock.api.source_edits.module_names import ModuleNames
-from penstock.api.source_edits.source_text import Edit, SourceText
+from penstock.api.source_edits.source_text import CannotEdit, Edit, SourceText
 from penstock.api.source_edits.sql_edits import sql_edits
 from penstock.errors import Location, Problem
 from penstock.model.datasource import Column, DataSource

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 
-from penstock.api.source_edits.cannot_edit import CannotEdit
+
+class CannotEdit(Exception):
+    """Why a place of Python is not edited; who asked for the edit makes a problem with a place of it."""
+
 
 _LINE = re.compile(r"\r\n|\r|\n")
 """The ends of lines that Python knows; others, such as a form feed, are within a line."""

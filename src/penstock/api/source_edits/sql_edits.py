@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from penstock.api.source_edits.cannot_edit import CannotEdit
-from penstock.api.source_edits.source_text import Edit, SourceText
+from penstock.api.source_edits.source_text import CannotEdit, Edit, SourceText
 from penstock.api.source_edits.string_literals import StringLiteral, TextPiece, string_literals, with_named_holes
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from penstock.api.project.source_project import SourceProject, load_source_folder
+from penstock.api.source_edits.file_changes import refuse_unfinished_files
 from penstock.cli.candidates import print_other_candidates
 from penstock.cli.client import ServerClient
 from penstock.cli.deployment_progress import WatchedDeployment, promote_when_caught_up, watch_deployment
@@ -83,8 +84,11 @@ def deploy(
 
 
 def load_sound_project(session: Session) -> SourceProject:
-    """The project of the folder. Raises InvalidProject if it cannot be read whole."""
+    """The project of the folder. Raises InvalidProject if it cannot be read whole, and Conflict where edits of its
+    files are not finished."""
+    refuse_unfinished_files(session.project)
     read = load_source_folder(session.project)
+    refuse_unfinished_files(session.project)  # they may have begun meanwhile
     if read.loaded.errors:
         found = check_loaded(read.loaded)
         count, problems = len(found.errors), read.places.problems(found.problems)

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import typer
 
+from penstock.api.source_edits.file_changes import finish_files, write_files
 from penstock.api.source_edits.project_edits import edited_project
 from penstock.cli.commands.postgres import applied_migrations
-from penstock.cli.commands.postgres.file_changes import finish_files, write_files
 from penstock.cli.commands.postgres.migration_output import print_edits, print_observation, print_steps
 from penstock.cli.commands.postgres.source_settings import DsnOption, SourceSettings, source_settings
 from penstock.cli.errors import FAILED, WrongUsage, print_note

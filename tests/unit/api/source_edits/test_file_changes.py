@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.commands.postgres.file_changes import LIST_FILE, finish_files, write_files
+from penstock.api.source_edits.file_changes import LIST_FILE, finish_files, refuse_unfinished_files, write_files
+from penstock.cli.main import run
 from penstock.errors import Conflict, Failed
 
 OLD = {"a.py": b"old a\r\n", "app/b.py": b"old b", "c.pipe": b"old c"}
@@ -57,6 +58,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException) -> C
 def test_all_are_written_with_their_modes(folder: Path) -> None:
     write_files(folder, NEW)
     assert contents(folder) == NEW
+    refuse_unfinished_files(folder)
     assert (folder / "a.py").stat().st_mode & 0o777 == 0o640
 
 
@@ -107,6 +109,18 @@ def test_a_file_that_was_changed_since_is_not_written_over(folder: Path, monkeyp
     with pytest.raises(Conflict, match=r"c\.pipe was changed"):
         finish_files(folder)
     assert contents(folder)["c.pipe"] == b"mine"
+    with pytest.raises(Conflict, match="begun and not finished"):
+        refuse_unfinished_files(folder)
     (folder / "c.pipe").write_bytes(OLD["c.pipe"])
     assert set(finish_files(folder)) == {*NEW}
     assert contents(folder) == NEW
+
+
+def test_a_folder_with_unfinished_edits_is_not_deployed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "penstock.toml").write_text("")
+    (folder / LIST_FILE).write_text("{}")
+    monkeypatch.chdir(folder)
+    assert run(["deploy", "--check"]) != 0
+    assert "begun and not finished" in " ".join(capsys.readouterr().err.split())

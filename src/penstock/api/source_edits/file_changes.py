@@ -46,6 +46,15 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     finish_files(folder)
 
 
+def refuse_unfinished_files(folder: Path) -> None:
+    """Raises Conflict where a run that was killed has written some of its files, and not yet the others."""
+    if (folder / LIST_FILE).exists():
+        raise Conflict(
+            "edits of the project's files were begun and not finished: some files are new, and others as before",
+            hint="`penstock migrations translate --to penstock` finishes them",
+        )
+
+
 def finish_files(folder: Path) -> tuple[str, ...]:
     """Finish what a killed run had listed; the files. Raises Conflict for one that was changed since, and Failed."""
     listed = folder / LIST_FILE
@@ -84,6 +93,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
+    """As the lake has it, which is of the server: commands start without it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
