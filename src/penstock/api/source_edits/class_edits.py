@@ -38,7 +38,13 @@ def added_fields(source: SourceText, owner: ast.ClassDef, texts: Sequence[str], 
     fields: list[ast.stmt] = [each for each in kept if isinstance(each, ast.AnnAssign)]
     if not kept:
         raise CannotEdit(f"nothing of the class {owner.name} stays behind which a field could stand")
-    last = fields[-1] if fields else kept[-1]
+    return added_behind(source, owner, fields[-1] if fields else kept[-1], texts, gone)
+
+
+def added_behind(
+    source: SourceText, owner: ast.ClassDef, last: ast.stmt, texts: Sequence[str], gone: Collection[ast.stmt] = ()
+) -> Edit:
+    """The edit that adds statements behind one of a class, and behind the text that describes it."""
     following = _following(owner, last)
     if following is not None and _is_text(following) and following not in gone:
         last, following = following, _following(owner, following)

@@ -14,8 +14,16 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.api.project.source_places import SourcePlaces
-from penstock.api.source_edits.class_edits import added_fields, class_at, field_at, field_called, removed_fields
+from penstock.api.source_edits.class_edits import (
+    added_behind,
+    added_fields,
+    class_at,
+    field_at,
+    field_called,
+    removed_fields,
+)
 from penstock.api.source_edits.column_changes import QueryChange, TableChange
+from penstock.api.source_edits.enum_labels import new_labels
 from penstock.api.source_edits.field_text import CLAUSES, Clause, changed_field, new_field, says_path
 from penstock.api.source_edits.module_names import ModuleNames
 from penstock.api.source_edits.source_text import CannotEdit, Edit, SourceText
@@ -101,16 +109,22 @@ class PythonEdits:
                 if node not in module.removed[owner]:
                     module.removed[owner].append(node)
                 return
-            module.edits.append(self._changed(module, node, use))
+            module.edits.extend(self._changed(module, node, use))
             return
         shared = ", ".join(f"`{each.table}`" for each in others[:3])
         self._override(module, node, use, shared)
 
-    def _changed(self, module: _Module, node: ast.AnnAssign, use: FieldUse) -> Edit:
+    def _changed(self, module: _Module, node: ast.AnnAssign, use: FieldUse) -> Iterator[Edit]:
         assert use.after is not None, "a column that goes is removed"
         source = module.source
-        text = changed_field(node, source, use.after, module.names, self._clauses(use, node, source))
-        return Edit(source.start(node), source.end(node), text)
+        clauses = self._clauses(use, node, source)
+        members = new_labels(source, node, use.before.type, use.after.type) if "type" in clauses else None
+        if members is not None:
+            yield added_behind(source, members.owner, members.last, members.texts)
+            clauses -= {"type"}
+        if clauses:
+            text = changed_field(node, source, use.after, module.names, clauses)
+            yield Edit(source.start(node), source.end(node), text)
 
     def _override(self, module: _Module, node: ast.AnnAssign, use: FieldUse, shared: str) -> None:
         """Say a field anew in the class of the one table for which it changes. Raises CannotEdit."""

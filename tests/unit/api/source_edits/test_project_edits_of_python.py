@@ -298,3 +298,50 @@ def test_what_would_change_something_else_is_refused(tmp_path: Path) -> None:
         edit(tmp_path, {"issues.datasource": NEW})
     assert [each.message for each in error.value.problems] == ["`more` cannot be edited so that it is what it must be"]
     assert error.value.problems[0].hint == "its model has no severity any more"
+
+
+DESCRIBED = """
+class State(str, Enum):
+    OPEN = "open"
+    '''It waits.'''
+    DONE = "done"
+"""
+LOWER_CASE = """
+class State(str, enum.Enum):
+    open = "open"
+    done = "done"
+
+    def short(self) -> str:
+        return self[0]
+"""
+NUMBERED = """
+class State(enum.IntEnum):
+    open = 1
+    done = 2  # in the end
+"""
+ENUMS = [
+    (DESCRIBED, 'NOT_YET_1 = "not-yet 1"', "not-yet 1"),
+    (LOWER_CASE, 'title_3 = "title"', "title"),
+    (NUMBERED, "late = 3", "late"),
+]
+
+
+@pytest.mark.parametrize(("declared", "member", "label"), ENUMS)
+def test_an_enum_gets_the_label_as_a_member(tmp_path: Path, declared: str, member: str, label: str) -> None:
+    main = f"{declared}\n\nclass Row(BaseModel):\n    id: Key[int]\n    state: State | None = None\n\n\n"
+    write_project(tmp_path, f'import enum\nfrom enum import Enum\n{main}rows = OlapTable[Row]("rows")\n')
+    made = edit(tmp_path, {"rows.datasource": replaced(("'done' = 2)", f"'done' = 2, '{label}' = 3)"))})
+    assert changed_lines(tmp_path, made) == ([], [member])
+
+
+def test_an_enum_of_several_fields_stays_as_it_is(tmp_path: Path) -> None:
+    main = (
+        '\nfrom enum import Enum\n\nclass State(Enum):\n    OPEN = "open"\n\n'
+        "class Row(BaseModel):\n    id: Key[int]\n    state: State\n    former: State\n\n"
+        'rows = OlapTable[Row]("rows")\n'
+    )
+    write_project(tmp_path, main)
+    made = edit(tmp_path, {"rows.datasource": replaced(("'open' = 1)", "'open' = 1, 'done' = 2)"))})
+    gone, come = changed_lines(tmp_path, made)
+    assert gone == ["state: State"]
+    assert come[-1] == "state: Annotated[str, ClickHouseType(\"Enum8('open' = 1, 'done' = 2)\")]"

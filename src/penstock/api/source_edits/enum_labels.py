@@ -1,0 +1,96 @@
+"""Members that an Enum of Python gets for new labels of a column.
+
+In: a field, and the type of its column before and after. Out: the class, and its new members as Python writes them.
+Invariant: only a class whose members are the labels of this one field is changed; any other field gets a type of its
+own.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from penstock.api.source_edits.column_types import plain_type, text_literal
+from penstock.api.source_edits.source_text import SourceText
+from penstock.model import types as t
+
+_TAKEN = frozenset({*dir(str), *dir(int), "mro", "name", "value"})
+"""Names in lower case that mean something in a class of this kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabels:
+    """Labels as members that a class lacks."""
+
+    owner: ast.ClassDef
+    last: ast.Assign
+    """The member behind which they stand."""
+    texts: tuple[str, ...]
+
+
+def new_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: t.Type) -> NewLabels | None:
+    """The members of the field's Enum for the labels that come behind the others; None where it is not that alone."""
+    (old, was_nullable), (new, is_nullable) = plain_type(before), plain_type(after)
+    if not isinstance(old, t.Enum) or not isinstance(new, t.Enum) or was_nullable != is_nullable:
+        return None
+    count = len(old.values)
+    owner = _own_class(source, field)
+    if owner is None or new.values[:count] != old.values:
+        return None
+    members = dict(_members(owner))
+    values = {name: each.value.value for name, each in members.items() if isinstance(each.value, ast.Constant)}
+    is_of_texts = all(isinstance(each, str) for each in values.values())
+    labels = [(each, at) for at, each in enumerate(values.values(), 1)] if is_of_texts else [*values.items()]
+    if tuple(labels) != old.values:
+        return None
+    texts: list[str] = []
+    for label, number in new.values[count:]:
+        name = _member_name(label, number, values) if is_of_texts else label
+        if name in values or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+            return None
+        values[name] = label
+        texts.append(f"{name} = {text_literal(label) if is_of_texts else number}")
+    return NewLabels(owner, [*members.values()][-1], tuple(texts)) if texts else None
+
+
+def _own_class(source: SourceText, field: ast.AnnAssign) -> ast.ClassDef | None:
+    """The one Enum of the module that the annotation of this field names, and no other's."""
+    written = source.segment(field.annotation)
+    found = [each for each in source.tree.body if _is_enum(each) and _names(written, each.name)]
+    if len(found) != 1:
+        return None
+    others = [each for each in ast.walk(source.tree) if isinstance(each, ast.AnnAssign) and each is not field]
+    is_shared = any(_names(source.segment(each.annotation), found[0].name) for each in others)
+    return None if is_shared else found[0]
+
+
+def _is_enum(statement: ast.stmt) -> TypeGuard[ast.ClassDef]:
+    bases = statement.bases if isinstance(statement, ast.ClassDef) else []
+    return any(isinstance(each, (ast.Name, ast.Attribute)) and _last_name(each).endswith("Enum") for each in bases)
+
+
+def _last_name(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _names(written: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", written) is not None
+
+
+def _members(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Assign]]:
+    for each in owner.body:
+        if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
+            yield each.targets[0].id, each
+
+
+def _member_name(label: str, number: int, names: Collection[str]) -> str:
+    """A name for a text, in the case of those that are there."""
+    word = re.sub(r"\W+", "_", label).strip("_")
+    name = word.lower() if all(each.islower() for each in names) else word.upper()
+    if not name.isidentifier() or keyword.iskeyword(name):
+        name = f"label_{number}" if name.islower() else f"LABEL_{number}"
+    return f"{name}_{number}" if name in names or name in _TAKEN else name
