@@ -43,7 +43,7 @@ from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.compiler.environment import Environment, SelectOutput
 from penstock.sql.compiler.scope import SelectScope, UsedSources
 from penstock.sql.compiler.select_block import SelectBlock
-from penstock.sql.compiler.translator import OutputColumns, Translator, too_deep_error
+from penstock.sql.compiler.translator import OutputColumns, SubqueryCompiler, Translator, too_deep_error
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.engines.column_expression import compile_default, compile_expression
 from penstock.sql.from_clause.external_tables import GuessedColumns, as_warnings
@@ -251,14 +251,21 @@ def _new_translator(environment: Environment) -> Translator:
     return Translator(environment.text, SelectScope(), environment.uses, HANDLERS, _subquery_compiler(environment))
 
 
-def _subquery_compiler(environment: Environment) -> Callable[[exp.Query], tuple[str, OutputColumns]]:
-    """A function that compiles a SELECT inside of an expression."""
+def _subquery_compiler(environment: Environment) -> SubqueryCompiler:
+    """What compiles a SELECT inside of an expression."""
 
     def compiled(tree: exp.Query) -> tuple[str, OutputColumns]:
         output = compile_query(environment.without_trigger(), tree)
         return output.sql, output.columns
 
-    return compiled
+    def compiles(tree: exp.Query) -> bool:
+        report = Report()
+        apart = replace(environment, report=report, uses=UsedSources(budget=environment.uses.budget), compiled={})
+        with report.collecting():
+            compile_query(apart.without_trigger(), tree)
+        return not report.problems
+
+    return SubqueryCompiler(compiled, compiles)
 
 
 def _make_query(project: Project, uses: UsedSources, output: SelectOutput) -> Query:

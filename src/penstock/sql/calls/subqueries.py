@@ -11,27 +11,31 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.sql.calls.correlated import correlated_exists, correlated_value, correlation_of
+from penstock.sql.calls.rows_in_query import as_element, check_time_precision, contains_row
 from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.typed import NULL, TypedSql, as_condition, is_null, nullable_if_any
+from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair, tuple_elements
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
-_TIME_PRECISION: dict[type[t.Type], int] = {t.Date: 0, t.DateTime: 1, t.DateTime64: 2}
 
 
 def scalar_subquery(tr: Translator, node: exp.Expr) -> TypedSql:
     """`(SELECT …)` as a value: one column, NULL if there is no row; several columns are a tuple. Raises Refused."""
+    correlation = correlation_of(tr, _inner_query(tr, node))
+    if correlation is not None:
+        return correlated_value(tr, node, correlation)
     if tr.scope.joining or (tr.scope.grouped and tr.place != "aggregate"):
         _refuse_in_lambda(tr, node)
     query = _inner_query(tr, node)
     sql, columns = tr.subquery(query)
     value = _single_value(columns[0][1], sql) if len(columns) == 1 else _tuple_subquery(tr, node, query, (sql, columns))
-    if tr.locals or isinstance(value.bare, (t.Array, t.Map)):
+    if tr.locals or tr.trace.values_beside_rows or isinstance(value.bare, (t.Array, t.Map)):
         return _beside_rows(tr, value)
     return value
 
@@ -54,7 +58,7 @@ def _beside_rows(tr: Translator, value: TypedSql) -> TypedSql:
         return value
     name = tr.trace.spread.setdefault(f"array({value.sql})", f"__spread{len(tr.trace.spread)}")
     column = f"`{name}`.`value`"
-    if tr.scope.grouped and tr.place != "aggregate":
+    if tr.scope.grouped and tr.place == "select":
         column = f"coalesce(any_value({column}), raise_error('a subquery beside aggregates of no rows'))"
     return TypedSql(column, value.type, value.spark)
 
@@ -98,7 +102,11 @@ def _inner_query(tr: Translator, node: exp.Expr) -> exp.Query:
 
 def exists_test(tr: Translator, node: exp.Expr) -> TypedSql:
     """EXISTS (SELECT …)."""
-    sql, _ = tr.subquery(_inner_query(tr, node.this))
+    query = _inner_query(tr, node.this)
+    correlation = correlation_of(tr, query)
+    if correlation is not None:
+        return correlated_exists(tr, node, correlation)
+    sql, _ = tr.subquery(query)
     return TypedSql(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
 
 
@@ -224,7 +232,7 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
     given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
     for element, item in given:
-        _check_time_precision(tr, element, item, value)
+        check_time_precision(tr, element, item, value)
     sizes = {each.bare for each in (value, *items) if isinstance(each.bare, t.FixedString)}
     if len(sizes) > 1 and len(tr.trace.free) > reads:  # of a list with columns, ClickHouse keeps some zeros
         message = f"IN of {' and '.join(sorted(map(str, sizes)))} is not supported"
@@ -249,25 +257,6 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     return TypedSql(sql, nullable_if_any(_UINT8, [NULL if may_be_null else value]), "BOOLEAN")
 
 
-def _check_time_precision(tr: Translator, node: exp.Expr, cut: TypedSql, to: TypedSql) -> None:
-    """Raises Refused if `cut` holds a finer time than `to`.
-
-    ClickHouse casts the elements of a list to the type of the value, and the value to the type of a SELECT's column. A
-    time then loses its time of day, while `=` compares it in full.
-    """
-    if _loses_precision(cut.type, to.type):
-        message = f"IN of {cut.type} and {to.type} is not supported"
-        raise tr.refusal(node, "no-common-type", message, "cast one of them")
-
-
-def _loses_precision(cut: t.Type, to: t.Type) -> bool:
-    """Whether a time in `cut` is finer than the time at the same position in `to`."""
-    cut, to = t.unwrap_type(cut), t.unwrap_type(to)
-    if isinstance(cut, t.Tuple) and isinstance(to, t.Tuple):
-        return any(_loses_precision(a, b) for (_, a), (_, b) in zip(cut.fields, to.fields, strict=False))
-    return _TIME_PRECISION.get(type(cut), 0) > _TIME_PRECISION.get(type(to), 2)
-
-
 def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) -> TypedSql:
     _refuse_in_lambda(tr, node)
     sql, columns = tr.subquery(_inner_query(tr, query))
@@ -276,12 +265,12 @@ def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) 
         message = f"the SELECT after IN gives {len(columns)} columns, {len(lefts)} are compared"
         raise tr.refusal(query, "wrong-column-count", message, "select one column for each value")
     if len(lefts) > 1:
-        return _in_rows(tr, node, lefts, (sql, columns))
+        return contains_row(tr, node, lefts, (sql, columns))
     name, column = columns[0]
     if isinstance(column.bare, t.Date):
-        _check_time_precision(tr, node, value, column)
+        check_time_precision(tr, node, value, column)
     left, right = as_comparable_pair(
-        tr, node, _as_element(value, column), TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark)
+        tr, node, as_element(value, column), TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark)
     )
     rows = f"SELECT {right} AS v FROM ({sql}) AS s" + (
         f" WHERE s.{quote_identifier(name)} IS NOT NULL" if column.nullable else ""
@@ -292,13 +281,6 @@ def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) 
     return TypedSql(found, nullable_if_any(_UINT8, [value]), "BOOLEAN")
 
 
-def _as_element(value: TypedSql, column: TypedSql) -> TypedSql:
-    """A number as the Bool that it is compared with: ClickHouse converts it to the type of the set."""
-    if not isinstance(column.bare, t.Bool) or not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
-        return value
-    return TypedSql(as_condition(value), nullable_if_any(t.Bool(), [value]), "BOOLEAN")
-
-
 def _compared_values(value: TypedSql) -> list[TypedSql]:
     """The values to compare with the columns of the SELECT: the elements of a tuple, or the value itself."""
     return tuple_elements(value) if _is_row(value) else [value]
@@ -307,26 +289,3 @@ def _compared_values(value: TypedSql) -> list[TypedSql]:
 def _is_row(value: TypedSql) -> bool:
     """Whether IN compares the elements of a tuple with columns."""
     return isinstance(value.bare, t.Tuple) and len(value.bare.fields) > 1
-
-
-def _in_rows(tr: Translator, node: exp.Expr, lefts: list[TypedSql], rows: tuple[str, OutputColumns]) -> TypedSql:
-    """`(a, b) IN (SELECT …)`: a NULL on either side matches nothing, and the result is never NULL."""
-    sql, columns = rows
-    source = f"({sql}) AS s"
-    if len(dict(columns)) < len(columns):  # Spark cannot tell two columns of one name apart
-        columns = tuple((f"c{place}", column) for place, (_, column) in enumerate(columns))
-        source = f"{source}({', '.join(name for name, _ in columns)})"
-    for left, (_, column) in zip(lefts, columns, strict=True):
-        if isinstance(column.bare, t.Date):
-            _check_time_precision(tr, node, left, column)
-    elements = [_as_element(left, column) for left, (_, column) in zip(lefts, columns, strict=True)]
-    pairs = [
-        as_comparable_pair(tr, node, left, TypedSql(f"s.{quote_identifier(name)}", column.type, column.spark))
-        for left, (name, column) in zip(elements, columns, strict=True)
-    ]
-    shown = ", ".join(f"{right} AS v{place}" for place, (_, right) in enumerate(pairs))
-    given = [f"s.{quote_identifier(name)} IS NOT NULL" for name, column in columns if column.nullable]
-    where = f" WHERE {' AND '.join(given)}" if given else ""
-    found = f"(({', '.join(left for left, _ in pairs)}) IN (SELECT {shown} FROM {source}{where}))"
-    missing = " OR ".join(f"{left.sql} IS NULL" for left in lefts if left.nullable)
-    return TypedSql(f"if({missing}, false, {found})" if missing else found, _UINT8, "BOOLEAN")

@@ -14,7 +14,7 @@ from penstock.model import types as t
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.select_block import ComputedLimit, LimitBy, OrderKey, SelectBlock
-from penstock.sql.compiler.translator import Translator
+from penstock.sql.compiler.translator import Translator, check_not_correlated
 from penstock.sql.expr.typed import Constant, TypedSql
 from penstock.sql.operators.sort_keys import check_distinguishable, sort_keys, sort_values
 from penstock.sql.syntax.problems import refusal
@@ -48,6 +48,7 @@ def _translate_sort_keys(block: SelectBlock, node: exp.Expr) -> list[OrderKey]:
     found = []
     for value in sort_values(tr, node, resolve_position(block, node.this)):
         given = replace(value, sql=key_sql(value))
+        check_not_correlated(block.environment.text, node, given.sql, "ORDER BY")
         found.append(OrderKey(given, node, tuple(sort_keys(given, node)), tr.trace.windows > 0))
         _check_distinct(block, node, given, tr)
     return found
@@ -86,6 +87,7 @@ def _limit_by_keys(block: SelectBlock, keys: list[exp.Expr]) -> tuple[str, ...]:
     for key in keys:
         with block.environment.report.collecting():
             value = block.translator.with_new_trace().translate(resolve_position(block, key))
+            check_not_correlated(block.environment.text, key, value.sql, "LIMIT BY")
             check_distinguishable(block.translator, key, value)
             shown.append(key_sql(value))
     return tuple(shown)

@@ -15,7 +15,7 @@ from penstock.sql.clauses.group_array_join import ARRAY_JOINS
 from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn, TranslatedColumn
-from penstock.sql.compiler.translator import Translator, refuse_intervals
+from penstock.sql.compiler.translator import Translator, check_not_correlated, refuse_intervals
 from penstock.sql.expr.common_type import is_same_clickhouse_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_condition, integer, is_null
 from penstock.sql.operators.logic import join_conditions
@@ -60,6 +60,7 @@ def translate_group_by(block: SelectBlock) -> SelectBlock:
         for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
             with block.environment.report.collecting():
                 value = block.translator.at("filter").with_new_trace().translate(resolve_position(block, part))
+                check_not_correlated(block.environment.text, part, value.sql, "GROUP BY")
                 keys.append(value)
                 check_hashable(block.translator, part, value)
     # GROUP BY () is one group of all rows, but no group if there are no rows: as grouping by a constant.

@@ -140,3 +140,5 @@ class ExpressionTrace:
     windows: int = 0
     spread: dict[str, str] = field(default_factory=dict)
     """The arrays that `arrayJoin` unfolds: their SQL and generated name."""
+    values_beside_rows: bool = False
+    """A subquery as a value is made a column beside the rows, because it stands in a call with a lambda."""

@@ -16,6 +16,7 @@ from sqlglot import exp
 from penstock.model.datasource import Text
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
+from penstock.sql.expr.bind_once import SUBQUERY, has_subquery_in_lambda_call
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -29,7 +30,22 @@ ExpressionPlace: TypeAlias = Literal["select", "filter", "row", "aggregate", "wi
 expression over one row, `aggregate` and `window` their arguments."""
 
 OutputColumns: TypeAlias = tuple[tuple[str, TypedSql], ...]
-CompileSubquery: TypeAlias = Callable[[exp.Query], tuple[str, OutputColumns]]
+CORRELATED = "__correlated"
+"""How names begin that Spark SQL has only where a subquery reads columns of the SELECT around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubqueryCompiler:
+    """Compiles the SELECTs inside of the expressions of a SELECT."""
+
+    compile: Callable[[exp.Query], tuple[str, OutputColumns]]
+    compiles: Callable[[exp.Query], bool]
+    """Whether a SELECT has no problems, which are then not reported, and nothing that it reads is noted."""
+
+    def __call__(self, query: exp.Query) -> tuple[str, OutputColumns]:
+        return self.compile(query)
+
+
 NodeHandler: TypeAlias = Callable[["Translator", exp.Expr], TypedSql]
 
 
@@ -41,7 +57,7 @@ class Translator:
     scope: SelectScope
     uses: UsedSources
     handlers: Mapping[type[exp.Expr], NodeHandler]
-    subquery: CompileSubquery
+    subquery: SubqueryCompiler
     trace: ExpressionTrace = field(default_factory=ExpressionTrace)
     place: ExpressionPlace = "select"
     keys: frozenset[str] = frozenset()
@@ -73,8 +89,23 @@ class Translator:
         except RecursionError:
             raise too_deep_error(self.text) from None
         check_length(self.text, node, value.sql)
+        if SUBQUERY in value.sql and has_subquery_in_lambda_call(value.sql):
+            value = self._with_values_beside_rows(node, handler, mark)
         if value.sql in self.keys:
             del self.trace.free[mark:]
+        return value
+
+    def _with_values_beside_rows(self, node: exp.Expr, handler: NodeHandler, mark: int) -> TypedSql:
+        """A node again, whose subqueries are columns: Spark takes none in the arguments of functions with lambdas.
+        Raises Refused if that is not enough."""
+        del self.trace.free[mark:]
+        before = self.trace.values_beside_rows
+        self.trace.values_beside_rows = True
+        value = handler(self, node)
+        self.trace.values_beside_rows = before
+        if has_subquery_in_lambda_call(value.sql):
+            message = "a SELECT inside of a function of arrays or maps is not supported here"
+            raise self.refusal(node, "unsupported-syntax", message, "join it, or compute it in a SELECT in FROM")
         return value
 
     def translate_all(self, nodes: list[exp.Expr]) -> list[TypedSql]:
@@ -86,7 +117,8 @@ class Translator:
 
     def with_new_trace(self) -> Translator:
         """The same with an empty trace; the arrays that arrayJoin unfolds belong to the whole SELECT and are kept."""
-        return self._like(ExpressionTrace(spread=self.trace.spread), self.place, self.resolving)
+        trace = ExpressionTrace(spread=self.trace.spread, values_beside_rows=self.trace.values_beside_rows)
+        return self._like(trace, self.place, self.resolving)
 
     def inside(self, alias: str) -> Translator:
         """The same inside the expression of an alias."""
@@ -126,6 +158,13 @@ SpecialForm: TypeAlias = Callable[[Translator, exp.Anonymous], TypedSql]
 def too_deep_error(text: Text) -> Refused:
     """The error for a text that nests deeper than Python's stack allows."""
     return refusal(text, None, "too-deep", "the SQL nests too deeply", "move parts of it into nodes of their own")
+
+
+def check_not_correlated(text: Text, node: exp.Expr, sql: str, clause: str) -> None:
+    """Raises Refused if a subquery in the SQL reads columns of the SELECT around it."""
+    if CORRELATED in sql:
+        message = f"a subquery with columns of the SELECT around it is not supported in {clause}"
+        raise refusal(text, node, "unsupported-clause", message, "select it in a SELECT in FROM")
 
 
 def check_length(text: Text, node: exp.Expr, sql: str) -> None:

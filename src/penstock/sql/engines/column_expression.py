@@ -17,7 +17,7 @@ from penstock.model.types import Type, unwrap_type
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.compiler.scope import ScopeTable, SelectScope, UsedSources
-from penstock.sql.compiler.translator import OutputColumns, Translator
+from penstock.sql.compiler.translator import OutputColumns, SubqueryCompiler, Translator
 from penstock.sql.conversions.constants import written_constant
 from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
@@ -141,4 +141,4 @@ def row_translator(text: Text, columns: Mapping[str, TypedSql]) -> Translator:
     def no_subquery(tree: exp.Query) -> tuple[str, OutputColumns]:
         raise refusal(text, tree, "unsupported-syntax", "a SELECT is not allowed in this expression")
 
-    return Translator(text, scope, uses, HANDLERS, no_subquery, place="row")
+    return Translator(text, scope, uses, HANDLERS, SubqueryCompiler(no_subquery, lambda _: False), place="row")

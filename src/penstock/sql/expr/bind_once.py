@@ -102,6 +102,27 @@ class SharedBinding:
         return try_bind_once(f"struct({fields})", self.name, formula)
 
 
+_WITH_LAMBDAS = (
+    r"\b(?:transform|filter|exists|forall|aggregate|reduce|zip_with|array_sort|"
+    r"map_filter|transform_keys|transform_values|map_zip_with)\("
+)
+_PARENTHESES = re.compile(rf"'(?:[^'\\]|\\.)*'|`[^`]*`|{_WITH_LAMBDAS}|\(SELECT |[()]", re.DOTALL)
+
+
+def has_subquery_in_lambda_call(sql: str) -> bool:
+    """Whether a function that takes a lambda has a subquery in its arguments, where Spark takes none."""
+    inside = [False]
+    for token in _PARENTHESES.finditer(sql):
+        text = token[0]
+        if text == SUBQUERY and inside[-1]:
+            return True
+        if text == ")":
+            inside.pop()
+        elif text[-1] in "( ":
+            inside.append(inside[-1] or text[0].isalpha())
+    return False
+
+
 def bind_document_reads(sql: str) -> str:
     """SQL with the calls that read documents outside of its lambdas, where Spark runs them."""
     calls = dict.fromkeys(call for call in _document_reads(sql) if not depends_on_lambda(call))
