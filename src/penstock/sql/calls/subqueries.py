@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.calls.correlated import correlated_exists, correlated_value, correlation_of
+from penstock.sql.calls.correlated_subqueries import correlated_exists, correlated_value, correlation_of
 from penstock.sql.calls.rows_in_query import as_element, check_time_precision, contains_row
 from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator

@@ -45,6 +45,12 @@ def _filter_sql(tr: Translator, node: exp.Expr) -> str:
 
 def translate_group_by(block: SelectBlock) -> SelectBlock:
     """Pass: GROUP BY, plain, ALL or with grouping sets."""
+    problems = len(block.environment.report.problems)
+    found = _translate_keys(block)
+    return replace(found, group_refused=True) if len(block.environment.report.problems) > problems else found
+
+
+def _translate_keys(block: SelectBlock) -> SelectBlock:
     clause = block.tree.args.get("group")
     if clause is None:
         return block
@@ -175,7 +181,7 @@ def check_grouping(block: SelectBlock) -> SelectBlock:
 
 
 def _check_grouped(block: SelectBlock, free: list[exp.Expr]) -> None:
-    if block.grouped and free:
+    if block.grouped and free and not block.group_refused:
         node = free[0]
         name = call_name(node) or node.name
         message, hint = f"`{name}` is neither grouped by nor aggregated", "add it to GROUP BY, or use any(…)"

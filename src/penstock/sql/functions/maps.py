@@ -82,6 +82,8 @@ def _make_map(values: Sequence[TypedSql]) -> TypedSql:
 def _check_keys(of: Type, keys: Sequence[TypedSql]) -> None:
     if t.is_nullable(of):
         raise BadArguments(f"a Map cannot have a key of type {of}", "assumeNotNull")
+    if t.has_part(of, t.Map):
+        raise BadArguments(f"a Map with keys of type {of} is not supported", "toString(…) of the key")
     constants = [key.constant for key in keys if key.constant is not None]
     if len(set(constants)) < len(constants):
         raise BadArguments("a key that comes twice in a `map` is not supported", "an Array of tuples keeps both")

@@ -119,3 +119,10 @@ def test_one_level_stays_one_level() -> None:
     """What needs no levels is the text that it always was: views are told apart by it."""
     found = query("SELECT carrier, count() AS c FROM flights GROUP BY carrier ORDER BY c DESC LIMIT 3").sql
     assert found.count("SELECT") == 1
+
+
+@pytest.mark.parametrize("group", ["ROLLUP((carrier, day), month)", "CUBE(carrier, 1)", "map('a', 1), day"])
+def test_a_problem_of_group_by_stands_alone(group: str) -> None:
+    """What is grouped by is not known then, so nothing is said of the columns that are not."""
+    (problem,) = problems(f"SELECT carrier, count() FROM flights GROUP BY {group} HAVING max(day) > 1 ORDER BY carrier")
+    assert "neither grouped by nor aggregated" not in problem

@@ -24,6 +24,8 @@ REFUSED = {
     "[-1, if(day = 1, 5000000000, toUInt64(day))]": NONE + "Int8, UInt64",
     "[-1, greatest(5000000000, 6000000000)]": NONE + "Int8, UInt64",
     "[-1, arrayPushBack([5000000000], 2)[1]]": NONE + "Int8, UInt64",
+    "map(map('a', 1), 2)": "a Map with keys of type Map(String, UInt8) is not supported",
+    "concatAssumeInjective([1], [2])": "`concatAssumeInjective` of arrays is not supported",
     "greatest(toUInt64(1), toInt8(-1))": "`greatest` of UInt64 and Int8 is an Int128",
 }
 

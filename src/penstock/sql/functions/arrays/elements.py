@@ -14,7 +14,7 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import value_supertype
 from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.spark_types import missing_value
-from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, integer, is_null, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import array_position, as_spark_int, cast_to_common_array, element_type
 from penstock.sql.functions.arrays.sets import cast_array_and_value
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function, template_function
@@ -76,8 +76,8 @@ def _same_type_function(name: str, template: str) -> Function:
 
 def _slice(values: Sequence[TypedSql]) -> TypedSql:
     """A literal range from the start is a plain slice; other ranges are computed from the array's size."""
-    array, start = values[0].sql, values[1]
-    length = values[2] if len(values) > 2 else None
+    array, start = values[0].sql, _within_int(values[1])
+    length = _within_int(values[2]) if len(values) > 2 else None
     fixed = isinstance(start.constant, int) and start.constant != 0
     if fixed and int(start.constant or 0) > 0 and (length is None or _is_literal_count(length)):
         end = as_spark(length, "INT") if length else f"size({array})"
@@ -92,6 +92,14 @@ def _slice(values: Sequence[TypedSql]) -> TypedSql:
         array, lambda a: _slice_of_signed_length(a, as_spark_int(start), as_spark_int(length) if length else None)
     )
     return TypedSql(sql, values[0].type, values[0].spark)
+
+
+def _within_int(place: TypedSql) -> TypedSql:
+    """A literal place or length beyond the longest array as one that is beyond it too, and whose sum with another
+    fits into 32 bits: Spark's slice adds them."""
+    if not isinstance(place.constant, int) or abs(place.constant) < 2**30:
+        return place
+    return integer(2**30 - 1 if place.constant > 0 else 1 - 2**30)
 
 
 def _is_literal_count(length: TypedSql) -> bool:

@@ -17,7 +17,7 @@ from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_s
 from penstock.sql.functions.arguments import literal_string
 from penstock.sql.functions.dates.time_zones import apply_zone_argument
 from penstock.sql.functions.function import STRING, BadArguments, Function
-from penstock.sql.spark_text import string_literal
+from penstock.sql.spark_text import bigint_literal, string_literal
 
 _SPARK_LETTERS: Mapping[str, str] = {
     "%Y": "yyyy",
@@ -124,7 +124,9 @@ def format_function(name: str, format_value: FormatTime) -> Function:
 def _seconds_of_time(number: TypedSql) -> str:
     """The seconds of a DateTime: the nearest one there is."""
     of = number.bare
-    if isinstance(of, t.Int) and (of.signed or of.bits == 64) and not isinstance(number.constant, int):
+    if isinstance(number.constant, int):
+        return bigint_literal(min(max(number.constant, 0), 2**32 - 1))
+    if isinstance(of, t.Int) and (of.signed or of.bits == 64):
         return f"CAST({clamp(number.sql, '0', '4294967295', nullable=number.nullable)} AS BIGINT)"
     return as_spark(number, "BIGINT")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.strings import as_text
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
-from penstock.sql.functions.arguments import literal_string
+from penstock.sql.functions.arguments import cast_to_common_array, literal_string
 from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
 
@@ -23,7 +23,8 @@ _EMPTY = "''"
 def concat(values: Sequence[TypedSql]) -> TypedSql:
     """Strings, and other values as strings, joined; arrays appended to each other."""
     if len(values) > 1 and all(isinstance(value.bare, t.Array) for value in values):
-        return TypedSql(f"concat({', '.join(value.sql for value in values)})", values[0].type, values[0].spark)
+        arrays, of = cast_to_common_array(values)
+        return typed_sql(f"concat({', '.join(arrays)})", t.Array(of))
     for kind, hint in ((t.Map, "mapConcat"), (t.Tuple, "tupleConcat")):
         if len(values) > 1 and all(isinstance(value.bare, kind) for value in values):
             raise BadArguments(f"concat of {values[0].type} is not supported", f"{hint}, or toString(…) of each")
@@ -31,6 +32,13 @@ def concat(values: Sequence[TypedSql]) -> TypedSql:
     if None in shown:
         raise BadArguments(f"concat of {values[shown.index(None)].type} is not supported")
     return typed_sql(f"concat({', '.join(map(str, shown))})", nullable_if_any(STRING, list(values)))
+
+
+def _concat_texts(values: Sequence[TypedSql]) -> TypedSql:
+    """concatAssumeInjective, which writes arrays as texts too."""
+    if all(isinstance(value.bare, t.Array) for value in values):
+        raise BadArguments("`concatAssumeInjective` of arrays is not supported", "concat(…) of toString(…) of each")
+    return concat(values)
 
 
 def _whole_text(value: TypedSql) -> str | None:
@@ -96,9 +104,9 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("format", (2, MAX_ARGUMENTS), ("constant", "any"), _format),
     Function("concatWithSeparator", (1, MAX_ARGUMENTS), ("constant", "any"), _concat_with_separator),
     Function("concat", (1, MAX_ARGUMENTS), ("any",), concat),
+    Function("concatAssumeInjective", (2, MAX_ARGUMENTS), ("any",), _concat_texts),
 )
 ALIASES: dict[str, str] = {
-    "concatAssumeInjective": "concat",
     "concatWithSeparatorAssumeInjective": "concatWithSeparator",
     "concat_ws": "concatWithSeparator",
 }
