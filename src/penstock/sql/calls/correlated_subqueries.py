@@ -20,11 +20,14 @@ from penstock.sql.compiler.translator import CORRELATED, OutputColumns, Translat
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_condition, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.tree import is_aggregate
+from penstock.sql.syntax.tree import call_name, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
 _VALUE = "__value"
 _CHANGING_ROWS = ("group", "having", "qualify", "offset", "distribute", "distinct", "order", "settings")
+_CONSTANTS = (exp.Literal, exp.Boolean, exp.Null)
+_OF_TYPES = ("isNull", "isNotNull", "isNullable", "isZeroOrNull", "toTypeName", "isConstant", "toColumnTypeName")
+"""Functions that may look at nothing but the type."""
 _HINT = "join it instead, or put the SELECT that it is compared with into FROM"
 
 
@@ -86,34 +89,52 @@ def correlation_of(tr: Translator, query: exp.Query) -> Correlation | None:
             tests.append(condition)
         else:
             keys.append(_equality(tr, condition, outer))
+    for read in (*tests, *(outside for _, outside in keys)):
+        check_no_array_join(tr, read)  # it would repeat the rows around
     return Correlation(query, tuple(rest), tuple(keys), tuple(tests), tuple(outer))
 
 
 def _outer_columns(tr: Translator, query: exp.Select, part: exp.Expr) -> list[exp.Column]:
     """The columns of a part of a SELECT that name a table around the SELECT, and nothing within it."""
-    own = {name for source in _sources(query) for name in (source.alias_or_name, source.name)}
     found: list[exp.Column] = []
     known: dict[str, bool] = {}
     for column in part.find_all(exp.Column):
-        table = column.parts[0].name
-        if len(column.parts) < 2 or table in own or tr.scope.relation(table) is None:
+        if len(column.parts) < 2 or tr.scope.relation(column.parts[0].name) is None:
             continue
-        shown = column.sql()
+        around = list(_selects_around(query, column))
+        if any(column.parts[0].name in _names(each) for each in around):
+            continue
+        shown = column.sql() if len(around) == 1 else f"{id(around[0])} {column.sql()}"
         if shown not in known:  # `a.x` may be the element `x` of an own column `a`
-            probe = exp.Select(
-                expressions=[column.copy()], from_=query.args.get("from_"), joins=query.args.get("joins")
-            )
-            known[shown] = not tr.subquery.compiles(probe.copy())
+            known[shown] = not any(tr.subquery.compiles(_rows_with(each, column)) for each in around)
         if known[shown]:
             found.append(column)
     return found
 
 
-def _rows_with(query: exp.Select, column: exp.Column) -> exp.Select:
-    """A column of the rows of FROM."""
-    first, joins = query.args.get("from_"), query.args.get("joins") or []
-    source = {"from_": first.copy() if first is not None else None, "joins": [each.copy() for each in joins]}
-    return exp.Select(expressions=[column.copy()], **source)
+def _selects_around(query: exp.Select, column: exp.Expr) -> Iterable[exp.Select]:
+    """The SELECTs that a column stands in, from the inner one to the given one."""
+    node: exp.Expr | None = column
+    while node is not None and node is not query:
+        node = node.parent
+        if isinstance(node, exp.Select):
+            yield node
+
+
+def _names(query: exp.Select) -> set[str]:
+    """The names that a SELECT gives to its tables and values, which hide those of the SELECT around it."""
+    sources = {name for source in _sources(query) for name in (source.alias_or_name, source.name)}
+    return sources | {each.alias for each in query.expressions if isinstance(each, exp.Alias)}
+
+
+def _rows_with(query: exp.Select, shown: exp.Expr) -> exp.Select:
+    """An expression over the rows of FROM, alone."""
+    made = exp.Select(expressions=[shown.copy()])
+    for key in ("with_", "from_"):
+        clause = query.args.get(key)
+        made.set(key, clause.copy() if clause is not None else None)
+    made.set("joins", [each.copy() for each in query.args.get("joins") or []])
+    return made
 
 
 def _sources(query: exp.Select) -> Iterable[exp.Expr]:
@@ -150,6 +171,14 @@ def _check_place(tr: Translator, node: exp.Expr) -> None:
         raise tr.refusal(node, "unsupported-syntax", message, "compute it in a SELECT in FROM")
 
 
+def check_no_array_join(tr: Translator, node: exp.Expr) -> None:
+    """Raises Refused for an arrayJoin in an expression of EXISTS."""
+    found = next((each for each in node.find_all(exp.Anonymous) if call_name(each) == "arrayJoin"), None)
+    if found is not None:
+        message = "arrayJoin is not supported here"
+        raise tr.refusal(found, "unsupported-syntax", message, "ARRAY JOIN in a SELECT in FROM")
+
+
 def correlated_exists(tr: Translator, node: exp.Expr, found: Correlation) -> TypedSql:
     """EXISTS (SELECT … WHERE own = outer AND …). Raises Refused."""
     _check_clauses(tr, found, ("group", "having", "qualify", "offset", "distribute", "distinct", "order"))
@@ -159,6 +188,8 @@ def correlated_exists(tr: Translator, node: exp.Expr, found: Correlation) -> Typ
     if any(is_aggregate(each) for shown in found.query.expressions for each in shown.find_all(exp.Anonymous)):
         message = "EXISTS of an aggregate over columns of the SELECT around it is not supported: it is always true"
         raise tr.refusal(found.query, "unsupported-syntax", message, "leave EXISTS out")
+    for shown in found.query.expressions:
+        check_no_array_join(tr, shown)  # ClickHouse counts the rows before it
     lefts = [tr.translate(outside) for _, outside in found.keys]
     # the select list is compiled too, so that unknown names in it are problems
     sql, columns = tr.subquery(found.select([] if _is_plain_list(found.query) else found.query.expressions))
@@ -176,14 +207,8 @@ def _is_plain_list(query: exp.Select) -> bool:
 
 def correlated_value(tr: Translator, node: exp.Expr, found: Correlation) -> TypedSql:
     """(SELECT aggregate(…) … WHERE own = outer AND …) as a value. Raises Refused."""
+    _check_value(tr, node, found)
     shown = found.query.expressions
-    _check_clauses(tr, found, (*_CHANGING_ROWS, "limit"))
-    if len(shown) != 1 or not any(is_aggregate(each) for each in shown[0].find_all(exp.Anonymous)):
-        message = "a subquery with columns of the SELECT around it must be one aggregate, or it may have several rows"
-        raise tr.refusal(node, "unsupported-syntax", message, "any(…), max(…), or a JOIN")
-    if not found.keys:
-        message = "a subquery as a value needs an equality of its own column and one of the SELECT around it"
-        raise tr.refusal(node, "unsupported-syntax", message, _HINT)
     lefts = [tr.translate(outside) for _, outside in found.keys]
     query = found.select([_named(shown[0].unalias(), _VALUE)])
     query.set("group", exp.Group(expressions=[own.copy() for own, _ in found.keys]))
@@ -202,6 +227,59 @@ def correlated_value(tr: Translator, node: exp.Expr, found: Correlation) -> Type
     tests = _tests(tr, found)
     made = f"if({' AND '.join(tests)}, {one}, NULL)" if tests else one
     return TypedSql(made, nullable_if_any(value.type, [NULL]), value.spark)
+
+
+def _check_value(tr: Translator, node: exp.Expr, found: Correlation) -> None:
+    """Raises Refused for a subquery that may not have one row for each row around."""
+    shown = found.query.expressions
+    _check_clauses(tr, found, (*_CHANGING_ROWS, "limit"))
+    if len(shown) != 1 or not any(is_aggregate(each) for each in shown[0].find_all(exp.Anonymous)):
+        message = "a subquery with columns of the SELECT around it must be one aggregate, or it may have several rows"
+        raise tr.refusal(node, "unsupported-syntax", message, "any(…), max(…), or a JOIN")
+    where = found.query.args["where"]
+    if any(not column.table and column.name == shown[0].alias for column in where.find_all(exp.Column)):
+        message = f"`{shown[0].alias}` is an aggregate here, which WHERE cannot read"
+        raise tr.refusal(node, "misplaced-aggregate", message, "give it another name")
+    if not found.keys:
+        message = "a subquery as a value needs an equality of its own column and one of the SELECT around it"
+        raise tr.refusal(node, "unsupported-syntax", message, _HINT)
+    fixed = [each.this.sql() for each in (*found.rest, *found.tests) if _is_fixed(each)]
+    for condition in (*found.rest, *found.tests):
+        if len(set(fixed)) < len(fixed) or _may_be_constant(tr, found, condition):
+            message = (
+                "a condition that reads no column is not supported in a subquery with columns of the SELECT around it"
+            )
+            raise tr.refusal(condition, "unsupported-syntax", message, "if(condition, (SELECT …), …)")
+
+
+def _may_be_constant(tr: Translator, found: Correlation, condition: exp.Expr) -> bool:
+    """Whether a condition reads no column, and is not the constant 1. Where one is false, ClickHouse reads nothing from
+    outside, and the aggregate is that of no rows instead of NULL."""
+    nodes = list(condition.walk(prune=lambda each: isinstance(each, exp.Query)))
+    columns = [each for each in nodes if isinstance(each, exp.Column)]
+    if all(not column.table and column.name in tr.scope.aliases for column in columns):
+        same = (
+            isinstance(condition, exp.EQ) and condition.this == condition.expression
+        )  # `1 = 1`, as templates write it
+        return not same and not tr.translate(condition).constant
+    if any(isinstance(each.parent, (exp.And, exp.Or)) and isinstance(each, _CONSTANTS) for each in nodes):
+        return True
+    if not any(isinstance(each, (exp.Is, exp.Null)) or call_name(each) in _OF_TYPES for each in nodes):
+        return False
+    if condition in found.tests:
+        return "`" not in tr.translate(condition).sql
+    probe = _rows_with(found.query, _named(condition, _VALUE))
+    return "`" not in tr.subquery(probe)[0].partition(f" AS `{_VALUE}`")[0] or _has_null(nodes)
+
+
+def _is_fixed(condition: exp.Expr) -> bool:
+    """Whether a condition sets one value: two of the same column are always false."""
+    return isinstance(condition, exp.EQ) and isinstance(condition.expression, exp.Literal)
+
+
+def _has_null(nodes: Iterable[exp.Expr]) -> bool:
+    """Whether NULL is written otherwise than after IS."""
+    return any(isinstance(each, exp.Null) and not isinstance(each.parent, exp.Is) for each in nodes)
 
 
 def _tests(tr: Translator, found: Correlation) -> list[str]:

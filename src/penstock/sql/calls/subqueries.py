@@ -11,7 +11,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
-from penstock.sql.calls.correlated_subqueries import correlated_exists, correlated_value, correlation_of
+from penstock.sql.calls.correlated_subqueries import (
+    check_no_array_join,
+    correlated_exists,
+    correlated_value,
+    correlation_of,
+)
 from penstock.sql.calls.rows_in_query import as_element, check_time_precision, contains_row
 from penstock.sql.compiler.constants import known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
@@ -106,6 +111,8 @@ def exists_test(tr: Translator, node: exp.Expr) -> TypedSql:
     correlation = correlation_of(tr, query)
     if correlation is not None:
         return correlated_exists(tr, node, correlation)
+    for shown in query.expressions if isinstance(query, exp.Select) else ():
+        check_no_array_join(tr, shown)  # ClickHouse counts the rows before it
     sql, _ = tr.subquery(query)
     return TypedSql(f"EXISTS ({sql})", _UINT8, "BOOLEAN")
 

@@ -101,8 +101,10 @@ class Translator:
         del self.trace.free[mark:]
         before = self.trace.values_beside_rows
         self.trace.values_beside_rows = True
-        value = handler(self, node)
-        self.trace.values_beside_rows = before
+        try:
+            value = handler(self, node)
+        finally:
+            self.trace.values_beside_rows = before
         if has_subquery_in_lambda_call(value.sql):
             message = "a SELECT inside of a function of arrays or maps is not supported here"
             raise self.refusal(node, "unsupported-syntax", message, "join it, or compute it in a SELECT in FROM")

@@ -19,6 +19,15 @@ REFUSED = {
     f"SELECT day, (SELECT o.day {FROM}) FROM flights AS a": "must be one aggregate, or it may have several rows",
     f"SELECT day, (SELECT max(o.day) {FROM} LIMIT 1) FROM flights AS a": "LIMIT is not supported",
     f"SELECT day, (SELECT max(o.day) {FROM} HAVING max(o.day) > 1) FROM flights AS a": "HAVING is not supported",
+    f"SELECT day, (SELECT max(o.day) AS day {FROM} AND day > 1) FROM flights AS a": "`day` is an aggregate here",
+    f"SELECT day, (SELECT count() {FROM} AND 0) FROM flights AS a": "a condition that reads no column is not",
+    f"WITH 0 AS c SELECT day, (SELECT count() {FROM} AND c) FROM flights AS a": "a condition that reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND (SELECT max(day) FROM flights) > 3) FROM flights AS a": "reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND o.day IS NULL) FROM flights AS a": "a condition that reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND a.day IS NULL) FROM flights AS a": "a condition that reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND o.day IN (NULL)) FROM flights AS a": "a condition that reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND (o.day > 3 AND 0 OR 0)) FROM flights AS a": "that reads no column",
+    f"SELECT day, (SELECT count() {FROM} AND o.day = 1 AND o.day = 2) FROM flights AS a": "that reads no column",
     f"SELECT day, (SELECT groupArray(o.day) {FROM}) FROM flights AS a": "cannot be Array(UInt8)",
     f"SELECT day, (SELECT sum(o.day + a.day) {FROM}) FROM flights AS a": "may be read in WHERE only",
     "SELECT day, (SELECT count() FROM flights AS o WHERE a.day = 1) FROM flights AS a": "needs an equality",
@@ -28,6 +37,11 @@ REFUSED = {
     f"SELECT day, count() FROM flights AS a GROUP BY day HAVING EXISTS (SELECT 1 {FROM})": PLACE,
     f"SELECT arrayMap(x -> EXISTS (SELECT 1 {FROM}), [1]) FROM flights AS a": PLACE,
     f"SELECT arrayMap(x -> x, [(SELECT max(o.day) {FROM})]) FROM flights AS a": "inside of a function of arrays",
+    f"SELECT day FROM flights AS a WHERE EXISTS (SELECT arrayJoin([o.day]) {FROM})": "arrayJoin is not supported here",
+    "SELECT day FROM flights AS a WHERE EXISTS (SELECT 1 FROM flights AS o WHERE o.day = arrayJoin([a.day]))": (
+        "arrayJoin is not supported here"
+    ),
+    "SELECT EXISTS (SELECT arrayJoin([1]))": "arrayJoin is not supported here",
     f"SELECT EXISTS (SELECT 1 {FROM}) AS e, count() FROM flights AS a GROUP BY e": "not supported in GROUP BY",
     f"SELECT EXISTS (SELECT 1 {FROM}) AS e FROM flights AS a ORDER BY e": "not supported in ORDER BY",
     f"SELECT EXISTS (SELECT 1 {FROM}) AS e FROM flights AS a LIMIT 1 BY e": "not supported in LIMIT BY",
@@ -47,6 +61,14 @@ def test_a_problem_of_the_subquery_is_reported_once() -> None:
 def test_an_element_of_an_own_tuple_is_no_column_around() -> None:
     own = "(SELECT (1, 2)::Tuple(day UInt8, x UInt8) AS a)"
     sql = query(f"SELECT day FROM flights AS a WHERE EXISTS (SELECT 1 FROM {own} WHERE a.day = 1)").sql
+    assert "__correlated" not in sql
+
+
+@pytest.mark.parametrize(
+    "condition", ["1 IN (SELECT a.day FROM flights AS a)", "o.day = (SELECT max(a.day) FROM flights AS a)"]
+)
+def test_a_table_of_an_inner_select_hides_the_one_around(condition: str) -> None:
+    sql = query(f"SELECT day FROM flights AS a WHERE EXISTS (SELECT 1 FROM flights AS o WHERE {condition})").sql
     assert "__correlated" not in sql
 
 
