@@ -1,8 +1,8 @@
 """What a bridged column costs when it is read: the same queries over it and over the settled table.
 
 In: two data sources with the same rows. Out: bench/results/bridge.md. One of the two is settled before anything is
-measured, the other stays bridged since it is in staging, and each query runs over both by turns, so that both have the
-same machine.
+measured, the other is in staging: once as it is by default when it could be promoted, and once with a budget of nothing
+for it, so that it stays bridged. Each query runs over both by turns, so that both have the same machine.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ COLUMNS = (
     Column("pathname", "String", "JSONExtractString(payload, 'pathname')", "'/section/1/page/7'"),
     Column("version", "LowCardinality(String)", None, "'3'"),
 )
+CHEAP = Column("deed", "String", "action", "'search'", "action")
+"""Another column under a name of its own, which is never materialized; compared with the column itself."""
+NOTHING = {"penstock.toml": "[deploy]\nmaterialize_bytes = 0\n"}
 BY = tuple(column for column in COLUMNS if column.by is not None)
 FIRST = (Column("a_day_later", "DateTime", "timestamp + INTERVAL 1 DAY", ""),)
 QUERIES = (
@@ -64,30 +67,37 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write bench/results/bridge.md")
     asked = parser.parse_args()
     with pipeline() as running:
-        seconds = _prepare(running, asked.rows)
-        files = {name: _files(running, name) for name in (BRIDGED, SETTLED)}
-        found = list(_measure(running, asked.repeats))
+        files, seconds = _prepare(running, asked.rows)
+        files[_path(BRIDGED)] = _text((*FIRST, *BY, CHEAP), (*BY, CHEAP))
+        _stage(running, {**files, **NOTHING}, settled=False)
+        sizes = {name: _files(running, name) for name in (BRIDGED, SETTLED)}
+        bridged = list(_measure(running, asked.repeats))
+        running.deployer.discard("staging")
+        waited = _stage(running, files, settled=True)
+        promoted = list(_measure(running, asked.repeats))
     usual = (asked.rows, asked.repeats) == (ROWS, REPEATS)
     options = f"--rows {asked.rows} --repeats {asked.repeats}"
     text = report(
-        found,
+        promoted,
+        bridged,
         "make bench-bridge" if usual else f"python bench/bridge.py --write {options}",
         seconds=seconds,
+        waited=waited,
         warm=WARM,
         repeats=asked.repeats,
         least=LEAST,
         longest=LONGEST,
-        bridged=files[BRIDGED],
-        settled=files[SETTLED],
+        bridged_files=sizes[BRIDGED],
+        settled_files=sizes[SETTLED],
     )
     print(text)
     if asked.write:
         (Path(__file__).parent / "results/bridge.md").write_text(text, encoding="utf-8")
 
 
-def _prepare(running: Pipeline, rows: int) -> float:
-    """One table settled and live, the other bridged and in staging; the seconds that settling took. Both are
-    settled once before, so that their rows lie in files of the same kind."""
+def _prepare(running: Pipeline, rows: int) -> tuple[dict[str, str], float]:
+    """Live, with one table that has the columns and is settled; the seconds that settling took in the background. Both
+    are settled once before, so that their rows lie in files of the same kind."""
     files = {_path(name): BEFORE.format(more="") for name in (SETTLED, BRIDGED)}
     deployed(running, files, DeployOptions())
     for name in (SETTLED, BRIDGED):
@@ -96,13 +106,19 @@ def _prepare(running: Pipeline, rows: int) -> float:
     deployed(running, files, DeployOptions())
     settle(running)
     files[_path(SETTLED)] = _text((*FIRST, *BY), BY)
-    deployed(running, files, DeployOptions())
-    seconds = settle(running)
-    files[_path(BRIDGED)] = _text((*FIRST, *BY), BY)
+    deployed(running, {**files, **NOTHING}, DeployOptions())
+    return files, settle(running)
+
+
+def _stage(running: Pipeline, files: Mapping[str, str], *, settled: bool) -> float:
+    """The other table with the columns, in staging; the seconds until it was ready."""
+    started = time.monotonic()
     staged = deployed(running, files, DeployOptions(promote=False))
+    seconds = time.monotonic() - started
     strategies = {each["name"]: each["strategy"] for each in staged.plan["resources"]}  # type: ignore[attr-defined]
-    if staged.state != "ready" or strategies[BRIDGED] != "bridge" or unsettled(running):
-        raise RuntimeError(f"not as it has to be: {staged.state} {staged.error}, {strategies}")
+    found = BRIDGED not in unsettled(running, "ready")
+    if staged.state != "ready" or strategies[BRIDGED] != "bridge" or found != settled:
+        raise RuntimeError(f"not as it has to be: {staged.state} {staged.error}, {strategies}, settled: {found}")
     return seconds
 
 
@@ -118,11 +134,10 @@ def _text(columns: Sequence[Column], new: Sequence[Column]) -> str:
 
 
 def _measure(running: Pipeline, repeats: int) -> Iterator[Measured]:
-    for column in COLUMNS:
+    for column in (*COLUMNS, CHEAP):
         for title, sql in QUERIES:
-            texts = {
-                name: sql.format(column=column.name, table=name, value=column.value) for name in (BRIDGED, SETTLED)
-            }
+            names = {BRIDGED: column.name, SETTLED: column.stored_as or column.name}
+            texts = {table: sql.format(column=name, table=table, value=column.value) for table, name in names.items()}
             runs = _by_turns(running, texts, repeats)
             yield Measured(column, title, tuple(runs[BRIDGED]), tuple(runs[SETTLED]))
             print(f"{column.name}, {title}: done", file=sys.stderr, flush=True)
@@ -146,7 +161,7 @@ def _by_turns(running: Pipeline, texts: Mapping[str, str], repeats: int) -> dict
 def _ask(running: Pipeline, sql: str) -> tuple[Run, list[tuple[object, ...]]]:
     spark = psutil.Process(running.jvm)
     busy, started = sum(spark.cpu_times()[:2]), time.perf_counter()
-    rows = running.reader.sql(sql, "staging").rows
+    rows = list(running.reader.sql(sql, "staging").rows)
     clock = time.perf_counter() - started
     return Run(clock, sum(spark.cpu_times()[:2]) - busy), rows
 

@@ -17,12 +17,14 @@ LIMIT = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, what it is bridged by (None: it is stored), and a value to look for."""
+    """A column, what it is bridged by (None: it is stored), a value to look for, and the column of the settled table
+    that it is compared with, if that has another name."""
 
     name: str
     type: str
     by: str | None
     value: str
+    stored_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,45 +70,60 @@ def _told(runs: Sequence[Run]) -> str:
     return f"{middle:,.0f} ({low:,.0f}–{high:,.0f}) | {1000 * _median(run.processor for run in runs):,.0f}"
 
 
+_HEAD = """\
+| bridged by | query | bridged, ms | processor | settled, ms | processor | ratio | of the processor | ≤ {limit} |
+|---|---|---:|---:|---:|---:|---:|---:|---|"""
 INTRODUCTION = """\
 # What a bridged column costs when it is read
 
 Made by `{command}` (Python {python}; Spark with two cores in the same
 process; load average {load}). A bridged column is computed by its forward query whenever rows
-from before the change are read, until the background has settled it.
+from before the change are read, until it is materialized: before the version is ready where `[deploy]
+materialize_bytes` allows it, else in the background once it is live.
 
 Two data sources have the same rows, in the schema of the web analytics example, and both get four columns by
 a FORWARD_QUERY. (Both were settled once before, after another such change, so that their files are of a kind.)
-`settled_events` was promoted and settled ({seconds:.0f} seconds in the background); `bridged_events` stays
-bridged, in staging. Each query runs over both by turns, {warm} times to warm up and {repeats} times that count
-(fewer, and at least {least}, if that takes more than {longest:.0f} seconds), through the call that answers
+`settled_events` was promoted with a budget of nothing and settled ({seconds:.0f} seconds in the background);
+`bridged_events` is in staging. Each query runs over both by turns, {warm} times to warm up and {repeats} times that
+count (fewer, and at least {least}, if that takes more than {longest:.0f} seconds), through the call that answers
 `/v0/sql`, planning included. The ratio is of medians of the clock, with the quartiles in brackets; the
 processor's seconds are those of Spark's process, which other programs on the machine lengthen less. The limit
 is {limit}.
 
-- `bridged_events`: {bridged}
-- `settled_events`: {settled}
+- `bridged_events`: {bridged_files}
+- `settled_events`: {settled_files}
 
-All rows are from before the change, which is the worst a table can be. `version` is stored in both (the last three
-rows): its ratio is what chance and wider files make. *All values* and *a group each* read every row and do
+All rows are from before the change, which is the worst a table can be. `version` is stored in both (*stored in
+both*): its ratio is what chance and wider files make. `action` under another name is not materialized at all, since it
+costs next to nothing; it is compared with `action` itself. *All values* and *a group each* read every row and do
 little else, so that the expression weighs more than in most queries; *one value* shows what settled columns have
 besides: statistics and dictionaries, by which files and pages are passed over.
 
-| bridged by | query | bridged, ms | processor | settled, ms | processor | ratio | of the processor | ≤ {limit} |
-|---|---|---:|---:|---:|---:|---:|---:|---|
-{rows}
+## At the promotion, by default
 
-{verdict}
+The deployment was ready after {waited:.0f} seconds, in which the four columns were written. Both tables have them in
+their files here, so what differs is chance, as in the rows *stored in both*; the processor tells it best.
+
+{promoted}
+
+## With `materialize_bytes = 0`
+
+What a table costs that is larger than the budget, until the background has written its columns. The check of all rows
+has taken the errors out of the conversions.
+
+{bridged}
 """
 
 
-def report(found: Sequence[Measured], command: str, **told: object) -> str:
+def report(promoted: Sequence[Measured], bridged: Sequence[Measured], command: str, **told: object) -> str:
     """The whole page."""
-    rows, load = "\n".join(each.row for each in found), f"{os.getloadavg()[2]:.1f}"
-    python, verdict = platform.python_version(), _verdict(found)
-    return INTRODUCTION.format(
-        command=command, python=python, load=load, limit=LIMIT, rows=rows, verdict=verdict, **told
-    )
+    load, python = f"{os.getloadavg()[2]:.1f}", platform.python_version()
+    tables = {"promoted": _table(promoted), "bridged": _table(bridged)}
+    return INTRODUCTION.format(command=command, python=python, load=load, limit=LIMIT, **tables, **told)
+
+
+def _table(found: Sequence[Measured]) -> str:
+    return "\n".join([_HEAD.format(limit=LIMIT), *(each.row for each in found), "", _verdict(found)])
 
 
 def _verdict(found: Sequence[Measured]) -> str:

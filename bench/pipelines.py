@@ -58,9 +58,9 @@ def settle(running: Pipeline) -> float:
     return time.monotonic() - started
 
 
-def unsettled(running: Pipeline) -> list[str]:
-    """The data sources of live with columns that are computed when they are read."""
-    live = next(each for each in _statuses(running) if each["state"] == "live")
+def unsettled(running: Pipeline, state: str = "live") -> list[str]:
+    """The data sources of a version in this state with columns that are computed when they are read."""
+    live = next(each for each in _statuses(running) if each["state"] == state)
     tables = live["tables"]
     assert isinstance(tables, dict)
     return [name for name, table in tables.items() if table["settled"] < 1]

@@ -52,7 +52,10 @@ def plan_case(folder: Path) -> Plan:
     """What the planner says of a case. Raises AssertionError if a file of the case has a problem by itself."""
     case = read_case(folder)
     before, after = _load(case.before), _load(case.after)
-    options = PlanOptions("d2", case.allow_destructive, strategies=after.settings.deploy.strategy)
+    wishes = after.settings.deploy
+    options = PlanOptions(
+        "d2", case.allow_destructive, strategies=wishes.strategy, materialize_bytes=wishes.materialize_bytes
+    )
     return plan_projects(before.project, after.project, case.sizes, options)
 
 

@@ -46,6 +46,22 @@ def test_a_crash_and_every_way_to_go_on(laboratory: Laboratory, at: Crash) -> No
     record("crash points", str(at), {"place": example.place, "outcomes": list(example.outcomes)})
 
 
+WRITING = [
+    Crash("bridged", "promote", point, 1) for point in ("settle.committed", "rewrite.written", "rewrite.committed")
+]
+"""While the columns of a bridge are written into the files, before the version is ready."""
+
+
+@pytest.mark.bounded
+@pytest.mark.parametrize(
+    "at", [WRITING[0], *(pytest.param(each, marks=pytest.mark.slow) for each in WRITING[1:])], ids=str
+)
+def test_a_crash_while_columns_are_materialized(laboratory: Laboratory, at: Crash) -> None:
+    example = laboratory.crash(at)
+    record("crash points", str(at), {"place": example.place, "outcomes": list(example.outcomes)})
+    assert {"resume", "discard"} <= set(example.outcomes), "the version was not ready yet"
+
+
 @pytest.mark.full
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("point", POINTS)

@@ -73,6 +73,8 @@ GROUPS = {
         "20_independent_chain",
     ),
 }
+COMPUTED = ("landing",)
+"""In these groups no column is written before the promotion: its readers compute it."""
 
 
 class Versions:
@@ -147,6 +149,8 @@ def posting(running: Running, cases: list[Case]) -> Iterator[Posting]:
 def test_migration_cases_side_by_side(running: Running, clickhouse: ClickHouse, group: str) -> None:
     cases = [load(folder) for folder in GROUPS[group]]
     old, new = together(cases, "before"), together(cases, "after")
+    if group in COMPUTED:
+        new["penstock.toml"] = "[deploy]\nmaterialize_bytes = 0\n" + new.get("penstock.toml", "")
     made = running.deploy(old)
     assert made.state == "live", made.error
     versions = Versions(running, clickhouse, cases)

@@ -231,7 +231,8 @@ def test_computed_columns_are_left_out_until_they_are_stored(running: Running, r
     running.post("computed", [{"n": n, "t": f"t{n}"} for n in range(5)])
     longer = first.replace("t String `json:$.t`", "t String `json:$.t`,\n    u String `json:$.u`")
     query = longer + "FORWARD_QUERY >\n    SELECT n, t, upper(t) AS u\n"
-    staged = running.deploy({"datasources/computed.datasource": query}, promote=False)
+    later = "[deploy]\nmaterialize_bytes = 0\n"
+    staged = running.deploy({"datasources/computed.datasource": query, "penstock.toml": later}, promote=False)
     running.post("computed", [{"n": 5, "t": "t5", "u": "own"}])
     table = readers.catalog().load_table("staging.computed")
     assert table.properties["penstock.left-out-columns"].startswith("u: ")
@@ -239,6 +240,7 @@ def test_computed_columns_are_left_out_until_they_are_stored(running: Running, r
     running.promote(str(staged.id))
     wait_until(lambda: "penstock.left-out-columns" not in readers.catalog().load_table("live.computed").properties, 120)
     assert_all_agree(readers, "live.computed")
+    running.deploy({"penstock.toml": None})
 
 
 def test_what_properties_say(running: Running, readers: Readers) -> None:

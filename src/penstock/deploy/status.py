@@ -12,9 +12,9 @@ from penstock.deploy.failing_flows import failing_flows
 from penstock.deploy.health import HealthCheck
 from penstock.deploy.lifecycle.deployment_events import backfill_progress, reason_for_waiting
 from penstock.deploy.lifecycle.drift_watch import Drift
-from penstock.deploy.maintenance.column_materialization import materialized_share
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.deploy.runtime.background_reading import Reading
+from penstock.deploy.runtime.bridged_columns import materialized_share
 from penstock.deploy.runtime.core import Core
 from penstock.flow.lag import find_lags
 from penstock.model.deployment import CANDIDATES, Deployment

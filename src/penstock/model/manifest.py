@@ -93,6 +93,13 @@ class Before:
     """The cutover offset; None until the deployment is activated on the table."""
     settled: int = -1
     """In rows with `_seq` <= this the column has been materialized: the physical column holds the value itself."""
+    checked: str | None = None
+    """The expression without the errors of its conversions, once a check has seen that no older row gets to them."""
+
+    @property
+    def value(self) -> str:
+        """The expression as queries read it."""
+        return self.checked if self.checked is not None else self.expression
 
     @property
     def is_settled(self) -> bool:

@@ -52,6 +52,18 @@ def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], 
     return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
 
 
+def mark_checked(manifest: Manifest, name: str, columns: Mapping[str, str]) -> Manifest:
+    """The manifest after every older row of a data source was seen to convert: `columns` has, by logical column, the
+    expression without errors. Only what queries read is changed, as above."""
+
+    def bind(binding: Binding) -> Binding:
+        if binding.name != name:
+            return binding
+        return replace(binding, columns=tuple(_mark_column_checked(each, columns) for each in binding.columns))
+
+    return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
+
+
 def map_bindings(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Manifest:
     """The manifest with `bind` applied to every binding, also inside flows."""
 
@@ -81,6 +93,12 @@ def _mark_column_materialized(column: BoundColumn, columns: Collection[str], upt
     if column.physical not in columns or column.before is None or column.before.settled >= upto:
         return column
     return replace(column, before=replace(column.before, settled=upto))
+
+
+def _mark_column_checked(column: BoundColumn, columns: Mapping[str, str]) -> BoundColumn:
+    if column.name not in columns or column.before is None:
+        return column
+    return replace(column, before=replace(column.before, checked=columns[column.name]))
 
 
 def _set_column_cutover(column: BoundColumn, cut: int) -> BoundColumn:

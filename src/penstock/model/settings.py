@@ -106,6 +106,8 @@ class DeploySettings:
     """A candidate for which more snapshots of one table are kept fails."""
     candidate_stalled_hours: int = 72
     """A candidate that stands still while rows wait for longer fails, also a paused one."""
+    materialize_bytes: int = 268_435_456
+    """The most bytes of files into which a deployment writes bridged columns before it is ready; 0: none."""
     strategy: Mapping[str, str] = field(default_factory=dict)
     """The strategy to use instead of the cheapest one, by data source."""
 

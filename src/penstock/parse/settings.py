@@ -290,6 +290,7 @@ SETTINGS: SettingChecks = {
         "candidate_inbox_bytes": NumberRange(1, 2**62),
         "candidate_snapshots": NumberRange(100, 2**31),
         "candidate_stalled_hours": NumberRange(1, 24 * 3650),
+        "materialize_bytes": NumberRange(0, 2**62),
         "max_lag_seconds": NumberRange(1, 86_400),
         "strategy": check_strategies,
     },

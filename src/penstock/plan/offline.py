@@ -40,7 +40,8 @@ def plan_folders(
 
 def plan_loaded(old: LoadedProject, new: LoadedProject, options: PlanOptions = NEXT_OPTIONS) -> Plan:
     """The plan between two projects as read, with the strategies that the new one's settings ask for."""
-    wanted = replace(options, strategies=new.settings.deploy.strategy)
+    wishes = new.settings.deploy
+    wanted = replace(options, strategies=wishes.strategy, materialize_bytes=wishes.materialize_bytes)
     return plan_projects(old.project, new.project, {}, wanted)
 
 

@@ -15,6 +15,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.settings import DeploySettings
 from penstock.plan.diff.changes import Change
 from penstock.plan.diff.resource_kinds import ResourceKind
 from penstock.plan.diff.rollback import Rollback
@@ -84,6 +85,8 @@ class PlanOptions:
     """The strategies that the user requests, by data source."""
     rebuilt: frozenset[str] = frozenset()
     """Targets of views that are computed anew, although nothing that they are made by has changed."""
+    materialize_bytes: int = DeploySettings().materialize_bytes
+    """The most bytes of files into which bridged columns are written before the promotion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,18 @@ class RuleResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Materialization:
+    """When the columns of a data source that are computed at read time are written into its files."""
+
+    columns: tuple[str, ...]
+    rewrites: Size | None
+    """The files into which they are written; None if not known."""
+    before_promotion: bool
+    """Before the version is ready; otherwise in the background once it is live."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResourcePlan:
     """What happens to one resource, and why."""
 
@@ -122,6 +137,8 @@ class ResourcePlan:
     rejected: tuple[RejectedStrategy, ...] = ()
     unsettled: tuple[str, ...] = ()
     """Columns that are still computed at read time, until they are materialized."""
+    materialization: Materialization | None = None
+    """When they are; None if there are none, or if nothing is done with the data source."""
     rollback: Rollback | None = None
     """What a rollback would keep; None for a resource without rows, and where nothing changes."""
     lost: Size | None = NOTHING
@@ -186,6 +203,20 @@ class Plan:
     @property
     def bytes_moved(self) -> int | None:
         return self.moves.bytes if self.moves is not None else None
+
+    @property
+    def rewrites(self) -> Size:
+        """The files that are rewritten before the promotion, with bridged columns."""
+        planned = (each.materialization for each in self.resources)
+        sizes = (each.rewrites or NOTHING for each in planned if each is not None and each.before_promotion)
+        return sum(sizes, NOTHING)
+
+    @property
+    def rewritten_later(self) -> Size | None:
+        """The files that get bridged columns once the version is live; None if there are none."""
+        planned = (each.materialization for each in self.resources)
+        sizes = [each.rewrites or NOTHING for each in planned if each is not None and not each.before_promotion]
+        return sum(sizes, NOTHING) if sizes else None
 
     @property
     def rows_lost(self) -> int | None:

@@ -15,7 +15,7 @@ from penstock.model.manifest import Transform
 from penstock.plan import steps as s
 from penstock.plan.diff.changes import Change, change_kind, change_text, changed_columns, join_words
 from penstock.plan.diff.rollback import Rollback
-from penstock.plan.plan import Plan, ResourcePlan, Size
+from penstock.plan.plan import Materialization, Plan, ResourcePlan, Size
 
 
 def plan_to_json(plan: Plan) -> dict[str, object]:
@@ -55,6 +55,7 @@ def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
         **_moves_to_json(resource.moves),
         "rows_lost": resource.lost.rows if resource.lost is not None else None,
         "unsettled": list(resource.unsettled),
+        **_materialization_to_json(resource.materialization),
         "rollback": _rollback_to_json(resource.rollback),
         "rejected": [
             {"strategy": each.strategy, **_moves_to_json(each.moves), "reason": each.reason}
@@ -65,6 +66,15 @@ def _resource_to_json(resource: ResourcePlan) -> dict[str, object]:
             for each in resource.rules
         ],
     }
+
+
+def _materialization_to_json(planned: Materialization | None) -> dict[str, object]:
+    """Only of data sources that have such columns."""
+    if planned is None:
+        return {}
+    sizes = _moves_to_json(planned.rewrites)
+    when = {"before_promotion": planned.before_promotion, "reason": planned.reason}
+    return {"materialization": {"columns": list(planned.columns), **sizes, **when}}
 
 
 def _rollback_to_json(kept: Rollback | None) -> dict[str, object] | None:
@@ -105,6 +115,9 @@ def step_text(step: s.Step) -> str:
             return f"check that {columns} can be computed for every row of {name}"
         case s.CatchUp():
             return "wait until every flow has caught up"
+        case s.MaterializeColumns(table, name, columns):
+            written = join_words(f"`{each}`" for each in columns)
+            return f"write the values of {written} of {name} into the files of {table}"
         case _:
             assert_never(step)
 

@@ -24,11 +24,12 @@ from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import assess_rollback
 from penstock.plan.first_problems import unknown_strategies
-from penstock.plan.plan import NOTHING, Live, Plan, PlanOptions, ResourcePlan, Size
+from penstock.plan.plan import NOTHING, Live, Materialization, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
 from penstock.plan.strategies.candidate_reuse import reuse_from_candidate
 from penstock.plan.strategies.costs import CostCounter
 from penstock.plan.strategies.datasource_plan import plan_datasource
+from penstock.plan.strategies.materialization import computed_columns, materialization_steps, plan_materialization
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.removal import removal_problems, removed_resources
 from penstock.plan.strategies.unchanged_datasources import (
@@ -37,7 +38,6 @@ from penstock.plan.strategies.unchanged_datasources import (
     refresh_unchanged,
 )
 from penstock.plan.tables.barrier_placement import place_barriers
-from penstock.sql.analysis.expression_facts import expression_facts
 
 __all__ = ["Live", "Plan", "PlanOptions", "ResourcePlan", "Size", "make_plan", "plan_changes", "plan_everything"]
 
@@ -96,6 +96,7 @@ def _plan_reached(
     if has_outdated_reader(context, reach):
         return None
     outcomes = [outcome for _, outcome in sorted(refresh_unchanged(context, reach).items())]
+    written = plan_materialization(outcomes, options.materialize_bytes)
     problems = [
         *context.compiled.problems,
         *removal_problems(context),
@@ -103,7 +104,7 @@ def _plan_reached(
     ]
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     resources = (
-        *(_complete_resource_plan(context, each) for each in outcomes),
+        *(_complete_resource_plan(context, each, written.get(each.binding.name)) for each in outcomes),
         *_plan_pipes(context),
         *removed_resources(context),
     )
@@ -114,7 +115,8 @@ def _plan_reached(
     if plan.errors:
         return _with_sizes(context, plan, {})
     manifest = _build_manifest(outcomes, project)
-    plan = _with_sizes(context, replace(plan, steps=_build_steps(outcomes, manifest), manifest=manifest), {})
+    steps = sort_steps((*_build_steps(outcomes, manifest), *materialization_steps(outcomes, written)))
+    plan = _with_sizes(context, replace(plan, steps=steps, manifest=manifest), {})
     return plan if plan.moves == NOTHING else _with_sizes(context, plan, _column_widths(before, manifest))
 
 
@@ -164,18 +166,18 @@ def _column_widths(live: Live, manifest: Manifest) -> Mapping[str, Mapping[str, 
     return {table: live.column_bytes(table) for table in sorted(read)} if live.column_bytes is not None else {}
 
 
-def _complete_resource_plan(context: PlanningContext, outcome: PlannedDataSource) -> ResourcePlan:
+def _complete_resource_plan(
+    context: PlanningContext, outcome: PlannedDataSource, written: Materialization | None
+) -> ResourcePlan:
     """The plan of a data source, with the columns that are computed when it is read and the effect of a rollback."""
-    before = [(column.name, column.before) for column in outcome.binding.columns if column.before is not None]
-    computed = tuple(
-        name for name, each in before if not each.is_settled and not expression_facts(each.expression).is_cheap
-    )
     name = outcome.resource.name
     new = context.project.datasource(name)
     kept = None
     if new is not None and outcome.resource.strategy != "none":
         kept = assess_rollback(context.live.project.datasource(context.former.get(name, "")), new)
-    return replace(outcome.resource, unsettled=computed, rollback=kept)
+    return replace(
+        outcome.resource, unsettled=computed_columns(outcome.binding), materialization=written, rollback=kept
+    )
 
 
 def _plan_pipes(context: PlanningContext) -> tuple[ResourcePlan, ...]:

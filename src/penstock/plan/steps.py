@@ -114,12 +114,32 @@ class CheckRows:
 
 
 @dataclass(frozen=True, slots=True)
+class MaterializeColumns:
+    """Write the values of bridged columns into the files of a table. The live version does not see them, and readers of
+    the next one get the same values before and after."""
+
+    table: str
+    name: str
+    """The data source."""
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CatchUp:
     """Wait until every flow has processed the rows that had arrived when the wait began."""
 
 
 Step: TypeAlias = Union[
-    CreateTable, AddFields, WidenField, SetSort, SetPartition, PlaceCursors, Activate, CheckRows, CatchUp
+    CreateTable,
+    AddFields,
+    WidenField,
+    SetSort,
+    SetPartition,
+    PlaceCursors,
+    Activate,
+    CheckRows,
+    CatchUp,
+    MaterializeColumns,
 ]
 
 STEP_ORDER: tuple[type[Step], ...] = (
@@ -132,8 +152,10 @@ STEP_ORDER: tuple[type[Step], ...] = (
     Activate,
     CheckRows,
     CatchUp,
+    MaterializeColumns,
 )
-"""Tables exist before anything is set on them; nothing flows before all of it is set."""
+"""Tables exist before anything is set on them; nothing flows before all of it is set. Files are rewritten last: by then
+every row is known to convert, and no history is being filled."""
 
 
 def sort_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:

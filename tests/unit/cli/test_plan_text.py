@@ -105,3 +105,32 @@ def test_a_plan_of_an_earlier_version_is_shown() -> None:
     """It has no places, rules, losses and estimate."""
     plan = {**document(resource("a", "recompute", 10)), "changes": [{"resource": "a", "message": "query changed"}]}
     assert "a: query changed\n" in text(plan, PlanView(why=("a",)))
+
+
+def test_columns_that_are_computed_say_until_when_and_why() -> None:
+    early = {"columns": ["x"], "before_promotion": True, "rows": 5, "bytes": 50, "reason": "within the budget"}
+    late = {"columns": ["y"], "before_promotion": False, "rows": 70, "bytes": 700, "reason": "700 are more than 100"}
+    plan = document(
+        resource("a", "bridge", unsettled=["x"], materialization=early),
+        resource("b", "bridge", unsettled=["y"], materialization=late),
+        resource("c", "bridge", unsettled=["z"]),
+        estimate={"seconds": 10.0, "basis": "at 1 row/s"},
+        materialized_later={"seconds": 7200.0, "basis": "at 1 row/s"},
+    )
+    found = text(plan)
+    assert "written into the files before it is ready (5 rows, 50 B): `x`" in found
+    assert "still computed when it is read after the promotion" in found
+    assert "`y`: 700 are more than 100" in found
+    assert "computed when it is read, until it is materialized: `z`" in found
+    assert found.endswith(
+        "bytes moved: 0 B; rewritten before it is ready: 5 rows, 50 B; about 10 s, at 1 row/s;"
+        " rewritten afterwards: 70 rows, 700 B, about 2 h"
+    )
+    assert text(plan, PlanView(why=("b",))).count("700 are more than 100") == 2
+
+
+def test_tables_of_unknown_size_are_rewritten_as_a_whole() -> None:
+    late = {"columns": ["y"], "before_promotion": False, "rows": None, "bytes": None, "reason": "not known"}
+    assert "rewritten afterwards: all rows of some tables" in text(
+        document(resource("b", "bridge", unsettled=["y"], materialization=late))
+    )

@@ -95,12 +95,27 @@ def _rows_text(rows: object) -> str:
 def _notes(resource: Json) -> Iterator[str]:
     for other in resource.get("rejected", ()):
         yield f"not {other['strategy']} ({_rows_text(other['rows'])}): {other['reason']}"
-    if resource.get("unsettled"):
-        names = ", ".join(f"`{column}`" for column in resource["unsettled"])
-        yield f"computed when it is read, until it is materialized: {names}"
+    yield from _materialization_notes(resource)
     kept = resource.get("rollback")
     if kept is not None and not kept["lossless"]:
         yield f"a rollback is not lossless: {kept['reason']}"
+
+
+def _materialization_notes(resource: Json) -> Iterator[str]:
+    """When the columns are written that are computed when they are read, and why not before."""
+    if not resource.get("unsettled"):
+        return
+    names, planned = ", ".join(f"`{column}`" for column in resource["unsettled"]), resource.get("materialization")
+    if planned is None:
+        yield f"computed when it is read, until it is materialized: {names}"
+    elif planned["before_promotion"]:
+        size = f"{_rows_text(planned['rows'])}, {format_bytes(planned['bytes'])}"
+        yield f"written into the files before it is ready ({size}): {names}"
+    else:
+        yield (
+            f"still computed when it is read after the promotion, until the background has written it: {names}:"
+            f" {planned['reason']}"
+        )
 
 
 def _names_text(names: Sequence[str]) -> str:
@@ -133,6 +148,7 @@ def _rule_lines(resource: Json) -> Iterator[str]:
         yield "no rule applies as the project is"
     elif applying[0] != resource["strategy"]:
         yield f"`{resource['strategy']}` was asked for"
+    yield from _materialization_notes(resource)
 
 
 def _total_line(plan: Json) -> str:
@@ -140,13 +156,30 @@ def _total_line(plan: Json) -> str:
     moved = f"rows moved: {format_count(plan['rows_moved'])}, bytes moved: {format_bytes(plan['bytes_moved'])}"
     lost = plan.get("rows_lost", 0)
     lost_text = "" if lost == 0 else f"; rows lost: {format_count(lost)}"
-    return f"{nothing}{moved}{lost_text}{_time_text(plan)}"
+    early, later = _rewritten(plan, before=True), _rewritten(plan, before=False)
+    early_text = f"; rewritten before it is ready: {early}" if early else ""
+    later_text = f"; rewritten afterwards: {later}{_duration(plan.get('materialized_later'))}" if later else ""
+    return f"{nothing}{moved}{lost_text}{early_text}{_time_text(plan, bool(early))}{later_text}"
 
 
-def _time_text(plan: Json) -> str:
-    """How long it takes, where something moves."""
+def _rewritten(plan: Json, *, before: bool) -> str:
+    """How much is rewritten to materialize columns, before the version is ready or afterwards."""
+    planned = [each["materialization"] for each in plan["resources"] if each.get("materialization")]
+    found = [each for each in planned if each["before_promotion"] == before]
+    if any(each["rows"] is None for each in found):
+        return "all rows of some tables"
+    rows = sum(each["rows"] for each in found)
+    return f"{_rows_text(rows)}, {format_bytes(sum(each['bytes'] for each in found))}" if rows else ""
+
+
+def _duration(estimate: Json | None) -> str:
+    return "" if estimate is None or estimate["seconds"] is None else f", about {_duration_text(estimate['seconds'])}"
+
+
+def _time_text(plan: Json, rewrites: bool) -> str:
+    """How long it takes, where something moves or is rewritten."""
     estimate = plan.get("estimate")
-    if estimate is None or plan["rows_moved"] == 0:
+    if estimate is None or (plan["rows_moved"] == 0 and not rewrites):
         return ""
     if estimate["seconds"] is None:
         return f"; no estimate of the time: {estimate['basis']}"

@@ -99,13 +99,20 @@ class Deployer:
             shown = {**plan_to_json(plan), **options.asked}
             problems = (*plan.problems, *self._check_drift(plan), *self._check_rows(plan, options))
             problems += tuple(find_rescued_rows(self._core.warehouse, self._core.board.live(), plan))
-            time_needed = estimate_time(plan.rows_moved, self._core.store.operations.recent)
-            shown |= {"problems": [problem.as_json() for problem in problems], "estimate": time_needed.as_json()}
+            shown |= {"problems": [problem.as_json() for problem in problems], **self._estimates(plan)}
             if options.check or not (plan.changes or options.rebuilt):
                 return _unsaved_deployment(self._core.store.pointer.read().live, files, plan, shown)
             made = self._save(files, options, plan, shown)
         self._start_thread(made.id)
         return made
+
+    def _estimates(self, plan: Plan) -> dict[str, object]:
+        """How long the plan takes, and how long the columns stay computed that are not materialized before."""
+        recent = self._core.store.operations.recent
+        before = plan.rows_moved + plan.rewrites.rows if plan.rows_moved is not None else None
+        found: dict[str, object] = {"estimate": estimate_time(before, recent).as_json()}
+        later = plan.rewritten_later
+        return found if later is None else {**found, "materialized_later": estimate_time(later.rows, recent).as_json()}
 
     def find_repeated(self, files: Mapping[str, str], options: DeployOptions) -> Deployment | None:
         """The candidate that the same call made before, such as that of a job which was killed; None if there is none.
@@ -244,8 +251,15 @@ class Deployer:
         if loaded.errors:
             _raise_errors(check_loaded(loaded).problems)
         streams = frozenset(self._core.flows.arrivals.heads)
-        strategies = loaded.settings.deploy.strategy
-        wanted = PlanOptions(suffix, options.allow_destructive, streams, strategies, options.rebuilt)
+        wishes = loaded.settings.deploy
+        wanted = PlanOptions(
+            suffix,
+            options.allow_destructive,
+            streams,
+            wishes.strategy,
+            options.rebuilt,
+            wishes.materialize_bytes,
+        )
         plan = make_plan(self._read_live(options.rebuilt), loaded.project, wanted)
         places = {each.name: each.forward_query.location for each in loaded.project.datasources if each.forward_query}
         plan = replace(plan, problems=(*loaded.problems, *plan.problems), forward_queries=places)
@@ -276,8 +290,9 @@ class Deployer:
         live = self._core.board.live()
         if live is None:
             return None
+        candidates = self._find_candidates(live.id)
         sizes = {}
-        for table in live.manifest.tables:
+        for table in (*live.manifest.tables, *(table for each in candidates for table in each.manifest.tables)):
             snapshots = self._core.warehouse.registry.snapshots(table.id)
             sizes[table.id] = Size(snapshots.rows, snapshots.bytes, snapshots.files)
         project = self._core.projects.load(live).project
@@ -290,7 +305,7 @@ class Deployer:
             sizes,
             self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
-            candidates=self._find_candidates(live.id),
+            candidates=candidates,
             shortened=shortened,
             made_afterwards=made_afterwards(self._core.warehouse.lake, shortened, live.manifest.views),
         )

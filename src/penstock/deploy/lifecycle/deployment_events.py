@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.deploy.lifecycle.executor import is_unfinished
+from penstock.deploy.lifecycle.journal_steps import step_from_json
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.early_materialization import next_columns
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -20,6 +22,7 @@ from penstock.lake.read.history_slices import FileExtent, extent_up_to, snapshot
 from penstock.model.cursor import HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Copy, View
+from penstock.plan.steps import MaterializeColumns
 
 AT_REST: tuple[DeploymentState, ...] = ("live", "previous", "retired", "failed", "discarded")
 INTERVAL = 0.5
@@ -115,11 +118,31 @@ def _base_tables(store: StateStore, deployment: Deployment) -> set[str]:
     return {table.id for table in store.deployments.get(deployment.base).manifest.tables}
 
 
+def _materialization_progress(core: Core, deployment: Deployment) -> Iterator[BackfillProgress]:
+    """The tables that get their bridged columns before the deployment is ready; read from the manifest, so that a
+    restart changes nothing."""
+    manifest = deployment.manifest
+    for entry in core.store.journal.entries(deployment.id):
+        step = step_from_json(entry.step)
+        if not isinstance(step, MaterializeColumns) or (bound := manifest.binding(step.name)) is None:
+            continue
+        now, left = core.warehouse.registry.snapshots(bound.table), next_columns(manifest, step.name)
+        read = every = FileExtent(now.rows, now.bytes)
+        if left is not None and now.current is not None:
+            read = extent_up_to(core.warehouse.lake, bound.table, now.current.id, left.after)
+            every = extent_up_to(core.warehouse.lake, bound.table, now.current.id, left.upto)
+        columns = ", ".join(step.columns)
+        yield BackfillProgress(
+            bound.table, f"{step.name} ({columns})", f"columns of {step.name}", read, every, left is None
+        )
+
+
 def _progress_events(
     core: Core, deployment: Deployment, before: dict[str, tuple[float, FileExtent]]
 ) -> Iterator[DeploymentEvent]:
     now = time.monotonic()
-    for each in backfill_progress(core.store, core.warehouse, deployment):
+    filled = backfill_progress(core.store, core.warehouse, deployment)
+    for each in (*filled, *_materialization_progress(core, deployment)):
         since, then = before.setdefault(each.flow, (now, each.read))
         seconds = now - since
         rate = (each.read.rows - then.rows) / seconds if seconds > 0 else 0.0

@@ -16,10 +16,11 @@ from typing_extensions import assert_never
 from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.activation import activate_deployment
 from penstock.deploy.lifecycle.backfill import move_large_backfill
-from penstock.deploy.lifecycle.forward_row_checks import check_rows
+from penstock.deploy.lifecycle.forward_row_checks import check_rows, checked_expressions
 from penstock.deploy.lifecycle.journal_steps import Promote, step_from_json
 from penstock.deploy.lifecycle.states import UNFINISHED, only_state
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.early_materialization import materialize_table
 from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.running_flows import RunningFlows
 from penstock.deploy.runtime.state_store import StateStore
@@ -36,13 +37,14 @@ from penstock.lake.tables.snapshots import Progress
 from penstock.model.cursor import BatchCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Field, Manifest, Table, last_seq
-from penstock.model.manifest_updates import set_cutover_offsets
+from penstock.model.manifest_updates import mark_checked, set_cutover_offsets
 from penstock.plan.steps import (
     Activate,
     AddFields,
     CatchUp,
     CheckRows,
     CreateTable,
+    MaterializeColumns,
     PlaceCursors,
     SetPartition,
     SetSort,
@@ -147,6 +149,16 @@ def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:
         flows.scheduler.wait(lambda: not store.deployments.get(id).paused, timeout=1.0)
 
 
+def _go_on(core: Core, id: int) -> Deployment:
+    """The deployment as it is now, for a step that works in pieces. Raises ExecutionStopped if it has no next piece to
+    do, because the deployment was discarded or has failed, or the server is stopping."""
+    _wait_while_paused(core.store, core.flows, id)
+    deployment = core.store.deployments.get(id)
+    if deployment.state not in UNFINISHED or core.flows.scheduler.stopping:
+        raise ExecutionStopped
+    return deployment
+
+
 def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]) -> None:
     """Try the promotion once; if it is refused, the deployment stays `ready` with the error, for the user to decide."""
     core.store.journal.mark(id, ordinal, "intended")
@@ -178,7 +190,7 @@ def _mark_failed(store: StateStore, board: DeploymentBoard, id: int, error: Exce
     board.refresh()
 
 
-def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one case a kind of step
+def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: C901, PLR0915 - one case a kind of step
     lake = core.warehouse.lake
     match step:
         case CreateTable():
@@ -205,8 +217,11 @@ def _run_step(core: Core, id: int, step: Step) -> None:  # noqa: PLR0915 - one c
             activate_deployment(core, id, step)
         case CheckRows():
             check_rows(core.warehouse, core.store.deployments.get(id), step)
+            _record_checked(core, id, step)
         case CatchUp():
             _catch_up(core, id)
+        case MaterializeColumns():
+            materialize_table(core, step, partial(_go_on, core, id))
         case _:
             assert_never(step)
 
@@ -242,6 +257,14 @@ def _catch_up(core: Core, id: int) -> None:
             return _cut_quarantines(core, deployment)
         if core.flows.scheduler.stopping:
             raise ExecutionStopped
+
+
+def _record_checked(core: Core, id: int, step: CheckRows) -> None:
+    def revise(manifest: Manifest) -> Manifest:
+        return mark_checked(manifest, step.name, checked_expressions(manifest, step))
+
+    core.store.deployments.revise(id, revise)
+    core.board.refresh()
 
 
 def _cut_quarantines(core: Core, deployment: Deployment) -> None:

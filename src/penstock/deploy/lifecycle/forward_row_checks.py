@@ -31,6 +31,7 @@ from penstock.plan.diff.changes import rows_text
 from penstock.plan.plan import HiddenRows
 from penstock.plan.steps import Check, CheckRows
 from penstock.plan.strategies.deletion_protection import loss_problem
+from penstock.sql.analysis.may_raise import drop_errors
 
 WORST = 5
 """How many of the values that do not convert are shown, the most frequent first."""
@@ -62,6 +63,18 @@ def check_rows(warehouse: Warehouse, deployment: Deployment, step: CheckRows) ->
     problems += [] if problems else _compute_unsure(warehouse, source, step)
     if problems:
         raise Failed(f"rows of `{step.name}` do not convert: {problems[0].message}", problems)
+
+
+def checked_expressions(manifest: Manifest, step: CheckRows) -> dict[str, str]:
+    """The expressions of a data source's columns after `check_rows` has seen every row that they are for: without the
+    errors that none of these rows gets to. They are cheaper to compute, and give the same values."""
+    bound, certain = manifest.binding(step.name), {each.column for each in step.checks if each.kind != "default"}
+    columns = bound.columns if bound is not None else ()
+    return {
+        each.name: drop_errors(each.before.expression)
+        for each in columns
+        if each.name in certain and each.before is not None and each.before.cut is not None
+    }
 
 
 def count_rows(warehouse: Warehouse, step: CheckRows) -> list[Problem]:

@@ -27,6 +27,7 @@ from penstock.plan.steps import (
     CatchUp,
     CheckRows,
     CreateTable,
+    MaterializeColumns,
     PlaceCursors,
     SetPartition,
     SetSort,
@@ -45,6 +46,7 @@ INVERSES: Mapping[type[Step], str] = {
     Activate: "stop the deployment's flows, release the snapshots that its histories read, drop its clones",
     CheckRows: "nothing: it only read",
     CatchUp: "nothing: it only waited",
+    MaterializeColumns: "nothing: the columns go with the step that added them, or with their clone",
 }
 """What undoes each kind of step."""
 
@@ -83,7 +85,7 @@ def _run_inverse(core: Core, deployment: Deployment, step: JournalStep) -> None:
         case Activate(clones, _):
             _release_snapshots(core.warehouse, deployment)
             _drop_tables(core, deployment, [each.table.id for each in clones])
-        case WidenField() | PlaceCursors() | CheckRows() | CatchUp() | Promote():
+        case WidenField() | PlaceCursors() | CheckRows() | CatchUp() | MaterializeColumns() | Promote():
             pass
         case _:
             assert_never(step)

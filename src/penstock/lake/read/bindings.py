@@ -188,5 +188,5 @@ def _column_sql(column: BoundColumn) -> str:
     before = column.before
     if before is not None and before.cut is not None and not before.is_settled:
         unsettled = f"{SEQ} <= {before.cut}" + (f" AND {SEQ} > {before.settled}" if before.settled >= 0 else "")
-        now = f"CASE WHEN {unsettled} THEN {before.expression} ELSE {now} END"
+        now = f"CASE WHEN {unsettled} THEN {before.value} ELSE {now} END"
     return f"CAST({now} AS {spark_type(column.type)})"

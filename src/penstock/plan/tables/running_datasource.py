@@ -87,8 +87,9 @@ def without_pending_cut(column: BoundColumn) -> BoundColumn:
 
 
 def without_materialized_range(before: Before | None) -> Before | None:
-    """The expression for existing rows, without the range of rows that were already materialized."""
-    return replace(before, settled=-1) if before is not None else None
+    """The expression for existing rows as it was planned: without the range of rows that were already materialized, and
+    without what a check of these rows has found."""
+    return replace(before, settled=-1, checked=None) if before is not None else None
 
 
 def extend_accepted_versions(chain: tuple[Accepts, ...], version: str) -> tuple[Accepts, ...]:

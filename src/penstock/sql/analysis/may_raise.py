@@ -71,6 +71,46 @@ def suppress_errors(sql: str) -> str:
     return replace_spans(sql, spans)
 
 
+def drop_errors(sql: str) -> str:
+    """The SQL of a conversion without the errors in it, and without the conditions under which it raises them: for rows
+    that are known not to get there. It gives the same values for these."""
+    tokens = tokenize_spark(sql)
+    spans: list[tuple[int, int, str]] = []
+    done = 0
+    for place, token in enumerate(tokens[:-1]):
+        if token.start < done or not is_call(tokens, place) or token.text.lower() not in ("if", "coalesce"):
+            continue
+        last = tokens[closing_parenthesis(tokens, place + 1)]
+        given = _arguments(sql, tokens, place + 1)
+        kept = [each for each in given if not _raises_only(each)]
+        is_if = token.text.lower() == "if"
+        if len(kept) == len(given) or not kept or (is_if and (len(kept) != 2 or kept[0] != given[0])):
+            continue
+        value = f"({drop_errors(kept[-1])})" if is_if else f"coalesce({', '.join(map(drop_errors, kept))})"
+        spans.append((token.start, last.end + 1, value))
+        done = spans[-1][1]
+    return replace_spans(sql, spans)
+
+
+def _arguments(sql: str, tokens: Sequence[Token], opened: int) -> list[str]:
+    """The arguments of a call as text; `opened` is its parenthesis."""
+    closed, depth = closing_parenthesis(tokens, opened), 0
+    cuts = [tokens[opened].end]
+    for token in tokens[opened + 1 : closed]:
+        depth += token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET)
+        depth -= token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET)
+        cuts += [token.start] if depth == 0 and token.token_type == TokenType.COMMA else []
+    ends = [*cuts[1:], tokens[closed].start]
+    return [sql[start + 1 : end].strip() for start, end in zip(cuts, ends, strict=True)]
+
+
+def _raises_only(sql: str) -> bool:
+    """Whether the SQL is a call of raise_error and nothing else."""
+    tokens = tokenize_spark(sql)
+    is_error = bool(tokens) and is_call(tokens, 0) and tokens[0].text.lower() == "raise_error"
+    return is_error and closing_parenthesis(tokens, 1) == len(tokens) - 1
+
+
 def _is_safe(tokens: Sequence[Token], place: int) -> bool:
     token, before = tokens[place], tokens[place - 1] if place else None
     text = token.text.lower()

@@ -17,6 +17,7 @@ from penstock.plan.steps import (
     CheckRows,
     Clone,
     CreateTable,
+    MaterializeColumns,
     PlaceCursors,
     SetPartition,
     SetSort,
@@ -34,6 +35,7 @@ STEPS: list[JournalStep] = [
     Activate((Clone(Table("b", (Field("x", Int(32)),)), "a", (Field("x", Int(64)),)),)),
     CheckRows("a", Binding("a", "a__d1", ()), (Check("x", "fails", "toInt32(x)", "`x`", "`x` IS NULL"),)),
     CatchUp(),
+    MaterializeColumns("a__d1", "a", ("x", "y")),
     Promote(),
 ]
 MERGES = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.analysis.may_raise import may_raise
+from penstock.sql.analysis.may_raise import drop_errors, may_raise
 
 NEVER = (
     "`a`",
@@ -97,3 +97,25 @@ def test_what_may_raise(sql: str) -> None:
 )
 def test_what_holds_something_that_may_raise_may(sql: str, around: str) -> None:
     assert may_raise(around.format(sql))
+
+
+ERROR = "raise_error(concat('cannot convert ', `a`))"
+
+
+@pytest.mark.parametrize(
+    ("sql", "without"),
+    [
+        (f"if(NOT (`a` RLIKE '^[0-9,]+$'), {ERROR}, CAST(`a` AS INT))", "(CAST(`a` AS INT))"),
+        (f"if(`a` IS NULL, CAST(`b` AS INT), {ERROR})", "(CAST(`b` AS INT))"),
+        (f"coalesce(to_date(`a`), {ERROR})", "coalesce(to_date(`a`))"),
+        (f"1 + if(`b`, {ERROR}, `a` + `b`) * 2", "1 + (`a` + `b`) * 2"),
+        (f"if(`c`, if(`b`, {ERROR}, 1), f(`a`, coalesce(2, {ERROR})))", "if(`c`, (1), f(`a`, coalesce(2)))"),
+        (f"transform(`a`, x -> if(x < 0, {ERROR}, g(x, ', ')))", "transform(`a`, x -> (g(x, ', ')))"),
+        (f"if(`b`, {ERROR}, {ERROR})", f"if(`b`, {ERROR}, {ERROR})"),
+        (f"f({ERROR})", f"f({ERROR})"),
+        (f"if(`b`, concat('x', {ERROR}), 'y')", f"if(`b`, concat('x', {ERROR}), 'y')"),
+        ("if(`a` = 'raise_error(1)', 'if(x, raise_error(1), 2)', `raise_error`)",) * 2,
+    ],
+)
+def test_errors_that_no_row_gets_to_are_dropped_with_their_conditions(sql: str, without: str) -> None:
+    assert drop_errors(sql) == without
