@@ -177,11 +177,15 @@ def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]
 def _is_worth_trying(core: Core, manifest: Manifest) -> bool:
     """Whether the flows of a deployment lag so little that it may be promoted, and none of its own has failed so seldom
     that its next attempt will probably succeed: a promotion is refused while one fails."""
-    live = core.board.live()
-    shared = {(flow.table, flow.id) for flow in live.manifest.flows} if live is not None else set()
-    own = {(flow.table, flow.id) for flow in manifest.flows} - shared
+    own = {(flow.table, flow.id) for flow in manifest.flows} - _flows_of_live(core.board)
     attempted_again = own & (core.flows.failing(1) - core.flows.failing(ATTEMPTS))
     return not attempted_again and core.flows.lag(manifest) <= core.settings.deploy.max_lag_seconds
+
+
+def _flows_of_live(board: DeploymentBoard) -> frozenset[tuple[str, str]]:
+    """The flows, as (table, flow), that live runs: those that a deployment has in common with it are not its own."""
+    live = board.live()
+    return frozenset((flow.table, flow.id) for flow in live.manifest.flows) if live is not None else frozenset()
 
 
 def _mark_failed(store: StateStore, board: DeploymentBoard, id: int, error: Exception) -> None:
@@ -294,8 +298,7 @@ def _is_caught_up(core: Core, manifest: Manifest, heads: Mapping[str, int]) -> b
     late = find_lags(core.warehouse.registry, manifest, heads)
     if not late:
         return True
-    live = core.board.live()
-    shared = {(flow.table, flow.id) for flow in live.manifest.flows} if live is not None else set()
+    shared = _flows_of_live(core.board)
     blocked = blocked_tables(manifest, core.flows.failing(ATTEMPTS) & shared)
     return all(
         each.table in blocked and ((each.table, each.flow) in shared or _has_history(core.warehouse, each))
