@@ -119,8 +119,9 @@ class Materialization:
     columns: tuple[str, ...]
     rewrites: Size | None
     """The files into which they are written; None if not known."""
-    before_promotion: bool
-    """Before the version is ready; otherwise in the background once it is live."""
+    before_promotion: bool | None
+    """Before the version is ready; otherwise in the background once it is live. None where no size is known, as in a
+    plan without a server."""
     reason: str
 
 
@@ -215,7 +216,7 @@ class Plan:
     def rewritten_later(self) -> Size | None:
         """The files that get bridged columns once the version is live; None if there are none."""
         planned = (each.materialization for each in self.resources)
-        sizes = [each.rewrites or NOTHING for each in planned if each is not None and not each.before_promotion]
+        sizes = [each.rewrites or NOTHING for each in planned if each is not None and each.before_promotion is False]
         return sum(sizes, NOTHING) if sizes else None
 
     @property

@@ -119,7 +119,7 @@ def test_columns_that_are_computed_say_until_when_and_why() -> None:
     )
     found = text(plan)
     assert "written into the files before it is ready (5 rows, 50 B): `x`" in found
-    assert "still computed when it is read after the promotion" in found
+    assert "still computed when it is read after the promotion, until the background has written it (70 rows" in found
     assert "`y`: 700 are more than 100" in found
     assert "computed when it is read, until it is materialized: `z`" in found
     assert found.endswith(
@@ -131,6 +131,13 @@ def test_columns_that_are_computed_say_until_when_and_why() -> None:
 
 def test_tables_of_unknown_size_are_rewritten_as_a_whole() -> None:
     late = {"columns": ["y"], "before_promotion": False, "rows": None, "bytes": None, "reason": "not known"}
-    assert "rewritten afterwards: all rows of some tables" in text(
-        document(resource("b", "bridge", unsettled=["y"], materialization=late))
-    )
+    found = text(document(resource("b", "bridge", unsettled=["y"], materialization=late)))
+    assert "until the background has written it: `y`: not known" in found
+    assert "rewritten afterwards: all rows of some tables" in found
+
+
+def test_without_sizes_nothing_is_claimed_of_the_promotion() -> None:
+    unknown = {"columns": ["y"], "before_promotion": None, "rows": None, "bytes": None, "reason": "if it is small"}
+    found = text(document(resource("b", "bridge", unsettled=["y"], materialization=unknown)))
+    assert "computed when it is read, until it is materialized: `y` (if it is small)" in found
+    assert "rewritten" not in found

@@ -60,10 +60,20 @@ def test_files_are_rewritten_last() -> None:
     assert set(kinds[kinds.index(MaterializeColumns) :]) == {MaterializeColumns}
 
 
-def test_a_table_of_unknown_size_is_not_rewritten_while_somebody_waits() -> None:
+def test_of_a_table_of_unknown_size_nothing_is_said_or_done() -> None:
     plan = planned(10**18, {"a": Size(10, 300)})
     assert early(plan) == ["a"]
-    assert plan.rewritten_later == Size(0, 0)
+    assert plan.rewritten_later is None
+    unknown = next(each.materialization for each in plan.resources if each.name == "b")
+    assert unknown is not None
+    assert (unknown.rewrites, unknown.before_promotion) == (None, None)
+    assert unknown.reason.endswith("have at most 1,000,000,000,000,000,000 bytes, which is not known here")
+
+
+def test_without_a_budget_an_unknown_size_makes_no_difference() -> None:
+    unknown = next(each.materialization for each in planned(0, {}).resources if each.name == "b")
+    assert unknown is not None
+    assert (unknown.before_promotion, unknown.reason) == (False, "[deploy] materialize_bytes is 0")
 
 
 @pytest.mark.parametrize(("value", "type"), [("n", "String"), ("'x'", "String"), ("n", "Nullable(String)")])

@@ -108,12 +108,15 @@ def _materialization_notes(resource: Json) -> Iterator[str]:
     names, planned = ", ".join(f"`{column}`" for column in resource["unsettled"]), resource.get("materialization")
     if planned is None:
         yield f"computed when it is read, until it is materialized: {names}"
+        return
+    size = f" ({_rows_text(planned['rows'])}, {format_bytes(planned['bytes'])})" if planned["rows"] is not None else ""
+    if planned["before_promotion"] is None:
+        yield f"computed when it is read, until it is materialized: {names} ({planned['reason']})"
     elif planned["before_promotion"]:
-        size = f"{_rows_text(planned['rows'])}, {format_bytes(planned['bytes'])}"
-        yield f"written into the files before it is ready ({size}): {names}"
+        yield f"written into the files before it is ready{size}: {names}"
     else:
         yield (
-            f"still computed when it is read after the promotion, until the background has written it: {names}:"
+            f"still computed when it is read after the promotion, until the background has written it{size}: {names}:"
             f" {planned['reason']}"
         )
 

@@ -33,9 +33,9 @@ def plan_materialization(outcomes: Iterable[PlannedDataSource], budget: int) -> 
     for outcome, columns in sorted(found, key=lambda each: _order(each[0])):
         if columns:
             size = _held(outcome)
-            reason = _why_later(size, left, budget)
-            planned[outcome.binding.name] = Materialization(columns, size, reason is None, reason or _WITHIN)
-            left -= size.bytes if size is not None and reason is None else 0
+            when, reason = _decide(size, left, budget)
+            planned[outcome.binding.name] = Materialization(columns, size, when, reason)
+            left -= size.bytes if size is not None and when else 0
     return planned
 
 
@@ -50,9 +50,6 @@ def materialization_steps(
             yield MaterializeColumns(bound.table, bound.name, when.columns)
 
 
-_WITHIN = "within [deploy] materialize_bytes"
-
-
 def _held(outcome: PlannedDataSource) -> Size | None:
     """What the table holds when the step begins."""
     return outcome.costs.holds if isinstance(outcome.costs.holds, Size) else None
@@ -63,13 +60,13 @@ def _order(outcome: PlannedDataSource) -> tuple[int, str]:
     return size.bytes if size is not None else 0, outcome.binding.name
 
 
-def _why_later(size: Size | None, left: int, budget: int) -> str | None:
-    """Why a table is not rewritten before the promotion; None if it is."""
+def _decide(size: Size | None, left: int, budget: int) -> tuple[bool | None, str]:
+    """Whether a table is rewritten before the promotion (None: that is not known), and why."""
     if budget == 0:
-        return "[deploy] materialize_bytes is 0"
+        return False, "[deploy] materialize_bytes is 0"
     if size is None:
-        return "how large its files are is not known here"
+        return None, f"before it is ready if its files have at most {budget:,} bytes, which is not known here"
     if size.bytes <= left:
-        return None
+        return True, "within [deploy] materialize_bytes"
     others = "" if left == budget else f", of which {left:,} are left beside smaller tables"
-    return f"{size.bytes:,} bytes of files are more than the {budget:,} of [deploy] materialize_bytes{others}"
+    return False, f"{size.bytes:,} bytes of files are more than the {budget:,} of [deploy] materialize_bytes{others}"
