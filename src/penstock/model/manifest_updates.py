@@ -6,7 +6,7 @@ everywhere it occurs, also inside flows; an offset that is already set keeps its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import replace
 
 from typing_extensions import assert_never
@@ -48,6 +48,31 @@ def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], 
         return replace(
             binding, columns=tuple(_mark_column_materialized(column, columns, upto) for column in binding.columns)
         )
+
+    return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
+
+
+def limit_materialized(manifest: Manifest, known: Manifest, tables: Container[str]) -> Manifest:
+    """The manifest with the columns of these tables materialized no further than an earlier one of the same deployment
+    says: what was materialized since is not in copies of the tables as they were then."""
+    then = {
+        (binding.name, column.name): column.before.settled
+        for binding in known.bindings
+        for column in binding.columns
+        if column.before is not None
+    }
+
+    def limit(binding: Binding, column: BoundColumn) -> BoundColumn:
+        before = column.before
+        if before is None:
+            return column
+        settled = min(before.settled, then.get((binding.name, column.name), -1))
+        return replace(column, before=replace(before, settled=settled))
+
+    def bind(binding: Binding) -> Binding:
+        if binding.table not in tables:
+            return binding
+        return replace(binding, columns=tuple(limit(binding, column) for column in binding.columns))
 
     return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.manifest import Accepts, Before, Binding, BoundColumn, Copy, Landing, Manifest, Source, View
-from penstock.model.manifest_updates import map_bindings, mark_materialized, set_cutover_offsets
+from penstock.model.manifest_updates import limit_materialized, map_bindings, mark_materialized, set_cutover_offsets
 from penstock.model.types import Int
 
 
@@ -30,6 +30,15 @@ def test_settling_moves_on_only_and_where_it_is_asked_to() -> None:
     assert settled.bindings[1] == manifest.bindings[1]
     assert mark_materialized(settled, "t__d1", ["a__2"], 4) == settled
     assert mark_materialized(settled, "t__d1", ["b"], 9) == settled
+
+
+def test_a_copy_of_a_table_has_what_was_settled_when_it_was_made() -> None:
+    columns = (BoundColumn("a", Int(32), "a__2", Before("`a`", 9, 3)), BoundColumn("b", Int(32), "b"))
+    then = Manifest(bindings=(Binding("t", "t__d1", columns), Binding("u", "u__d1", columns)))
+    now = mark_materialized(mark_materialized(then, "t__d1", ["a__2"], 9), "u__d1", ["a__2"], 9)
+    limited = limit_materialized(now, then, ["t__d1"])
+    assert limited.bindings == (then.bindings[0], now.bindings[1])
+    assert limit_materialized(then, now, ["t__d1", "u__d1"]) == then
 
 
 def test_a_binding_is_replaced_wherever_it_stands() -> None:

@@ -16,7 +16,7 @@ from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.lake.tables import physical_tables
 from penstock.model.manifest import Manifest
-from penstock.model.manifest_updates import map_bindings
+from penstock.model.manifest_updates import limit_materialized, map_bindings
 
 _CLONE_NAME = re.compile(r"[^/]*__d[0-9]{1,19}f[0-9]{1,19}")
 """The names that `split_tables` gives."""
@@ -34,7 +34,10 @@ def split_tables(core: Core, id: int, table: str) -> None:
             physical_tables.clone_table(core.warehouse.lake, each, clone)
             core.warehouse.recorded.record_created(clone)
             core.warehouse.registry.forget(each)
-        core.store.deployments.revise(id, lambda manifest: rename_tables(manifest, names))
+        # Columns may have been materialized in the original since it was cloned: the clone has them computed still.
+        core.store.deployments.revise(
+            id, lambda manifest: rename_tables(limit_materialized(manifest, deployment.manifest, names), names)
+        )
         core.board.refresh()
 
 

@@ -63,11 +63,17 @@ def _rewrite_slice(
     values = ColumnValues({each.physical: _stored_value(each, found.seen) for each in found.columns}, found.after, upto)
     table = manifest.table(found.table)
     try:
-        layout = file_layout(table.sort if table is not None else (), manifest.bindings_of(found.table))
+        layout = file_layout(table.sort if table is not None else (), _bindings_of(core.board, found.table))
         materialize_columns(core.warehouse.lake, found.table, values, layout)
     except RewriteConflict:
         return None  # a compaction came first: the next look takes its files
     return upto
+
+
+def _bindings_of(board: DeploymentBoard, table: str) -> Iterator[Binding]:
+    """The bindings of a table in all running versions: a file is laid out for all that read it."""
+    for deployment in board.running.deployments:
+        yield from deployment.manifest.bindings_of(table)
 
 
 def _never(table: str) -> bool:
