@@ -159,7 +159,7 @@ def test_a_version_above_one_whose_columns_are_still_computed(running: Running) 
     assert rows_of(running, "stack") == expected
     running.rollback()
     assert rows_of(running, "stack") == [shown(n) for n in range(7) if n != 1]
-    running.deploy({"penstock.toml": None})
+    del running.files["penstock.toml"]
 
 
 def test_what_live_has_as_a_default_stays_in_the_files(running: Running) -> None:
@@ -200,7 +200,6 @@ def test_a_version_that_gets_tables_of_its_own_meanwhile(running: Running, monke
     running.post("split", [row(5)])
     assert rows_of(running, "split", "staging") == [shown(n) for n in range(6)]
     running.pipeline.deployer.discard("staging")
-    running.deploy({"penstock.toml": None})
 
 
 def test_a_pause_holds_the_writing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:

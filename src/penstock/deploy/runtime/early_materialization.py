@@ -21,8 +21,9 @@ from penstock.model.deployment import Deployment
 from penstock.model.manifest import Manifest
 from penstock.plan.steps import MaterializeColumns
 
-ATTEMPTS = 3
-"""A slice that failed so many times in a row is left to the background, which tries it once the version is live."""
+ATTEMPTS = 5
+"""A slice that failed, or came second to other maintenance of its files, so many times in a row is left to the
+background, which tries it once the version is live."""
 PAUSE = 1.0
 log = logging.getLogger("penstock.deploy")
 
@@ -31,23 +32,26 @@ def materialize_table(core: Core, step: MaterializeColumns, go_on: Callable[[], 
     """Materialize what is left of a table. `go_on` gives the deployment before each slice, or raises. Raises that, and
     Unavailable if the catalog or the state store does not answer."""
     core.flows.stepper.join_pool("background")
-    failures = 0
-    while failures < ATTEMPTS:
+    tries, last = 0, None
+    while True:
         manifest = go_on().manifest
         found = next_columns(manifest, step.name)
         if found is None:
             return
+        tries, last = tries + 1 if found == last else 1, found
+        if tries > ATTEMPTS:
+            break
         began = time.monotonic()
+        failed = False
         try:
             _materialize_slice(core, manifest, found)
-            failures = 0
         except Unavailable:
             raise
         except Exception:  # nothing depends on it: readers compute the values
             go_on()  # while the server stops, anything may fail
             log.exception("columns of %s could not be materialized", found.table)
-            failures += 1
-        _rest(core, time.monotonic() - began, failed=bool(failures))
+            failed = True
+        _rest(core, time.monotonic() - began, failed=failed)
     log.warning("%s of %s stay computed when they are read, until the version is live", step.columns, step.name)
 
 
