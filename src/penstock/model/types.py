@@ -333,6 +333,19 @@ def has_part(of: Type, kind: type[Type]) -> bool:
             return False
 
 
+def has_list_in_key(of: Type) -> bool:
+    """Whether a Map in the type has an Array or a Map in its keys, which Python cannot hold as keys."""
+    match of:
+        case Map(key, value):
+            return has_part(key, Array) or has_part(key, Map) or has_list_in_key(value)
+        case Nullable(inner) | Array(inner):
+            return has_list_in_key(inner)
+        case Tuple(fields):
+            return any(has_list_in_key(inner) for _, inner in fields)
+        case _:
+            return False
+
+
 def has_fields_alike(of: Type) -> bool:
     """Whether a tuple in the type has fields whose names differ in case only."""
     match of:

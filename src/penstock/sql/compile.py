@@ -18,7 +18,7 @@ from penstock.model.datasource import Text
 from penstock.model.pipe import Copied, Dialect, Node, Pipe
 from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
-from penstock.model.types import Array, DateTime64, Int, String, Type
+from penstock.model.types import Array, DateTime64, Int, String, Type, has_list_in_key
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.clauses.group_array_join import split_group_array_join
 from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
@@ -54,7 +54,7 @@ from penstock.sql.outputs.forward_query import compile_forward
 from penstock.sql.outputs.view import TargetRows, view_rows
 from penstock.sql.query import CompiledCopy, CompiledView, ExternalRead, Query, SourceRead
 from penstock.sql.spark_dialect.compile_spark import compile_spark
-from penstock.sql.syntax.problems import Refused, Report
+from penstock.sql.syntax.problems import Refused, Report, refusal
 from penstock.sql.syntax.template_marks import find_template_mark
 from penstock.sql.syntax.tree import parse_query
 from penstock.template.errors import PARAMETER_ERRORS, Declined, Fault, TemplateAbort, invalid_parameters
@@ -199,8 +199,20 @@ def _compile_with_totals(environment: Environment, message: str) -> SelectOutput
     output = _compile_or_raise(environment, message)
     if output.totals is not None and output.totals.refusal is not None:
         environment.report.problems.append(output.totals.refusal.problem)
+    with environment.report.collecting():
+        _check_readable(environment, output)
     environment.report.finish(message)
     return output
+
+
+def _check_readable(environment: Environment, output: SelectOutput) -> None:
+    """Raises Refused for a column whose values cannot be fetched."""
+    for name, value in output.columns:
+        if has_list_in_key(value.type):
+            message = f"the column `{name}` cannot be shown: {value.type} has arrays or maps as keys"
+            raise refusal(
+                environment.text, None, "wrong-argument-type", message, "toString(…), or mapKeys and mapValues"
+            )
 
 
 def compile_text(environment: Environment) -> SelectOutput:

@@ -73,7 +73,7 @@ def _is_distinct_from(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 def _logical_form(word: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
-        return logic.join_conditions(tr, node, word, tr.translate_all(call_arguments(tr, node, 1, 64)))
+        return logic.join_conditions(tr, node, word, tr.translate_all(call_arguments(tr, node, 2, 64)))
 
     return form
 

@@ -29,6 +29,8 @@ from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, 
 _SERIES_TYPES = tuple(
     t.Int(bits, signed) for bits in (8, 16, 32, 64) for signed in (True, False) if bits < 64 or signed
 )
+_NOT_IN_BRACKETS = (t.Float, t.Decimal, t.DateTime64, t.Array, t.Map, t.Tuple)
+"""Keys that ClickHouse does not take in `map[key]`."""
 
 
 def map_type(value: TypedSql) -> t.Map:
@@ -41,6 +43,8 @@ def map_type(value: TypedSql) -> t.Map:
 def map_element(value: TypedSql, key: TypedSql) -> TypedSql:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)
+    if isinstance(t.unwrap_type(of.key), _NOT_IN_BRACKETS):
+        raise BadArguments(f"`[…]` of {value.type} is not supported", "mapContains, or mapValues of a mapFilter")
     found = f"try_element_at({value.sql}, {_key_sql(of, key)})"
     sql = found if t.is_nullable(of.value) else f"coalesce({found}, {missing_value(of.value)})"
     if not key.nullable:

@@ -273,7 +273,7 @@ _BEFORE_EXPRESSIONS = frozenset(
     | {TokenType.AND, TokenType.OR, TokenType.WHERE, TokenType.PREWHERE, TokenType.HAVING, TokenType.QUALIFY}
     | {TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.ON, TokenType.ARROW, None}
 )
-"""Tokens behind which IN can only be the name of a call."""
+"""Tokens behind which IN, AND and OR can only be names of calls."""
 
 
 def mark_membership_calls(tokens: Tokens) -> Tokens:
@@ -285,6 +285,19 @@ def mark_membership_calls(tokens: Tokens) -> Tokens:
         called = token.token_type == TokenType.IN and _kind_at(tokens, index + 1) == TokenType.L_PAREN
         is_call = called and before in _BEFORE_EXPRESSIONS
         out.append(token_like(token, TokenType.VAR, f"in{CALL_MARK}") if is_call else token)
+    return out
+
+
+def mark_calls_of_one(tokens: Tokens) -> Tokens:
+    """`and(x)` and `or(x)` as calls, which are refused; of more arguments sqlglot makes the operator."""
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        names = token.token_type in (TokenType.AND, TokenType.OR) and _kind_at(tokens, index + 1) == TokenType.L_PAREN
+        if names and _kind_at(tokens, index - 1) in (*_BEFORE_EXPRESSIONS, TokenType.NOT):
+            given = tokens[index + 2 : closing_parenthesis(tokens, index + 1)]
+            if given and _separator(given) is None:
+                token = token_like(token, TokenType.VAR, token.text.lower() + CALL_MARK)
+        out.append(token)
     return out
 
 
@@ -469,6 +482,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(rewrite_modulo, words=frozenset({"mod"})),
     _of(mark_calls),
     _of(mark_membership_calls, TokenType.IN),
+    Rewrite(mark_calls_of_one, words=frozenset({"and", "or"})),
     _of(merge_parameters),
 )
 """In this order: calls must be marked before their parameters are searched."""

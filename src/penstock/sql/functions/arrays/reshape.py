@@ -26,6 +26,7 @@ from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT64, BadAr
 from penstock.sql.spark_text import quote_identifier
 
 _NESTED = (t.Array, t.Map, t.Tuple)
+_MOST_ELEMENTS = 2**30
 _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
     *((str(t.Int(bits, signed)), t.Int(bits, signed)) for bits in (8, 16, 32, 64) for signed in (True, False)),
     ("Float32", t.Float(32)),
@@ -47,11 +48,18 @@ def _size_argument(value: TypedSql, name: str) -> str:
     return as_spark_int(value)
 
 
+def _new_size(value: TypedSql, name: str) -> str:
+    """The size of an array that is made. Raises BadArguments for a literal beyond what ClickHouse makes."""
+    if isinstance(value.constant, int) and abs(value.constant) > _MOST_ELEMENTS:
+        raise BadArguments(f"`{name}` makes {_MOST_ELEMENTS:,} elements at most")
+    return _size_argument(value, name)
+
+
 def _resize(values: Sequence[TypedSql]) -> TypedSql:
     of = supertype([element_type(values[0]), *(value.type for value in values[2:])])
     if of is None:
         raise BadArguments(f"{values[0].type} cannot hold {values[2].type}")
-    filler, n = _filler_sql(values, of, missing_value(of)), _size_argument(values[1], "arrayResize")
+    filler, n = _filler_sql(values, of, missing_value(of)), _new_size(values[1], "arrayResize")
 
     def formula(a: str) -> str:
         new = f"array_repeat({filler}, greatest(abs({n}) - size({a}), 0))"
@@ -124,7 +132,7 @@ def _zip_unaligned(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _with_constant(values: Sequence[TypedSql]) -> TypedSql:
-    n, value = _size_argument(values[0], "arrayWithConstant"), values[1]
+    n, value = _new_size(values[0], "arrayWithConstant"), values[1]
     wrong = "raise_error('the size of an array is negative')"
     whole = f"if({n} < 0, {wrong}, array_repeat({as_spark(value, value_type(value.type))}, {n}))"
     return typed_sql(checked_size(whole, n, values[:1]), t.Array(value.type))

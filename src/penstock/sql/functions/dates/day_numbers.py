@@ -44,18 +44,27 @@ def _days_since_year_zero(values: Sequence[TypedSql]) -> TypedSql:
 
 def _day_of_32_bits(value: TypedSql) -> str:
     """The day since 1970 of one since the year 0, as an INT; ClickHouse takes the lower 32 bits."""
+    if isinstance(value.constant, int):
+        if value.constant < 0:
+            raise BadArguments("the number of days must not be negative")
+        day = (value.constant - _DAYS_TO_1970 + 2**31) % 2**32 - 2**31
+        return f"CAST({day} AS INT)"
     number = as_signed_bigint(value)
-    if isinstance(value.constant, int) or not isinstance(value.bare, t.Int) or value.bare.bits <= 16:
+    if not isinstance(value.bare, t.Int) or value.bare.bits <= 16:
         return f"CAST({number} - {_DAYS_TO_1970} AS INT)"
     return f"CAST(shiftright(shiftleft(({number} & 4294967295L) - {_DAYS_TO_1970}, 32), 32) AS INT)"
 
 
 def _from_days_function(name: str, of: t.Date) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        sql = f"date_from_unix_date({_day_of_32_bits(values[0])})"
-        if of.wide and isinstance(values[0].bare, t.Int) and values[0].bare.bits > 16:
+        value = values[0]
+        sql = f"date_from_unix_date({_day_of_32_bits(value)})"
+        if of.wide and isinstance(value.bare, t.Int) and value.bare.bits > 16:
             sql = within_years(sql, of, "DAY")
-        return typed_sql(wrap_to_range(sql, of), nullable_if_any(of, list(values)))
+        sql = wrap_to_range(sql, of)
+        if isinstance(value.bare, t.Int) and value.bare.signed and value.constant is None:
+            sql = f"if({value.sql} < 0, raise_error('the number of days must not be negative'), {sql})"
+        return typed_sql(sql, nullable_if_any(of, [value]))
 
     return Function(name, (1, 1), ("integer",), build)
 

@@ -11,12 +11,13 @@ from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, computed_type, nullable_if_any, typed_sql
 from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
 
 
 def _int_type(value: TypedSql) -> t.Int:
-    return t.Int(value.bare.bits, value.bare.signed) if isinstance(value.bare, t.Int) else UINT8
+    of = computed_type(value.bare)
+    return of if isinstance(of, t.Int) else UINT8
 
 
 def _bits_as_bigint(value: TypedSql) -> str:

@@ -13,7 +13,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, computed_type, nullable_if_any, typed_sql
 from penstock.sql.functions.function import BadArguments
 
 _MOST_DIGITS = {8: 2, 16: 4, 32: 9, 64: 18}
@@ -51,8 +51,8 @@ class _Steps:
 
 def round_integer(name: str, value: TypedSql, digits: int) -> TypedSql:
     """An integer rounded to 10, 100 … for -1, -2 … digits."""
-    assert isinstance(value.bare, t.Int)
-    of = t.Int(value.bare.bits, value.bare.signed)
+    of = computed_type(value.bare)
+    assert isinstance(of, t.Int)
     result = nullable_if_any(of, [value])
     if -digits > _MOST_DIGITS[of.bits]:
         zero = f"CAST(0 AS {value_type(of)})"

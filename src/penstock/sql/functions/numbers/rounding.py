@@ -39,12 +39,15 @@ def _rounding_function(name: str) -> Function:
         digits = values[1].constant if len(values) > 1 else 0
         if not isinstance(digits, int):
             raise BadArguments(f"the digits of `{name}` must be a literal")
+        if not -(2**15) <= digits < 2**15:
+            raise BadArguments(f"the digits of `{name}` must be from -32768 to 32767")
         value = values[0]
         if isinstance(value.bare, (t.Int, t.Bool)) and digits >= 0:
             return value
         if isinstance(value.bare, t.Bool):
             raise BadArguments(f"`{name}` of a Bool is not supported", "toUInt8")
         if isinstance(value.bare, t.Decimal):
+            digits = max(min(digits, value.bare.scale), value.bare.scale - value.bare.precision - 1)
             whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
             rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
             return TypedSql(f"CAST({rounded} AS {whole})", value.type, whole)
@@ -59,7 +62,7 @@ def _rounding_function(name: str) -> Function:
 
 def _scale_of(digits: int) -> int:
     """The power of ten, which ClickHouse keeps in 64 bits."""
-    return int(min(10 ** abs(digits), 2**64 - 1))
+    return int(min(10 ** min(abs(digits), 20), 2**64 - 1))
 
 
 def _round_float32(name: str, sql: str, digits: int) -> str:
