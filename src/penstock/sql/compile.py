@@ -35,7 +35,7 @@ from penstock.sql.clauses.select_list import expand_stars, resolve_aliases
 from penstock.sql.clauses.set_operations import compile_set_operation, refuse_ending
 from penstock.sql.clauses.settings import read_settings
 from penstock.sql.clauses.unsupported import refuse_unsupported
-from penstock.sql.clauses.with_clause import read_with
+from penstock.sql.clauses.with_clause import hide_names_around, read_with
 from penstock.sql.clauses.with_fill import translate_with_fill
 from penstock.sql.clauses.with_totals import add_totals, sql_with_totals
 from penstock.sql.compiler.budget import STEPS_OF_SELECT, CompileBudget
@@ -81,6 +81,7 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     read_with,
     resolve_aliases,
     read_from,
+    hide_names_around,
     join_column_names,
     expand_stars,
     translate_where,

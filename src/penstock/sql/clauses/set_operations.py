@@ -13,7 +13,7 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.clauses.settings import refuse_settings
-from penstock.sql.clauses.with_clause import add_with_names
+from penstock.sql.clauses.with_clause import add_with_names, names_of_with
 from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_joins
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.expr.common_type import supertype
@@ -31,7 +31,8 @@ def compile_set_operation(environment: Environment, tree: exp.SetOperation) -> S
     """The set operation. Raises Refused if its parts do not fit together."""
     word = _WORDS[type(tree)]
     refuse_ending(environment, tree)
-    environment = add_with_names(environment, tree.args.get("with_"))
+    own = environment.own_names | names_of_with(tree.args.get("with_"))
+    environment = replace(add_with_names(environment, tree.args.get("with_")), own_names=own)
     first, second = tree.this, tree.expression
     if not isinstance(first, exp.Query) or not isinstance(second, exp.Query):
         raise refusal(environment.text, tree, "invalid-sql", f"{word} needs a SELECT on both sides")

@@ -44,11 +44,32 @@ def _add_cte(environment: Environment, cte: exp.Expr) -> Environment:
         raise refusal(environment.text, cte, "unsupported-clause", message, hint)
     if not isinstance(cte.this, exp.Query):
         raise refusal(environment.text, cte, "unsupported-clause", "this WITH is not supported")
-    return replace(environment, ctes={**environment.ctes, cte.alias: Cte(cte.this, environment)})
+    return replace(
+        environment, ctes={**environment.ctes, cte.alias: Cte(cte.this, replace(environment, own_names=frozenset()))}
+    )
 
 
 def read_with(block: SelectBlock) -> SelectBlock:
     """Pass: the names of the WITH of this SELECT."""
     environment = add_with_names(block.environment, block.tree.args.get("with_"))
     scope = replace(block.translator.scope, aliases=environment.constants)
-    return replace(block, environment=environment, translator=block.translator.with_scope(scope))
+    own, environment = environment.own_names, replace(environment, own_names=frozenset())
+    own |= names_of_with(block.tree.args.get("with_"))
+    return replace(block, environment=environment, translator=block.translator.with_scope(scope), with_names=own)
+
+
+def names_of_with(clause: exp.Expr | None) -> frozenset[str]:
+    """The names that a WITH clause gives."""
+    return frozenset(cte.alias for cte in clause.expressions) if clause is not None else frozenset()
+
+
+def hide_names_around(block: SelectBlock) -> SelectBlock:
+    """Pass: the name of a WITH around this SELECT gives way to a column of its FROM; that of its own WITH does not."""
+    given, scope = block.environment.constants, block.translator.scope
+    hidden = {name for name in given if name not in block.with_names and scope.find(name) is not None}
+    if not hidden:
+        return block
+    aliases = {name: node for name, node in scope.aliases.items() if name not in hidden or node is not given[name]}
+    environment = replace(block.environment, constants={name: given[name] for name in given if name not in hidden})
+    translator = block.translator.with_scope(replace(scope, aliases=aliases))
+    return replace(block, environment=environment, translator=translator)

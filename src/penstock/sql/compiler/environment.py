@@ -78,6 +78,9 @@ class Environment:
     pipe: Pipe | None = None
     ctes: Mapping[str, Cte] = field(default_factory=dict)
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
+    """The named expressions of WITH, of this SELECT and of those around it."""
+    own_names: frozenset[str] = frozenset()
+    """The names of the WITH of the UNION whose part this SELECT is; they are its own."""
     inside: tuple[str, ...] = ()
     """The nodes being compiled around this SELECT, to find cycles."""
     triggers: bool = False

@@ -83,6 +83,8 @@ class SelectBlock:
     items: tuple[TranslatedColumn, ...] = ()
     group: tuple[str, ...] | None = None
     """The keys of GROUP BY; None without GROUP BY."""
+    with_names: frozenset[str] = frozenset()
+    """The names of its own WITH."""
     group_refused: bool = False
     """A problem of GROUP BY is reported, so that it is not known what is grouped by."""
     grouped: bool = False

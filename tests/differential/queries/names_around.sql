@@ -1,0 +1,22 @@
+-- Names of a WITH around a SELECT: a column of its FROM goes before them, its own WITH goes before the column.
+WITH 5 AS id, x AS (SELECT id FROM t) SELECT * FROM x;
+WITH x AS (SELECT id FROM t), 5 AS id SELECT * FROM x;
+WITH 50 AS id SELECT id FROM t UNION ALL SELECT id FROM t;
+WITH 50 AS id SELECT id FROM t UNION ALL SELECT u8 + id FROM t;
+WITH 50 AS id SELECT max(id) FROM t;
+WITH 50 AS id SELECT (SELECT max(id) FROM t);
+WITH 50 AS id SELECT (SELECT max(id) FROM (SELECT id FROM t));
+WITH 50 AS id SELECT (SELECT max(id) FROM (SELECT u8 FROM t));
+WITH 50 AS id SELECT (SELECT max(id) FROM (SELECT id AS k FROM t));
+WITH 50 AS id SELECT sum(k) FROM (SELECT id AS k FROM t WHERE id > 2);
+WITH 50 AS u8 SELECT count() FROM t AS a WHERE EXISTS (SELECT 1 FROM t AS o WHERE u8 = 7);
+WITH 50 AS u8 SELECT count() FROM t AS a JOIN (SELECT u8 AS k FROM t) AS b ON a.id = b.k;
+WITH 50 AS u8 SELECT a.id, k FROM t AS a JOIN (SELECT id, u8 AS k FROM t) AS b ON a.id = b.id ORDER BY a.id;
+WITH (x -> x + 1) AS s SELECT (SELECT max(s) FROM t);
+WITH (SELECT 3) AS u8 SELECT (SELECT max(u8) FROM t);
+WITH 50 AS e SELECT (SELECT max(e) FROM t ARRAY JOIN arr AS e);
+WITH 'x' AS number SELECT (SELECT max(number) FROM numbers(3));
+WITH 5 AS id, x AS (SELECT id FROM t) SELECT * FROM x UNION ALL SELECT id FROM t;
+WITH toDate('2024-07-20') AS d SELECT x, c FROM (SELECT d AS x, count() AS c FROM t GROUP BY d) WHERE x <= d ORDER BY x;
+WITH 3 AS u8 SELECT id FROM t WHERE id IN (SELECT u8 FROM t UNION ALL SELECT id FROM t WHERE u8 = 7) ORDER BY id;
+WITH 3 AS k SELECT id FROM t WHERE id IN (SELECT k UNION ALL SELECT k + 1) ORDER BY id;
