@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
@@ -311,6 +311,49 @@ def test_spark_and_this_process_take_turns(lake: Lake, turns: str) -> None:
     appended = f"{qualified_table(turns)} WITH (`start-snapshot-id` = '{before}')"
     (count,) = lake.spark.sql(f"SELECT count(*) FROM {appended}").collect()
     assert count[0] == 2 * ROWS
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_progress_goes_behind_what_is_no_flow(
+    lake: Lake, turns: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deployment commits no row; maintenance may change the table in that moment."""
+    left = _overtaken(monkeypatch, times, lambda at: lake.spark.sql(_property(turns, at)))
+    registry = TableRegistry(lake)
+    made = {**PROGRESS, "another flow": PROGRESS[next(iter(PROGRESS))]}
+    registry.replace_progress(turns, made)
+    assert (registry.snapshots(turns).progress, left()) == (made, 0)
+    found = _direct(lake, turns).properties
+    assert found[f"times.{times}"] == "changed", "what came between is there"
+
+
+def test_progress_does_not_go_behind_a_flow(lake: Lake, turns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**PROGRESS, "another flow": PROGRESS[next(iter(PROGRESS))]}
+    _overtaken(monkeypatch, 1, lambda _: commit_progress(lake, turns, other, _current(lake, turns)))
+    registry = TableRegistry(lake)
+    with pytest.raises(CommitConflict):
+        registry.replace_progress(turns, PROGRESS)
+    assert registry.snapshots(turns).progress == other
+
+
+def _property(table: str, at: int) -> str:
+    return f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ('times.{at}' = 'changed')"
+
+
+def _overtaken(monkeypatch: pytest.MonkeyPatch, times: int, change: Callable[[int], object]) -> Callable[[], int]:
+    """Let something change the table in the moment of each of the next commits; how often it still will."""
+    inner, done = direct_append._write_commit, itertools.count(1)
+    left = times
+
+    def write(table: IcebergTable, *given: object) -> object:
+        nonlocal left
+        if left:
+            left -= 1
+            change(next(done))
+        return inner(table, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(direct_append, "_write_commit", write)
+    return lambda: left
 
 
 def test_of_two_at_once_one_is_refused(lake: Lake, turns: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from typing_extensions import assert_never
 
 from penstock.flow.held_rows import HeldRows
 from penstock.lake.append.arrow_schema import arrow_schema
-from penstock.lake.append.direct_append import append_directly, direct_table
+from penstock.lake.append.direct_append import NotDirect, append_directly, direct_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress, replace_rows
 from penstock.lake.tables.physical_tables import DamagedTable, load_table
@@ -28,6 +28,8 @@ from penstock.lake.tables.snapshots import Progress, Snapshots, read_snapshots
 from penstock.model.cursor import Cursor
 
 LOOK_AGAIN_SECONDS = 5.0
+ATTEMPTS = 5
+"""To commit to a table that something else than a flow commits to as well."""
 NO_ROWS = pa.table({})
 WriteRows: TypeAlias = Callable[[Mapping[str, Progress], "int | None"], None]
 """Commits rows to a table, with the progress of its flows, after a snapshot."""
@@ -150,28 +152,46 @@ class TableRegistry:
 
     def _write(self, write: WriteRows, table: str, made: Mapping[str, Progress], ended: Collection[str]) -> Snapshots:
         """Returns the snapshots that the rows follow."""
-        before = self.snapshots(table)
-        progress = {**{flow: at for flow, at in before.progress.items() if flow not in ended}, **made}
-        try:
-            with self.pinned(table, _current_id(before)):
-                write(progress, _current_id(before))
-        except CommitConflict:
-            now = self.refresh(table)
-            if now.progress != before.progress:
-                raise
-            # No flow committed in between: columns were materialized, or somebody wrote from outside.
-            before = now
-            write(progress, _current_id(before))
-        return before
+
+        def write_behind(before: Snapshots) -> None:
+            kept = {flow: at for flow, at in before.progress.items() if flow not in ended}
+            write({**kept, **made}, _current_id(before))
+
+        return self._commit(table, write_behind)
 
     def replace_progress(self, table: str, progress: Mapping[str, Progress]) -> None:
-        """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict."""
-        follows = _current_id(self.snapshots(table))
-        if self.takes_arrow(table):
-            self.held.keep(table, append_directly(self._lake, table, NO_ROWS, (progress, follows)))
-        else:
+        """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict if a flow
+        committed to the table meanwhile."""
+
+        def write_behind(before: Snapshots) -> None:
+            follows = _current_id(before)
+            try:
+                if self.takes_arrow(table):
+                    self.held.keep(table, append_directly(self._lake, table, NO_ROWS, (progress, follows)))
+                    return
+            except NotDirect:
+                pass  # it was changed since it was looked at
             commit_progress(self._lake, table, progress, follows)
+
+        self._commit(table, write_behind)
         self.refresh(table)
+
+    def _commit(self, table: str, write_behind: Callable[[Snapshots], None]) -> Snapshots:
+        """Commit behind what is there, and anew where that was not a flow which committed meanwhile: columns were
+        materialized, a property was set, or somebody wrote from outside. Returns the snapshots that the commit follows.
+        Raises CommitConflict."""
+        before = self.snapshots(table)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self.pinned(table, _current_id(before)):
+                    write_behind(before)
+                break
+            except CommitConflict:
+                now = self.refresh(table)
+                if now.progress != before.progress or attempt == ATTEMPTS:
+                    raise
+                before = now
+        return before
 
     def add_progress(self, table: str, made: Mapping[str, Progress]) -> None:
         """Commit progress of some flows without rows; that of the others stays. Raises CommitConflict."""
