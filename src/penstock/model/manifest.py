@@ -77,6 +77,9 @@ class Table:
     sort: tuple[Transform, ...] = ()
     lands: bool = False
     """Raw rows are landed in it."""
+    whole: bool = False
+    """Its views have filled it from the beginning of their sources, and none has left out a row: what is in it is what
+    they give, but for rows that were posted to it. False for tables that an earlier release made."""
 
 
 EVERY_ROW = 2**63 - 1

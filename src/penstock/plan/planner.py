@@ -19,6 +19,7 @@ from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_imp
 from penstock.plan.diff.change_places import change_places
 from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
+from penstock.plan.diff.merged_rows import keeps_what_rows_say
 from penstock.plan.diff.project_diff import diff_versions
 from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import pipe_kind
@@ -217,8 +218,12 @@ def _build_manifest(outcomes: list[PlannedDataSource], project: Project) -> Mani
     new = {step.table.id for outcome in outcomes for step in outcome.steps if isinstance(step, CreateTable)}
     planned = (_with_error_policy(flow, project) for outcome in outcomes for flow in outcome.flows)
     flows, meets = place_barriers(planned, new)
+    leaky = {flow.table for flow in flows if isinstance(flow, View) and flow.on_error != "stop"}
+    bound = {outcome.binding.table: project.datasource(outcome.binding.name) for outcome in outcomes}
+    leaky |= {table for table, source in bound.items() if source is not None and not keeps_what_rows_say(source)}
+    tables = (table for outcome in outcomes for table in outcome.tables)
     return Manifest(
-        tables=tuple(table for outcome in outcomes for table in outcome.tables),
+        tables=tuple(replace(table, whole=False) if table.id in leaky else table for table in tables),
         bindings=tuple(outcome.binding for outcome in outcomes),
         quarantines=tuple(outcome.quarantined for outcome in outcomes),
         flows=flows,

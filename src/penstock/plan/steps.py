@@ -76,6 +76,8 @@ class Clone:
     unposted: bool = False
     """The plan holds only while no row was posted to the table that is cloned: posted rows have the DEFAULT of a new
     column, and rows of views another value."""
+    views_only: tuple[str, ...] = ()
+    """Tables of live for which the plan holds only while no row was posted to them."""
 
 
 @dataclass(frozen=True, slots=True)

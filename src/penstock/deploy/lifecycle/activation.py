@@ -19,6 +19,8 @@ from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Conflict
 from penstock.flow.lag import FlowLag, find_lags
+from penstock.flow.landing.quarantine_commits import is_view_flow
+from penstock.flow.materialized_view import resume_view
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshot_tags import tag_snapshot
 from penstock.lake.tables.snapshots import Progress
@@ -38,10 +40,14 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
     manifest, clones = deployment.manifest, step.clones
     shared = _find_newly_shared(core.store, deployment)
     taken = {*shared, *step.begins, *(each.of for each in clones), *(each.table.id for each in clones)}
+    taken |= {view.trigger.binding.table for view in _continuing_views(manifest, clones, core)}
     with _hold_landing(core, manifest, step) as heads, core.flows.exclusive(taken):
         for each in clones:
             _make_clone(core.warehouse, manifest, each)
             _refuse_posted_rows(core.warehouse, manifest, each)
+            _refuse_rows_of_others(core, each)
+        for view in _continuing_views(manifest, clones, core):
+            _continue_view(core.warehouse, view)
         for table in step.begins:
             _begin_histories(core.warehouse, manifest, table)
         meets = (_set_barrier(manifest, each, heads) if each.table in step.begins else each for each in manifest.meets)
@@ -62,11 +68,13 @@ def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Ma
     bridged = any(_has_bridged_column(manifest, each.table.id) for each in step.clones)
     met = any(each.table in step.begins for each in manifest.meets)
     live = core.board.live()
-    if live is None or not (bridged or met):
+    continued = {view.trigger.binding.table for view in _continuing_views(manifest, step.clones, core)}
+    if live is None or not (bridged or met or continued):
         yield heads
         return
     base = live.manifest
-    needed = _upstream_tables(base, {each.of for each in step.clones} | {copy.source.table for copy in manifest.copies})
+    read = continued | {copy.source.table for copy in manifest.copies}
+    needed = _upstream_tables(base, {each.of for each in step.clones} | read)
 
     def late() -> list[FlowLag]:
         return [each for each in find_lags(core.warehouse.registry, base, heads) if each.table in needed]
@@ -114,6 +122,45 @@ def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) 
             " value in them than in the rows of views",
             hint="deploy again: the plan is made anew",
         )
+
+
+def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
+    """Raises Conflict if a table of which the plan has it that it holds what its views give and nothing else got a row
+    in another way, or if a view left one out."""
+    live = core.board.live()
+    for table in clone.views_only if live is not None else ():
+        flows = live.manifest.flows_into(table) if live is not None else ()
+        for landing in (flow for flow in flows if isinstance(flow, Landing)):
+            left_out = core.warehouse.registry.refresh(f"{landing.stream}__quarantine").progress
+            if _last_landed_batch(core.warehouse, landing) > 0 or any(map(is_view_flow, left_out)):
+                raise Conflict(
+                    f"the table `{table}` has other rows than its view gives, and `{clone.of}` was made of them",
+                    hint="with `recompute` for it in `[deploy.strategy]` it is made anew",
+                )
+
+
+def _continuing_views(manifest: Manifest, clones: Collection[Clone], core: Core) -> tuple[View, ...]:
+    """The views into clones that go on from the present end of a table that live has, or of a clone of one. Those that
+    go on from a new table do so from its barrier."""
+    live, made = core.board.live(), {each.table.id for each in clones}
+    if live is None:
+        return ()
+    known = {table.id for table in live.manifest.tables} | made
+    views = (each for each in manifest.views if each.starts == "resumed" and each.table in made)
+    return tuple(
+        each
+        for each in views
+        if each.trigger.binding.table in known and manifest.meet(each.trigger.binding.table) is None
+    )
+
+
+def _continue_view(warehouse: Warehouse, view: View) -> None:
+    """Let a view go on with the rows that its source gets from now on."""
+    at = warehouse.registry.refresh(view.trigger.binding.table).current
+    if at is not None:
+        resume_view(warehouse.registry, view, at.id)
+    else:
+        warehouse.registry.add_progress(view.table, {view.id: Progress(TailCursor(-1))})
 
 
 def _begin_histories(warehouse: Warehouse, manifest: Manifest, table: str) -> None:

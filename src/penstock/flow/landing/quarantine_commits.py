@@ -32,6 +32,11 @@ def view_flow(table: str, view: str) -> str:
     return f"{_VIEW}{table}.{view}"
 
 
+def is_view_flow(flow: str) -> bool:
+    """Whether a flow into a quarantine is that of rows for which a view fails."""
+    return flow.startswith(_VIEW)
+
+
 def commit_to_quarantine(
     lake: Lake, registry: TableRegistry, rows: DataFrame | pa.Table, quarantine: str, made: tuple[str, BatchCursor]
 ) -> int:

@@ -17,6 +17,7 @@ from penstock.model.manifest import BoundColumn, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
+from penstock.plan.equivalence.truncated_times import UNITS, truncation, units_within
 from penstock.plan.equivalence.view_equivalence import content_function, view_content_by_value
 from penstock.plan.equivalence.view_parts import ViewMeaning, view_meaning
 from penstock.plan.equivalence.widened_numbers import stored_type_family, without_widths
@@ -26,8 +27,6 @@ from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, w
 from penstock.sql.spark_text import DIALECT, quote_identifier
 from penstock.sql.stored_types import spark_type
 
-_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "QUARTER", "YEAR")
-"""Each of them is made of whole ones of those before it; so is a week of days."""
 _PICKS = frozenset(["min", "max", "first", "last"])
 """Aggregates that give one of the values."""
 _STORED = "__stored"
@@ -153,34 +152,18 @@ def _of_constant(node: exp.Expr) -> exp.Expr | None:
 
 def _of_finer(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> exp.Expr | None:
     """A truncation of a time with a stored finer truncation in the place of the time; None where there is none."""
-    unit, moment = _truncation(node)
+    unit, moment = truncation(node)
     if moment is None or _text(moment) not in view.moments:
         return None
-    for finer in _units_within(unit):
+    for finer in units_within(unit):
         name = next((stored[text] for text in _truncated(moment, finer) if text in stored), None)
         if name is not None:
             found = node.copy()
-            inner = _truncation(found)[1]
+            inner = truncation(found)[1]
             assert inner is not None, "it is a copy of one"
             inner.replace(_column(name))
             return found
     return None
-
-
-def _truncation(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """The unit and the time of a truncation; no time where it is none."""
-    if isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
-        return "DAY", node.this
-    if call_name(node) == "date_trunc" and len(node.expressions) == 2:
-        return node.expressions[0].name.upper(), node.expressions[1]
-    return "", None
-
-
-def _units_within(unit: str) -> tuple[str, ...]:
-    """The units of which a unit is made, the unit itself among them."""
-    if unit == "WEEK":
-        return _UNITS[: _UNITS.index("DAY") + 1]
-    return _UNITS[: _UNITS.index(unit) + 1] if unit in _UNITS else ()
 
 
 def _truncated(moment: exp.Expr, unit: str) -> tuple[str, ...]:
@@ -188,4 +171,4 @@ def _truncated(moment: exp.Expr, unit: str) -> tuple[str, ...]:
     time = exp.func("call__date_trunc", exp.Literal.string(unit), moment.copy())
     date = exp.cast(time.copy(), "date")
     plain = [exp.cast(moment.copy(), "date")] if unit == "DAY" else []
-    return tuple(map(_text, (time, *([date] if unit in _UNITS[3:] else []), *plain)))
+    return tuple(map(_text, (time, *([date] if unit in UNITS[3:] else []), *plain)))

@@ -15,6 +15,7 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change, MetadataChanged, ViewChanged, change_text, join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
+from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, Size, Strategy
@@ -48,6 +49,9 @@ class StrategyInputs:
     """The strategy that the user requests."""
     rebuilt: bool = False
     """Whether it is to be computed anew, whatever has changed."""
+    composed: ComposedHistory | str | None = None
+    """Its changed view as one that gives the stored rows through other views, or why it is not known to be; None where
+    that is not asked."""
     rolled: RolledUp | str | None = None
     """The stored rows as those of its changed view, or why they are not known to be; None where that is not asked."""
 
@@ -79,6 +83,8 @@ class StrategyChoice:
     """Whether the existing rows stay in the live table, are in a clone of it, or go into a new table."""
     moves: Cost = NOTHING
     alternatives: tuple[StrategyAlternative, ...] = ()
+    views_only: tuple[str, ...] = ()
+    """Tables of live for which it holds only while no row was posted to them."""
     refused: bool = False
     """Only a forward query could keep the rows, and there is none."""
 
@@ -154,7 +160,8 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
         return [choose_to_stay(inputs), recompute], []
     in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)
     if inputs.same_history is not None and fits and not inputs.same_history.new:
-        return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone"), recompute], [in_place]
+        tables = inputs.composed.tables if isinstance(inputs.composed, ComposedHistory) else ()
+        return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone", views_only=tables), recompute], [in_place]
     if inputs.same_history is not None and fits:
         added = StrategyChoice(
             "recompute", f"{inputs.cause}; the rows of the other views stay", "clone", inputs.added_cost
@@ -195,6 +202,9 @@ def choose_to_stay(inputs: StrategyInputs) -> StrategyChoice:
 
 
 def _reuse_reason_of(inputs: StrategyInputs) -> str:
+    if isinstance(inputs.composed, ComposedHistory):
+        through = join_words(f"`{each}`" for each in inputs.composed.through)
+        return f"its view gives the rows that are stored, seen through the views into {through}"
     if isinstance(inputs.rolled, RolledUp) and inputs.rolled.coarser:
         keys = join_words(f"`{each}`" for each in inputs.transition.new.engine.sorting_key)
         return f"the rows that are stored, merged by {keys}, are those that its view gives"

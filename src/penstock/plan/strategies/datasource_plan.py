@@ -18,6 +18,7 @@ from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
+from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,
@@ -29,6 +30,7 @@ from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
+from penstock.plan.strategies.composed_history import find_composed_history
 from penstock.plan.strategies.costs import ViewsFromBeginning
 from penstock.plan.strategies.deletion_protection import (
     UNPROTECT,
@@ -109,6 +111,11 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         placement = place_columns(transition)
         feeding = _compare_views(context, transition, placement)
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], rolled.live),)), feeding) if feeding.new else None
+    composed = None
+    if found is None and isinstance(rolled, str):
+        composed = find_composed_history(context, transition, placement)
+    if isinstance(composed, ComposedHistory):
+        found = _with_actual_bindings(ViewPairs(((feeding.new[0], composed.live),)), feeding) if feeding.new else None
     views = (*(view for view, _ in feeding.kept), *feeding.new)
     unclear = context.has_failed_feeder(name)
     return StrategyInputs(
@@ -125,6 +132,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
         rolled=rolled,
+        composed=composed,
     )
 
 

@@ -17,6 +17,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import AggregateFunction, Date, DateTime, is_nullable, unwrap_type
 from penstock.plan.diff.column_compatibility import can_ingest
+from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.canonical_view import derive_columns
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
 from penstock.plan.strategies.planning_context import PlanningContext
@@ -180,8 +181,3 @@ def _is_state_of(derived: DerivedColumn, transition: DataSourceTransition, name:
 
 def reads_only_keys(derived: DerivedColumn, source: DataSource) -> bool:
     return column_names(derived.sql) <= key_columns(source)
-
-
-def key_columns(source: DataSource) -> frozenset[str]:
-    """The columns that are parts of the sorting key themselves."""
-    return frozenset(part.strip().strip("`") for part in source.engine.sorting_key)

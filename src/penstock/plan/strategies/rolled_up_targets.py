@@ -14,13 +14,13 @@ from penstock.model.datasource import Column, DataSource
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, Type, unwrap_type
 from penstock.plan.diff.column_compatibility import is_promotion
+from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
 from penstock.plan.equivalence.stored_functions import RolledUp, StoredFunctions, stored_functions
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
 from penstock.plan.strategies.derived_columns import (
     can_tell_rows,
     is_safe,
-    key_columns,
     live_target,
     survives_merging,
 )
@@ -29,9 +29,6 @@ from penstock.plan.strategies.strategy_results import build_views_into
 from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn, place_columns
 from penstock.sql.spark_text import column_names, quote_identifier
 from penstock.sql.stored_types import spark_type
-
-_MERGEABLE = frozenset(["count", "sum", "min", "max", "avg", "uniq", "uniqExact"])
-"""Aggregates, also with If, whose states give the same whatever the order in which they are merged."""
 
 
 def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> RolledUp | str:
@@ -157,19 +154,11 @@ def _merges_into(before: DataSourceTransition, given: StoredFunctions, derived: 
         return False
     keys = key_columns(new)
     for column in new.columns:
-        is_merged = column.name not in derived and _is_mergeable(column.type)
+        is_merged = column.name not in derived and is_mergeable(column.type)
         if not is_merged and column.name not in keys:
             return False
     read = {name for sql in given.keys for name in column_names(sql)}
     return len(keys) == len(new.engine.sorting_key) and read <= key_columns(old)
-
-
-def _is_mergeable(of: Type) -> bool:
-    match of:
-        case SimpleAggregateFunction() | AggregateFunction():
-            return of.function.removesuffix("If") in _MERGEABLE
-        case _:
-            return False
 
 
 def _has_reader(context: PlanningContext, before: DataSourceTransition) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from penstock.plan.diff.changes import join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
+from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.plan import RuleResult, Strategy
 from penstock.plan.strategies.choice import (
@@ -53,7 +54,9 @@ def _rules_for_ingested(inputs: StrategyInputs) -> tuple[RuleResult, ...]:
 
 def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None) -> tuple[RuleResult, ...]:
     computed, rolled = _computed_text(inputs), inputs.rolled
-    same = None if isinstance(rolled, RolledUp) else inputs.same_history
+    composed = inputs.composed
+    is_other = isinstance(rolled, RolledUp) or isinstance(composed, ComposedHistory)
+    same = None if is_other else inputs.same_history
     differs = "" if inputs.feeding.unchanged else inputs.cause
     history = _history_text(inputs, kept) if same is None else ""
     added = "" if same is None or same.new else "no view is added"
@@ -69,6 +72,11 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
             "reuse",
             "what the view gives are functions of the rows that are stored, merged by its keys",
             rolled if isinstance(rolled, str) else computed if rolled else "it was not asked for",
+        ),
+        _tell(
+            "reuse",
+            "the view and those that feed what it reads, as one, give the rows that are stored",
+            composed if isinstance(composed, str) else computed if composed else "it was not asked for",
         ),
         _tell(
             "recompute",

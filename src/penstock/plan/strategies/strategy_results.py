@@ -53,7 +53,8 @@ def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDa
     views = build_views_into(context, place, "placed" if skips else "beginning")
     cost = NOTHING if skips else ViewsFromBeginning(views)
     laid = build_layout(source, place.columns)
-    table, quarantine = build_table(place, laid), quarantine_table(stream)
+    table = replace(build_table(place, laid), whole=bool(views) and not skips)
+    quarantine = quarantine_table(stream)
     accepts = (Accepts(lands.version),)
     choice = StrategyChoice("create", _reason_to_create(views, source, loses_rows), "new", cost)
     return PlannedDataSource(
@@ -155,7 +156,7 @@ def extend_live_table(
         )
         types[column.physical] = Field(column.physical, column.type)
     fields = tuple(field for name, field in types.items() if name in used)
-    return Table(live.id, fields, laid.partition, laid.sort, live.lands)
+    return Table(live.id, fields, laid.partition, laid.sort, live.lands, live.whole)
 
 
 def _live_columns(running: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
@@ -209,7 +210,8 @@ def clone_live_table(
     place = TargetTable(source, name, placement.columns)
     lands = build_landing(place, running.landing.stream, context.compiled, "beginning")
     laid = build_layout(source, placement.columns)
-    table = replace(extend_live_table(running.table, placement, placement.columns, laid), id=name)
+    table = extend_live_table(running.table, placement, placement.columns, laid)
+    table = replace(table, id=name, whole=table.whole and choice.strategy == "reuse")
     binding = Binding(
         source.name, name, placement.columns, extend_accepted_versions(running.binding.accepts, lands.version)
     )
@@ -231,7 +233,7 @@ def clone_live_table(
             () if choice.strategy == "recompute" else columns_shown_as_live(transition, placement),
         ),
         {} if choice.strategy == "recompute" else values_before_cut(transition, placement),
-        Clone(table, running.table.id, placement.widened, unposted=bool(transition.derived)),
+        Clone(table, running.table.id, placement.widened, bool(transition.derived), choice.views_only),
         loses_rows=keeps_no_rows(running.source, source),
     )
 
@@ -291,6 +293,7 @@ def refill_by_views(
     table = build_table(place, laid)
     accepts = (Accepts(lands.version),)
     loses_rows = bool(context.sources_without_rows(source.name))
+    table = replace(table, whole=not loses_rows)
     binding = Binding(source.name, table.id, place.columns, accepts)
     resource = resource_plan(source, choice)
     return PlannedDataSource(

@@ -1,0 +1,301 @@
+"""A view over the target of another view, written over what that other view reads.
+
+In: a view, and the view that feeds the table that it reads. Out: one view with both queries, or None. A projection is
+read in the place of its table; where both aggregate, states that are merged are states of the rows below:
+`sum(hits)` over `count()` is `count()`. Invariant: over a table that holds what the feeding view gives of the rows
+below it, and nothing else, the view gives what the composed one gives of those rows, once rows of one key are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.model.manifest import BoundColumn, View
+from penstock.model.quick_dataclass import dataclass
+from penstock.model.types import DateTime, is_nullable, unwrap_type
+from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
+from penstock.plan.equivalence.truncated_times import truncation, units_within
+from penstock.sql.analysis.constant_folding import known_value
+from penstock.sql.analysis.opaque_calls import (
+    call_name,
+    computes_row_by_row,
+    has_opaque_aggregate,
+    is_constant,
+    makes_rows,
+    write_opaque,
+)
+from penstock.sql.spark_text import DIALECT
+from penstock.sql.stored_types import spark_type
+
+_PROJECTION = frozenset(["expressions", "from_", "where"])
+_ROLL_UP = _PROJECTION | {"group"}
+_SUMMED = ("BIGINT", "DOUBLE")
+"""Stored types that a sum of sums keeps."""
+_FEEDER = "__feeder"
+"""The alias of what the feeding view reads, while both queries are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedView:
+    """One view for two."""
+
+    view: View
+    merges: bool
+    """Whether it merges rows that the feeding view has aggregated: its own rows have to be merged when they are
+    read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedHistory:
+    """The changed view as one that gives the rows that are stored."""
+
+    live: View
+    through: tuple[str, ...]
+    """The data sources that the views of either version are seen through."""
+    tables: tuple[str, ...]
+    """The live tables of these."""
+
+
+def compose_views(view: View, feeder: View) -> ComposedView | None:
+    """The view over what `feeder` reads; None where one of them has a form that is not known, joins, or reads a column
+    that the table computes for older rows."""
+    if view.others or feeder.others or view.trigger.binding.table != feeder.table:
+        return None
+    if view.trigger.binding.merge is not None or feeder.trigger.binding.merge is not None:
+        return None
+    outer, inner = canonical_form(view, NO_VALUES), canonical_form(feeder, NO_VALUES)
+    if outer is None or inner is None or not _reads_only(outer.tree, view) or not _reads_only(inner.tree, feeder):
+        return None
+    tree, below = outer.tree.copy(), _renamed(inner.tree.copy())
+    values = _values_by_column(view, feeder, below)
+    if values is None:
+        return None
+    if _has_only(below, _PROJECTION) and all(map(computes_row_by_row, values.values())):
+        return _composed(view, feeder, _over_projection(tree, below, values), merges=False)
+    found = _over_roll_up(tree, below, values, _feed(view, feeder)) if _has_only(below, _ROLL_UP) else None
+    return _composed(view, feeder, found, merges=True) if found is not None else None
+
+
+def _feed(view: View, feeder: View) -> _Feed:
+    read = view.trigger.binding.columns
+    return _Feed(
+        {column.name: spark_type(column.type) for column in read},
+        {column.name: column for column in feeder.trigger.binding.columns},
+        frozenset(column.name for column in read if isinstance(unwrap_type(column.type), DateTime)),
+    )
+
+
+def _composed(view: View, feeder: View, tree: exp.Select, *, merges: bool) -> ComposedView:
+    return ComposedView(replace(view, sql=write_opaque(tree), trigger=feeder.trigger), merges)
+
+
+def _reads_only(tree: exp.Select, view: View) -> bool:
+    """Whether the one SELECT reads the trigger of the view alone, each column by the name of the table."""
+    tables = list(tree.find_all(exp.Table))
+    if len(tables) != 1 or tables[0].name != view.trigger.placeholder or list(tree.find_all(exp.Query)) != [tree]:
+        return False
+    alias = tables[0].alias_or_name
+    return all(each.table == alias for each in tree.find_all(exp.Column)) and not any(map(makes_rows, tree.expressions))
+
+
+def _has_only(tree: exp.Select, parts: frozenset[str]) -> bool:
+    return {name for name, value in tree.args.items() if value} <= parts
+
+
+def _renamed(tree: exp.Select) -> exp.Select:
+    """The query with `_FEEDER` as the name of what it reads."""
+    table = next(tree.find_all(exp.Table))
+    for column in tree.find_all(exp.Column):
+        column.set("table", exp.to_identifier(_FEEDER, quoted=True))
+    table.set("alias", exp.TableAlias(this=exp.to_identifier(_FEEDER, quoted=True)))
+    return tree
+
+
+def _values_by_column(view: View, feeder: View, below: exp.Select) -> Mapping[str, exp.Expr] | None:
+    """What the feeding view gives in each column that the view reads, by its name there."""
+    given = dict(zip(feeder.fields, (each.unalias() for each in below.expressions), strict=False))
+    found = {}
+    for column in view.trigger.binding.columns:
+        if column.before is not None or column.physical not in given:
+            return None
+        value = given[column.physical]
+        found[column.name] = (
+            value if has_opaque_aggregate(value) else _as_stored(value, spark_type(column.type), feeder)
+        )
+    return found
+
+
+def _as_stored(value: exp.Expr, stored: str, feeder: View) -> exp.Expr:
+    """The value as the table stores it: with a cast, unless it is known to have that type."""
+    is_same = False
+    match value:
+        case exp.Column():
+            column = feeder.trigger.binding.column(value.name)
+            is_same = column is not None and spark_type(column.type) == stored
+        case exp.Cast():
+            is_same = exp.DataType.build(stored, dialect=DIALECT) == value.to
+        case _:
+            is_same = stored == "TIMESTAMP" and truncation(value)[1] is not None
+    return value if is_same else exp.cast(value.copy(), stored, dialect=DIALECT)
+
+
+def _operand(value: exp.Expr) -> exp.Expr:
+    simple = (exp.Column, exp.Literal, exp.Cast, exp.Anonymous, exp.Paren)
+    return value.copy() if isinstance(value, simple) else exp.Paren(this=value.copy())
+
+
+# ----------------------------------------------------------------------------------------- over a projection
+
+
+def _over_projection(tree: exp.Select, below: exp.Select, values: Mapping[str, exp.Expr]) -> exp.Select:
+    """The query with the projection in the place of its table; its canonical form merges the two."""
+    table = next(tree.find_all(exp.Table))
+    items = [exp.alias_(value.copy(), name, quoted=True) for name, value in values.items()]
+    below.set("expressions", items or [exp.alias_(exp.Literal.number(1), "one", quoted=True)])
+    table.replace(exp.Subquery(this=below, alias=exp.TableAlias(this=exp.to_identifier(table.alias, quoted=True))))
+    return tree
+
+
+# ------------------------------------------------------------------------------------------- over a roll-up
+
+
+def _over_roll_up(
+    tree: exp.Select, below: exp.Select, values: Mapping[str, exp.Expr], feed: _Feed
+) -> exp.Select | None:
+    """The aggregating query over what the roll-up reads; None where it is not known to merge states, or reads them in
+    a condition or a key."""
+    keys = {name: value for name, value in values.items() if not has_opaque_aggregate(value)}
+    group = below.args.get("group")
+    written = {each.sql(dialect=DIALECT) for each in group.expressions} if group is not None else set()
+    if group is None or not _has_only(tree, _ROLL_UP) or tree.args.get("group") is None:
+        return None
+    if any(not _is_key(value, written) for value in keys.values()):
+        return None
+    for item in list(tree.expressions):
+        merged = _merged(item.unalias(), values, feed) if has_opaque_aggregate(item) else None
+        if merged is not None:
+            item.replace(exp.alias_(merged, item.alias_or_name, quoted=True))
+        elif has_opaque_aggregate(item):
+            return None
+    own = next(tree.find_all(exp.Table)).alias_or_name
+    for column in [each for each in tree.find_all(exp.Column) if each.table == own]:
+        if column.name not in keys:
+            return None
+        _put_key(column, keys[column.name], is_moment=column.name in feed.moments)
+    _add_condition(tree, below.args.get("where"))
+    next(tree.find_all(exp.Table)).replace(next(below.find_all(exp.Table)).copy())
+    return tree
+
+
+def _is_key(value: exp.Expr, written: set[str]) -> bool:
+    """Whether it is one of the keys of the roll-up, as it is stored."""
+    return value.sql(dialect=DIALECT) in written
+
+
+def _put_key(column: exp.Column, value: exp.Expr, *, is_moment: bool) -> None:
+    """Write a key in the place of its column. A truncation of a truncated time is one of the time itself."""
+    around = column.parent
+    unit, moment = truncation(around) if isinstance(around, exp.Expr) else ("", None)
+    finer, time = truncation(value)
+    if is_moment and moment is column and time is not None and finer in units_within(unit):
+        column.replace(_operand(time))
+    elif isinstance(around, exp.Select):
+        column.replace(exp.alias_(_operand(value), column.name, quoted=True))
+    else:
+        column.replace(_operand(value))
+
+
+def _add_condition(tree: exp.Select, where: exp.Expr | None) -> None:
+    if where is None:
+        return
+    own = tree.args.get("where")
+    parts = [where.this.copy(), *([own.this.copy()] if own is not None else [])]
+    tree.set("where", exp.Where(this=exp.and_(*parts)))
+
+
+def _merged(node: exp.Expr, values: Mapping[str, exp.Expr], feed: _Feed) -> exp.Expr | None:
+    """The aggregate of rows whose states an aggregate merges; None where it is not known to be one."""
+    columns = list(node.find_all(exp.Column))
+    if len(columns) != 1 or columns[0].name not in values:
+        return None
+    name, state = columns[0].name, values[columns[0].name]
+    if _is_union(node):
+        is_set = isinstance(state, exp.Cast) and call_name(state.this) == "collect_set" and _is_call(state.this)
+        return state.copy() if is_set else None
+    outer, inner = _as_aggregate(node), _as_aggregate(state)
+    if outer is None or inner is None or not isinstance(outer.call.expressions[0], exp.Column):
+        return None
+    match call_name(outer.call), call_name(inner.call):
+        case ("sum", "sum" | "count") if feed.types.get(name) in _SUMMED:
+            is_kept = all(each is None or known_value(each) == 0 for each in (outer.zero, inner.zero))
+        case ("min", "min") | ("max", "max"):
+            # What stands for no value in one group would be a value beside those of other groups.
+            is_kept = inner.zero is None or feed.is_never_null(inner.call.expressions[0])
+        case _:
+            is_kept = False
+    return _filled_alike(outer, inner, state) if is_kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Feed:
+    """What is known of the columns of both queries."""
+
+    types: Mapping[str, str]
+    """The stored types of the columns between them."""
+    below: Mapping[str, BoundColumn]
+    """The columns that the feeding view reads."""
+    moments: frozenset[str]
+    """The columns between them that are of type DateTime."""
+
+    def is_never_null(self, value: exp.Expr) -> bool:
+        column = self.below.get(value.name) if isinstance(value, exp.Column) else None
+        return column is not None and not is_nullable(column.type)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aggregate:
+    """A call of an aggregate, and what it gives where it would be NULL, if that is said."""
+
+    call: exp.Anonymous
+    zero: exp.Expr | None
+
+
+def _as_aggregate(node: exp.Expr) -> _Aggregate | None:
+    node = node.this if isinstance(node, exp.Paren) else node
+    zero = None
+    if isinstance(node, exp.Coalesce):
+        if len(node.expressions) != 1 or not is_constant(node.expressions[0]):
+            return None
+        zero, node = node.expressions[0], node.this
+    if not _is_call(node) or len(node.expressions) != 1:
+        return None
+    assert isinstance(node, exp.Anonymous)
+    return _Aggregate(node, zero)
+
+
+def _is_call(node: exp.Expr) -> bool:
+    """Whether it is one call, with nothing around it and no FILTER or DISTINCT."""
+    return isinstance(node, exp.Anonymous) and node.find(exp.Distinct, exp.Filter, exp.Window) is None
+
+
+def _is_union(node: exp.Expr) -> bool:
+    """Whether it makes one set of several: `array_distinct(flatten(collect_list(x)))`."""
+    for name in ("array_distinct", "flatten", "collect_list"):
+        if call_name(node) != name or len(node.expressions) != 1:
+            return False
+        node = node.expressions[0]
+    return isinstance(node, exp.Column)
+
+
+def _filled_alike(outer: _Aggregate, inner: _Aggregate, state: exp.Expr) -> exp.Expr | None:
+    """The inner aggregate, with what the outer one gives for NULL. A count is never NULL."""
+    if call_name(inner.call) == "count":
+        return state.copy() if inner.zero is None else None
+    if outer.zero is None:
+        return state.copy() if inner.zero is None else None
+    if inner.zero is not None:
+        return state.copy() if inner.zero == outer.zero else None
+    return exp.Paren(this=exp.Coalesce(this=inner.call.copy(), expressions=[outer.zero.copy()]))
