@@ -18,6 +18,7 @@ from penstock.api.source_edits.column_types import plain_type, text_literal
 from penstock.api.source_edits.source_text import SourceText
 from penstock.model import types as t
 
+_WORD = re.compile(r"\w+")
 _TAKEN = frozenset({*dir(str), *dir(int), "mro", "name", "value"})
 """Names in lower case that mean something in a class of this kind."""
 
@@ -78,7 +79,7 @@ def _last_name(node: ast.Name | ast.Attribute) -> str:
 
 
 def _names(written: str, name: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", written) is not None
+    return name in _WORD.findall(written)
 
 
 def _members(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Assign]]:
