@@ -21,7 +21,7 @@ from penstock.plan.equivalence.canonical_view import KnownValues
 from penstock.plan.equivalence.composed_views import ComposedHistory, compose_views
 from penstock.plan.equivalence.unchanged_history import pair_projected_views, project_view
 from penstock.plan.plan import MOVING
-from penstock.plan.strategies.derived_columns import live_target
+from penstock.plan.strategies.derived_columns import live_target, why_not_one_view
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
@@ -75,21 +75,15 @@ def _are_equal(context: PlanningContext, live: View, after: View, fields: tuple[
 
 
 def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | None:
-    running, new = before.running, before.new
-    if context.has_failed_feeder(new.name):
-        return "its views do not compile"
-    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or running.copies:
-        return "not one view alone gives its rows"
-    if before.forward is not None:
-        return "a FORWARD_QUERY tells its rows"
+    obstacle = why_not_one_view(context, before)
+    if obstacle is not None:
+        return obstacle
     if before.derived:
         return "columns are added to it"
-    if running.source.engine != new.engine and running.source.engine.name != new.engine.name:
-        return "its engine changes"
-    view = context.compiled.feeders(new.name)[0]
-    if running.views[0].on_error != "stop" or not _stops(context, view.pipe):
+    live, view = before.running.views[0], context.compiled.feeders(before.new.name)[0]
+    if live.on_error != "stop" or not _stops(context, view.pipe):
         return "a view leaves out rows for which it fails"
-    if _reads_what_is_fed_alike(context, running.views[0], view):
+    if _reads_what_is_fed_alike(context, live, view):
         return "the views into what it reads are those of live"
     return None
 

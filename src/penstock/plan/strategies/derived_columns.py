@@ -70,6 +70,21 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     }
 
 
+def why_not_one_view(context: PlanningContext, before: DataSourceTransition) -> str | None:
+    """Why the rows of a target are not those of one view in both versions, in tables of one engine; None if they are.
+    What was posted to it is not looked at."""
+    running, new = before.running, before.new
+    if context.has_failed_feeder(new.name):
+        return "its views do not compile"
+    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or running.copies:
+        return "not one view alone gives its rows"
+    if before.forward is not None:
+        return "a FORWARD_QUERY tells its rows"
+    if running.source.engine.name != new.engine.name:
+        return "its engine changes"
+    return None
+
+
 def live_target(transition: DataSourceTransition, placement: ColumnPlacement) -> TargetTable:
     """The live table with the columns of the next version; a column that it cannot store gets a physical name that no
     table has."""

@@ -23,6 +23,7 @@ from penstock.plan.strategies.derived_columns import (
     is_safe,
     live_target,
     survives_merging,
+    why_not_one_view,
 )
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
@@ -66,18 +67,9 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
 
 
 def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | None:
-    running, new = before.running, before.new
-    if context.has_failed_feeder(new.name):
-        return "its views do not compile"
-    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or running.copies:
-        return "not one view alone gives its rows"
-    if before.forward is not None:
-        return "a FORWARD_QUERY tells its rows"
-    if running.landing.stream in context.options.streams:
+    if before.running.landing.stream in context.options.streams:
         return "rows were posted to it"
-    if running.source.engine.name != new.engine.name:
-        return "its engine changes"
-    return None
+    return why_not_one_view(context, before)
 
 
 def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:
