@@ -65,6 +65,18 @@ PAIRS: Mapping[str, tuple[str, str]] = {
         "SELECT a.country AS country, count() AS hits FROM hits AS a INNER JOIN (SELECT user, max(price) AS most FROM hits GROUP BY user) AS b ON a.user = b.user WHERE b.most > 99 GROUP BY country ORDER BY country",
         "SELECT a.country AS country, count(1) AS hits FROM hits AS a JOIN (SELECT user, max(price) AS most FROM hits GROUP BY user) AS b ON a.user = b.user WHERE b.most > 99 GROUP BY a.country ORDER BY country",
     ),
+    "rows that have others": (
+        "SELECT country, count() AS hits FROM hits AS a WHERE EXISTS (SELECT 1 FROM hits AS o WHERE o.user = a.user AND o.price > 99.9) GROUP BY country ORDER BY country",
+        "SELECT country, count(1) AS hits FROM hits AS a LEFT SEMI JOIN (SELECT user FROM hits WHERE price > 99.9) AS o ON o.user = a.user GROUP BY country ORDER BY country",
+    ),
+    "rows that have no others": (
+        "SELECT country, count() AS hits FROM hits AS a WHERE NOT EXISTS (SELECT 1 FROM hits AS o WHERE o.user = a.user AND o.price > 99.9) GROUP BY country ORDER BY country",
+        "SELECT country, count(1) AS hits FROM hits AS a LEFT ANTI JOIN (SELECT user FROM hits WHERE price > 99.9) AS o ON o.user = a.user GROUP BY country ORDER BY country",
+    ),
+    "a value of other rows": (
+        "SELECT count() AS hits FROM hits AS a WHERE a.price = (SELECT max(o.price) FROM hits AS o WHERE o.user = a.user)",
+        "SELECT count(1) AS hits FROM hits AS a LEFT JOIN (SELECT user, max(price) AS most FROM hits GROUP BY user) AS o ON o.user = a.user WHERE a.price = o.most",
+    ),
     "an expression a row": (
         "SELECT sum(intDiv(ms, 7) + length(path) % 3) AS s, sum(if(price > 50, price, 0)) AS p FROM hits",
         "SELECT sum(ms div 7 + octet_length(path) % 3) AS s, sum(if(price > 50, price, 0D)) AS p FROM hits",

@@ -15,7 +15,6 @@ from sqlglot import exp
 from penstock.model import types as t
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import Type
-from penstock.sql.calls.rows_in_query import contains_row
 from penstock.sql.compiler.translator import CORRELATED, OutputColumns, Translator
 from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_condition, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair
@@ -24,6 +23,7 @@ from penstock.sql.syntax.tree import call_name, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
 _VALUE = "__value"
+_TABLE = quote_identifier(CORRELATED)
 _CHANGING_ROWS = ("group", "having", "qualify", "offset", "distribute", "distinct", "order", "settings")
 _CONSTANTS = (exp.Literal, exp.Boolean, exp.Null)
 _OF_TYPES = ("isNull", "isNotNull", "isNullable", "isZeroOrNull", "toTypeName", "isConstant", "toColumnTypeName")
@@ -197,7 +197,7 @@ def correlated_exists(tr: Translator, node: exp.Expr, found: Correlation) -> Typ
         return TypedSql(NEVER, _UINT8, "BOOLEAN")  # a problem of it is reported
     shown = columns[len(columns) - len(lefts) :]
     _check_kinds(tr, found, lefts, shown)
-    exists = contains_row(tr, node, lefts, (sql, shown)).sql if lefts else f"EXISTS ({sql})"
+    exists = f"EXISTS ({_rows_found(tr, node, '1', lefts, (sql, shown))})" if lefts else f"EXISTS ({sql})"
     return TypedSql(f"({' AND '.join([*_tests(tr, found), exists])})", _UINT8, "BOOLEAN")
 
 
@@ -220,13 +220,22 @@ def correlated_value(tr: Translator, node: exp.Expr, found: Correlation) -> Type
     if isinstance(value.bare, (t.Array, t.Map, t.Tuple, t.Dynamic, t.Json, t.AggregateFunction)):
         message = f"a subquery with columns of the SELECT around it cannot be {value.type}"
         raise tr.refusal(node, "unsupported-syntax", message, _HINT)
-    table = quote_identifier(CORRELATED)
-    rows = [replace(key, sql=f"{table}.{quote_identifier(name)}") for name, key in keys]
-    equal = (f"{a} = {b}" for a, b in (as_comparable_pair(tr, node, *pair) for pair in zip(lefts, rows, strict=True)))
-    one = f"(SELECT any_value({table}.`{_VALUE}`) FROM ({sql}) AS {table} WHERE {' AND '.join(equal)})"
+    value_of_rows = f"any_value({_TABLE}.`{_VALUE}`)"
+    one = f"({_rows_found(tr, node, value_of_rows, lefts, (sql, tuple(keys)))})"
     tests = _tests(tr, found)
     made = f"if({' AND '.join(tests)}, {one}, NULL)" if tests else one
     return TypedSql(made, nullable_if_any(value.type, [NULL]), value.spark)
+
+
+def _rows_found(
+    tr: Translator, node: exp.Expr, shown: str, lefts: list[TypedSql], rows: tuple[str, OutputColumns]
+) -> str:
+    """The SELECT of the rows whose keys equal those of the row around. Spark makes a join by these equalities of it; of
+    `NOT IN` with several keys it would compare each row with each."""
+    sql, columns = rows
+    keys = [replace(key, sql=f"{_TABLE}.{quote_identifier(name)}") for name, key in columns]
+    equal = (f"{a} = {b}" for a, b in (as_comparable_pair(tr, node, *pair) for pair in zip(lefts, keys, strict=True)))
+    return f"SELECT {shown} FROM ({sql}) AS {_TABLE} WHERE {' AND '.join(equal)}"
 
 
 def _check_value(tr: Translator, node: exp.Expr, found: Correlation) -> None:

@@ -1,4 +1,4 @@
-"""Whether values are a row of a SELECT: what `(a, b) IN (SELECT …)` and EXISTS share.
+"""Whether values are a row of a SELECT: `(a, b) IN (SELECT …)`.
 
 In: values, and a compiled SELECT with a column for each. Out: a `TypedSql` that is never NULL. Invariant: a NULL on
 either side matches nothing.

@@ -74,4 +74,4 @@ def test_a_table_of_an_inner_select_hides_the_one_around(condition: str) -> None
 
 def test_exists_reads_the_rows_that_are_equal() -> None:
     sql = query(f"SELECT day FROM flights AS a WHERE NOT EXISTS (SELECT * {FROM} AND o.day > 3)").sql
-    assert " IN (SELECT s.`__correlated0`" in sql
+    assert "EXISTS (SELECT 1 FROM (SELECT `o`.`flight` AS `__correlated0`" in sql
