@@ -29,7 +29,7 @@ from penstock.model.cursor import Cursor
 
 LOOK_AGAIN_SECONDS = 5.0
 ATTEMPTS = 5
-"""To commit to a table that something else than a flow commits to as well."""
+"""How often a commit is tried while something else than a flow commits to the same table."""
 NO_ROWS = pa.table({})
 WriteRows: TypeAlias = Callable[[Mapping[str, Progress], "int | None"], None]
 """Commits rows to a table, with the progress of its flows, after a snapshot."""
@@ -163,23 +163,24 @@ class TableRegistry:
         """Commit no row, and this progress as the progress of all the table's flows. Raises CommitConflict if a flow
         committed to the table meanwhile."""
 
+        append_nothing = self._append(NO_ROWS, table)
+
         def write_behind(before: Snapshots) -> None:
             follows = _current_id(before)
             try:
                 if self.takes_arrow(table):
-                    self.held.keep(table, append_directly(self._lake, table, NO_ROWS, (progress, follows)))
-                    return
+                    return append_nothing(progress, follows)
             except NotDirect:
                 pass  # it was changed since it was looked at
-            commit_progress(self._lake, table, progress, follows)
+            return commit_progress(self._lake, table, progress, follows)
 
         self._commit(table, write_behind)
         self.refresh(table)
 
     def _commit(self, table: str, write_behind: Callable[[Snapshots], None]) -> Snapshots:
-        """Commit behind what is there, and anew where that was not a flow which committed meanwhile: columns were
-        materialized, a property was set, or somebody wrote from outside. Returns the snapshots that the commit follows.
-        Raises CommitConflict."""
+        """Commit after the snapshots that are there. Where something else than a flow has committed meanwhile (columns
+        were materialized, a property was set, somebody wrote from outside), commit again, after that. Returns the
+        snapshots that the commit follows. Raises CommitConflict."""
         before = self.snapshots(table)
         for attempt in range(1, ATTEMPTS + 1):
             try:

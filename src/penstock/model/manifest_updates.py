@@ -13,6 +13,7 @@ from typing_extensions import assert_never
 
 from penstock.model.manifest import (
     Accepts,
+    Before,
     Binding,
     BoundColumn,
     Copy,
@@ -39,17 +40,13 @@ def set_cutover_offsets(manifest: Manifest, cuts: Mapping[str, int]) -> Manifest
 
 
 def mark_materialized(manifest: Manifest, table: str, columns: Collection[str], upto: int) -> Manifest:
-    """The manifest after physical columns of a table were materialized in rows with `_seq` <= `upto`. Only what queries
-    read is changed: flows may still read earlier snapshots."""
+    """The manifest after physical columns of a table were materialized in rows with `_seq` <= `upto`."""
 
-    def bind(binding: Binding) -> Binding:
-        if binding.table != table:
-            return binding
-        return replace(
-            binding, columns=tuple(_mark_column_materialized(column, columns, upto) for column in binding.columns)
-        )
+    def mark(binding: Binding, column: BoundColumn, before: Before) -> Before:
+        is_further = binding.table == table and column.physical in columns and before.settled < upto
+        return replace(before, settled=upto) if is_further else before
 
-    return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
+    return _map_read_before(manifest, mark)
 
 
 def limit_materialized(manifest: Manifest, known: Manifest, tables: Container[str]) -> Manifest:
@@ -62,29 +59,34 @@ def limit_materialized(manifest: Manifest, known: Manifest, tables: Container[st
         if column.before is not None
     }
 
-    def limit(binding: Binding, column: BoundColumn) -> BoundColumn:
-        before = column.before
-        if before is None:
-            return column
-        settled = min(before.settled, then.get((binding.name, column.name), -1))
-        return replace(column, before=replace(before, settled=settled))
-
-    def bind(binding: Binding) -> Binding:
+    def limit(binding: Binding, column: BoundColumn, before: Before) -> Before:
         if binding.table not in tables:
-            return binding
-        return replace(binding, columns=tuple(limit(binding, column) for column in binding.columns))
+            return before
+        return replace(before, settled=min(before.settled, then.get((binding.name, column.name), -1)))
 
-    return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
+    return _map_read_before(manifest, limit)
 
 
 def mark_checked(manifest: Manifest, name: str, columns: Mapping[str, str]) -> Manifest:
     """The manifest after every older row of a data source was seen to convert: `columns` has, by logical column, the
-    expression without errors. Only what queries read is changed, as above."""
+    expression without errors."""
+
+    def mark(binding: Binding, column: BoundColumn, before: Before) -> Before:
+        is_checked = binding.name == name and column.name in columns
+        return replace(before, checked=columns[column.name]) if is_checked else before
+
+    return _map_read_before(manifest, mark)
+
+
+def _map_read_before(manifest: Manifest, change: Callable[[Binding, BoundColumn, Before], Before]) -> Manifest:
+    """The manifest with `change` applied to what queries compute for older rows. Only what queries read is changed:
+    flows may still read earlier snapshots."""
+
+    def changed(binding: Binding, column: BoundColumn) -> BoundColumn:
+        return column if column.before is None else replace(column, before=change(binding, column, column.before))
 
     def bind(binding: Binding) -> Binding:
-        if binding.name != name:
-            return binding
-        return replace(binding, columns=tuple(_mark_column_checked(each, columns) for each in binding.columns))
+        return replace(binding, columns=tuple(changed(binding, each) for each in binding.columns))
 
     return replace(manifest, bindings=tuple(map(bind, manifest.bindings)))
 
@@ -112,18 +114,6 @@ def map_bindings(manifest: Manifest, bind: Callable[[Binding], Binding]) -> Mani
         quarantines=tuple(map(bind, manifest.quarantines)),
         flows=tuple(map(flow, manifest.flows)),
     )
-
-
-def _mark_column_materialized(column: BoundColumn, columns: Collection[str], upto: int) -> BoundColumn:
-    if column.physical not in columns or column.before is None or column.before.settled >= upto:
-        return column
-    return replace(column, before=replace(column.before, settled=upto))
-
-
-def _mark_column_checked(column: BoundColumn, columns: Mapping[str, str]) -> BoundColumn:
-    if column.name not in columns or column.before is None:
-        return column
-    return replace(column, before=replace(column.before, checked=columns[column.name]))
 
 
 def _set_column_cutover(column: BoundColumn, cut: int) -> BoundColumn:

@@ -291,6 +291,10 @@ Type: TypeAlias = Union[
     AggregateFunction,
     SimpleAggregateFunction,
 ]
+IN_LOW_CARDINALITY = (String, FixedString, Int, Float, Bool, Date, DateTime, UUID, IPv4, IPv6)
+"""The types that LowCardinality may contain; their Nullable, too."""
+LONGEST_FIXED_STRING = 0xFFFFFF
+"""In bytes."""
 
 
 def is_nullable(of: Type) -> bool:

@@ -25,7 +25,7 @@ _TAKEN = frozenset({*dir(str), *dir(int), "mro", "name", "value"})
 
 @dataclass(frozen=True, slots=True)
 class NewLabels:
-    """Labels as members that a class lacks."""
+    """Labels that an Enum lacks, as members."""
 
     owner: ast.ClassDef
     last: ast.Assign
@@ -34,7 +34,8 @@ class NewLabels:
 
 
 def new_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: t.Type) -> NewLabels | None:
-    """The members of the field's Enum for the labels that come behind the others; None where it is not that alone."""
+    """The members for labels that are added at the end of the field's Enum; None if more than that changes, or if the
+    Enum is no plain class of this module that only this field names."""
     (old, was_nullable), (new, is_nullable) = plain_type(before), plain_type(after)
     if not isinstance(old, t.Enum) or not isinstance(new, t.Enum) or was_nullable != is_nullable:
         return None
@@ -59,7 +60,8 @@ def new_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: 
 
 
 def _own_class(source: SourceText, field: ast.AnnAssign) -> ast.ClassDef | None:
-    """The one Enum of the module that the annotation of this field names, and no other's."""
+    """The Enum of this module that the field's annotation names; None if it names several, or another field names it
+    too."""
     written = source.segment(field.annotation)
     found = [each for each in source.tree.body if _is_enum(each) and _names(written, each.name)]
     if len(found) != 1:

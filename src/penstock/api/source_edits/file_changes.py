@@ -93,7 +93,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """As the lake has it, which is of the server: commands start without it."""
+    """The lake has this function too; but commands run without the lake, which is part of the server."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from penstock.crash_points import crash_point
 from penstock.deploy.lifecycle.promotion import SWITCH_SECONDS, describe_worst_lag
 from penstock.deploy.runtime.core import Core
+from penstock.deploy.runtime.running_deployments import DeploymentBoard
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
 from penstock.errors import Conflict
@@ -40,13 +41,14 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
     manifest, clones = deployment.manifest, step.clones
     shared = _find_newly_shared(core.store, deployment)
     taken = {*shared, *step.begins, *(each.of for each in clones), *(each.table.id for each in clones)}
-    taken |= {view.trigger.binding.table for view in _continuing_views(manifest, clones, core)}
-    with _hold_landing(core, manifest, step) as heads, core.flows.exclusive(taken):
+    continuing = _continuing_views(core.board, manifest, clones)
+    continued = {view.trigger.binding.table for view in continuing}
+    with _hold_landing(core, manifest, step, continued) as heads, core.flows.exclusive(taken | continued):
         for each in clones:
             _make_clone(core.warehouse, manifest, each)
             _refuse_posted_rows(core.warehouse, manifest, each)
             _refuse_rows_of_others(core, each)
-        for view in _continuing_views(manifest, clones, core):
+        for view in continuing:
             _continue_view(core.warehouse, view)
         for table in step.begins:
             _begin_histories(core.warehouse, manifest, table)
@@ -60,21 +62,22 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
 
 
 @contextmanager
-def _hold_landing(core: Core, manifest: Manifest, step: Activate) -> Iterator[Mapping[str, int]]:
+def _hold_landing(
+    core: Core, manifest: Manifest, step: Activate, continued: Collection[str]
+) -> Iterator[Mapping[str, int]]:
     """Bring the tables of live that the new flows continue from to the same batch of each stream, and hold landing
-    there until the block ends; rows that are posted meanwhile are kept and acknowledged. Raises Conflict after
-    SWITCH_SECONDS."""
+    there until the block ends; rows that are posted meanwhile are kept and acknowledged. `continued` are tables from
+    whose present end views go on. Raises Conflict after SWITCH_SECONDS."""
     heads = core.flows.arrivals.heads
     bridged = any(_has_bridged_column(manifest, each.table.id) for each in step.clones)
     met = any(each.table in step.begins for each in manifest.meets)
     live = core.board.live()
-    continued = {view.trigger.binding.table for view in _continuing_views(manifest, step.clones, core)}
     if live is None or not (bridged or met or continued):
         yield heads
         return
     base = live.manifest
-    read = continued | {copy.source.table for copy in manifest.copies}
-    needed = _upstream_tables(base, {each.of for each in step.clones} | read)
+    copied = {copy.source.table for copy in manifest.copies}
+    needed = _upstream_tables(base, {*(each.of for each in step.clones), *continued, *copied})
 
     def late() -> list[FlowLag]:
         return [each for each in find_lags(core.warehouse.registry, base, heads) if each.table in needed]
@@ -114,7 +117,7 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
 
 
 def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
-    """Raises Conflict if rows were posted to a table of which the plan has it that only views wrote it."""
+    """Raises Conflict if rows were posted to a table that, by the plan, only views had written to."""
     landings = (each for each in manifest.landings if clone.unposted and each.table == clone.table.id)
     if any(_last_landed_batch(warehouse, each) > 0 for each in landings):
         raise Conflict(
@@ -125,12 +128,13 @@ def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) 
 
 
 def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
-    """Raises Conflict if a table of which the plan has it that it holds what its views give and nothing else got a row
-    in another way, or if a view left one out."""
+    """Raises Conflict if a table through which the plan has seen a view got a row otherwise than by its own view, or if
+    that view left one out."""
     live = core.board.live()
-    for table in clone.views_only if live is not None else ():
-        flows = live.manifest.flows_into(table) if live is not None else ()
-        for landing in (flow for flow in flows if isinstance(flow, Landing)):
+    if live is None:
+        return
+    for table in clone.views_only:
+        for landing in (flow for flow in live.manifest.flows_into(table) if isinstance(flow, Landing)):
             left_out = core.warehouse.registry.refresh(f"{landing.stream}__quarantine").progress
             if _last_landed_batch(core.warehouse, landing) > 0 or any(map(is_view_flow, left_out)):
                 raise Conflict(
@@ -139,10 +143,10 @@ def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
                 )
 
 
-def _continuing_views(manifest: Manifest, clones: Collection[Clone], core: Core) -> tuple[View, ...]:
+def _continuing_views(board: DeploymentBoard, manifest: Manifest, clones: Collection[Clone]) -> tuple[View, ...]:
     """The views into clones that go on from the present end of a table that live has, or of a clone of one. Those that
     go on from a new table do so from its barrier."""
-    live, made = core.board.live(), {each.table.id for each in clones}
+    live, made = board.live(), {each.table.id for each in clones}
     if live is None:
         return ()
     known = {table.id for table in live.manifest.tables} | made

@@ -67,11 +67,8 @@ def check_low_cardinality(of: t.Type, where: Lexeme) -> None:
     """Raises InvalidType for a type that LowCardinality cannot contain: all but strings, numbers, dates, UUIDs and IP
     addresses."""
     inner = of.of if isinstance(of, t.Nullable) else of
-    match inner:
-        case t.String() | t.FixedString() | t.Int() | t.Float() | t.Bool() | t.Date() | t.DateTime() | t.UUID():
-            return
-        case t.IPv4() | t.IPv6():
-            return
+    if isinstance(inner, t.IN_LOW_CARDINALITY):
+        return
     raise InvalidType(f"`{type_name(inner)}` cannot be inside LowCardinality", where.start, f"write {of}")
 
 
@@ -145,7 +142,7 @@ def read_parameters(reader: Reader) -> tuple[str, ...]:
 def read_fixed_string(reader: Reader, head: Lexeme) -> t.Type:
     """`(length)`."""
     reader.expect("(")
-    length = read_number(reader, 1, 0xFFFFFF)
+    length = read_number(reader, 1, t.LONGEST_FIXED_STRING)
     reader.expect(")")
     return t.FixedString(length)
 

@@ -44,8 +44,8 @@ class ConsumerPosition:
     """Whether it has acknowledged the LSN that was asked for."""
 
     def is_among(self, standing: Collection[str]) -> bool:
-        """Whether it is one of these consumers (CAPTURE/CONSUMER). One that has acknowledged nothing is known by them
-        alone: it may stand before the first row that it ever received."""
+        """Whether it is one of these consumers (CAPTURE/CONSUMER). The name of one that has acknowledged nothing is not
+        known here, so any of its capture counts: it may stand before the first row that it received."""
         if self.lsn is not None:
             return self.consumer in standing
         return any(each.startswith(f"{self.consumer}/") for each in standing)

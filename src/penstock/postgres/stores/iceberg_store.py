@@ -60,7 +60,7 @@ _MARK = "penstock.migration."
 _CONFLICTS = (CommitFailedException, ValidationException)
 """Somebody else has committed meanwhile, and nothing of the change is in the table."""
 _ATTEMPTS = 12
-"""To commit a change to a table that others write to, in some half a minute."""
+"""How often the commit of a change is tried while others write to the table; together some half a minute."""
 _OFFSET = re.compile(r"([+-]\d\d)$")
 
 

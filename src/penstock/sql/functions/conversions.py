@@ -39,9 +39,6 @@ _OR_ZERO, _OR_NULL = ConversionMode("zero"), ConversionMode("null")
 _MODE_OF_SUFFIX = {"OrZero": _OR_ZERO, "OrNull": _OR_NULL}
 _STRICT_OF_FIXED = (t.DateTime64, t.Bool, t.String, t.FixedString)
 """To these a FixedString that is no value of theirs fails, whether or not it may be NULL."""
-_LOW_CARDINALITY = (t.String, t.FixedString, t.Int, t.Float, t.Bool, t.Date, t.DateTime, t.UUID, t.IPv4, t.IPv6)
-"""What LowCardinality may contain, as in a column's type."""
-_LONGEST_FIXED = 0xFFFFFF
 _Convert: TypeAlias = Callable[[TypedSql, Type], TypedSql]
 
 
@@ -89,7 +86,7 @@ def _identity(values: Sequence[TypedSql]) -> TypedSql:
 
 def _to_low_cardinality(values: Sequence[TypedSql]) -> TypedSql:
     of = values[0].type
-    if is_null(values[0]) or not isinstance(values[0].bare, _LOW_CARDINALITY):
+    if is_null(values[0]) or not isinstance(values[0].bare, t.IN_LOW_CARDINALITY):
         raise BadArguments(f"`{of}` cannot be inside LowCardinality", "leave toLowCardinality out")
     return values[0] if isinstance(of, t.LowCardinality) else replace(values[0], type=t.LowCardinality(of))
 
@@ -252,8 +249,8 @@ def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:
 
 def _to_fixed_string(values: Sequence[TypedSql]) -> TypedSql:
     length = values[1].constant
-    if not isinstance(length, int) or not 1 <= length <= _LONGEST_FIXED:
-        raise BadArguments(f"the length must be a literal from 1 to {_LONGEST_FIXED}")
+    if not isinstance(length, int) or not 1 <= length <= t.LONGEST_FIXED_STRING:
+        raise BadArguments(f"the length must be a literal from 1 to {t.LONGEST_FIXED_STRING}")
     return _convert(values[0], t.FixedString(length), STRICT_MODE)
 
 
