@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
+from collections.abc import Iterator
 
 import pytest
+from pyiceberg.exceptions import CommitFailedException
 from pyspark.sql import DataFrame
 
 from penstock.flow.table_registry import TableRegistry
 from penstock.lake.read.history_slices import SliceLimits, next_slice
-from penstock.lake.spark.names import qualified_table
+from penstock.lake.spark.names import NAMESPACE, qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.commit import CommitConflict, append_rows, commit_progress
@@ -153,3 +157,44 @@ def test_a_table_without_snapshot(lake: Lake, table: str) -> None:
     assert read_snapshots(lake, "no_such_table").current is None
     commit_progress(lake, table, {"v": Progress(TailCursor(-1))}, None)
     assert read_snapshots(lake, table).progress == {"v": Progress(TailCursor(-1))}
+
+
+@pytest.fixture
+def busy_table(lake: Lake, table: str) -> Iterator[str]:
+    """A table to which somebody commits ten times a second, as maintenance may."""
+    is_over, failed = threading.Event(), list[BaseException]()
+
+    def commit() -> None:
+        number = 0
+        while not is_over.wait(0.1):
+            number += 1
+            found = lake.catalog.load_table((NAMESPACE, table))
+            with contextlib.suppress(CommitFailedException), found.transaction() as changes:
+                changes.set_properties({"number": str(number)})
+
+    def run() -> None:
+        try:
+            commit()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield table
+    is_over.set()
+    thread.join()
+    assert not failed
+
+
+def test_a_table_is_changed_while_others_commit_to_it(lake: Lake, busy_table: str) -> None:
+    """A change of the schema that comes second was an error: Iceberg makes it anew on what it knew before."""
+    names = [f"n{number}" for number in range(12)]
+    for name in names:
+        physical_tables.add_fields(lake, busy_table, [Field(name, Int(32))])
+        physical_tables.widen_field(lake, busy_table, Field(name, Int(64)))
+    for name in names[6:]:
+        physical_tables.drop_field(lake, busy_table, name)
+    found = physical_tables.load_table(lake, busy_table)
+    assert found is not None
+    types = {each.name: str(each.field_type) for each in found.schema().fields}
+    assert types == {"a": "int", "b": "string", "_seq": "long", **dict.fromkeys(names[:6], "long")}

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from gzip import BadGzipFile
 from typing import Literal
 
+from py4j.protocol import Py4JJavaError
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError, ValidationError
 from pyiceberg.table import Table as IcebergTable
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random
 
 from penstock.crash_points import crash_point
 from penstock.errors import Failed
@@ -23,6 +25,7 @@ from penstock.model.manifest import SEQ, Field, Transform
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.stored_types import spark_type
 
+MAX_TRIES = 20
 LATER_PROPERTIES = {
     # Iceberg keeps metrics of a table's first hundred columns, and `_seq` is the last one.
     f"write.metadata.metrics.column.{SEQ}": "full",
@@ -92,7 +95,7 @@ def add_fields(lake: Lake, table: str, fields: Sequence[Field]) -> None:
     new = [field for field in fields if field.name not in there]
     if new:
         columns = ", ".join(f"{quote_identifier(field.name)} {spark_type(field.type)}" for field in new)
-        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD COLUMNS ({columns})")
+        run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD COLUMNS ({columns})")
 
 
 def drop_field(lake: Lake, table: str, field: str) -> None:
@@ -105,7 +108,7 @@ def drop_field(lake: Lake, table: str, field: str) -> None:
     keys = [part.source_id for spec in metadata.partition_specs for part in spec.fields]
     keys += [part.source_id for order in metadata.sort_orders for part in order.fields]
     if found.schema().find_field(field).field_id not in keys:
-        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP COLUMN {quote_identifier(field)}")
+        run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP COLUMN {quote_identifier(field)}")
 
 
 def widen_field(lake: Lake, table: str, field: Field) -> None:
@@ -114,13 +117,13 @@ def widen_field(lake: Lake, table: str, field: Field) -> None:
     have = lake.spark.table(qualified_table(table)).schema[field.name].dataType.simpleString()
     want = spark_type(field.type)
     if have.upper() != want.upper():
-        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ALTER COLUMN {quote_identifier(field.name)} TYPE {want}")
+        run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ALTER COLUMN {quote_identifier(field.name)} TYPE {want}")
 
 
 def set_sort_order(lake: Lake, table: str, sort: Sequence[Transform]) -> None:
     """Set the sort order of rows in files that are written from now on."""
     order = f"LOCALLY ORDERED BY {', '.join(map(_render_transform, sort))}" if sort else "UNORDERED"
-    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} WRITE {order}")
+    run_ddl(lake, f"ALTER TABLE {qualified_table(table)} WRITE {order}")
 
 
 def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) -> None:
@@ -128,9 +131,9 @@ def set_partition_key(lake: Lake, table: str, partition: Sequence[Transform]) ->
     have = _current_partition(lake, table)
     want = tuple(map(_render_transform, partition))
     for gone in [each for each in have if each not in want]:
-        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP PARTITION FIELD {gone}")
+        run_ddl(lake, f"ALTER TABLE {qualified_table(table)} DROP PARTITION FIELD {gone}")
     for new in [each for each in want if each not in have]:
-        _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD PARTITION FIELD {new}")
+        run_ddl(lake, f"ALTER TABLE {qualified_table(table)} ADD PARTITION FIELD {new}")
 
 
 def clone_table(lake: Lake, table: str, clone: str) -> None:
@@ -142,12 +145,12 @@ def clone_table(lake: Lake, table: str, clone: str) -> None:
     if original is None or load_table(lake, clone) is not None:
         return
     shared = SHARED_FILES_PROPERTIES
-    _run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({_property_list(shared)})")
+    run_ddl(lake, f"ALTER TABLE {qualified_table(table)} SET TBLPROPERTIES ({_property_list(shared)})")
     crash_point("lake.before")
     lake.catalog.register_table((NAMESPACE, clone), original.refresh().metadata_location)
     crash_point("lake.after")
     own = _property_list({**shared, "penstock.clone-of": table})
-    _run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({own})")
+    run_ddl(lake, f"ALTER TABLE {qualified_table(clone)} SET TBLPROPERTIES ({own})")
 
 
 def _property_list(properties: Mapping[str, str]) -> str:
@@ -160,13 +163,28 @@ def drop_table(lake: Lake, table: str) -> None:
     found = load_table(lake, table)
     if found is not None:
         purge = "" if found.properties.get("gc.enabled") == "false" else " PURGE"
-        _run_ddl(lake, f"DROP TABLE IF EXISTS {qualified_table(table)}{purge}")
+        run_ddl(lake, f"DROP TABLE IF EXISTS {qualified_table(table)}{purge}")
 
 
-def _run_ddl(lake: Lake, sql: str) -> None:
-    crash_point("lake.before")
-    lake.spark.sql(sql)
+def run_ddl(lake: Lake, sql: str) -> None:
+    """Run a statement that changes a table, and again if another commit, such as one of maintenance, came in between:
+    Iceberg does not put changes of a schema or of tags behind it (apache/iceberg#8254)."""
+    for attempt in Retrying(
+        retry=retry_if_exception(_came_second),
+        stop=stop_after_attempt(MAX_TRIES),
+        wait=wait_random(0.0, 0.2),
+        reraise=True,
+    ):
+        with attempt:
+            crash_point("lake.before")
+            lake.spark.sql(sql)
     crash_point("lake.after")
+
+
+def _came_second(error: BaseException) -> bool:
+    return isinstance(error, Py4JJavaError) and "CommitFailedException" in str(
+        error.java_exception.getClass().getName()
+    )
 
 
 def list_tables(lake: Lake) -> tuple[str, ...]:

@@ -7,20 +7,14 @@ before the first slice is read, and until the last slice is committed; setting a
 from __future__ import annotations
 
 import hashlib
-import random
-import time
 from collections.abc import Collection
 
-from py4j.protocol import Py4JJavaError
-
-from penstock.crash_points import crash_point
 from penstock.lake.spark.names import qualified_table
 from penstock.lake.spark.session import Lake
 from penstock.lake.tables import physical_tables
 from penstock.sql.spark_text import quote_identifier
 
 TAG_PREFIX = "penstock_"
-MAX_TRIES = 20
 RETENTION_DAYS = 100 * 365
 """Age in days after which snapshot expiry may drop a tag; Iceberg has no unlimited one."""
 
@@ -30,7 +24,7 @@ def tag_snapshot(lake: Lake, table: str, snapshot: int, reader: tuple[str, str])
     name = tag_name(reader)
     clause = f"CREATE TAG IF NOT EXISTS {quote_identifier(name)} AS OF VERSION {snapshot} RETAIN {RETENTION_DAYS} DAYS"
     if name not in list_tags(lake, table):
-        _alter_tags(lake, f"ALTER TABLE {qualified_table(table)} {clause}")
+        physical_tables.run_ddl(lake, f"ALTER TABLE {qualified_table(table)} {clause}")
 
 
 def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
@@ -41,7 +35,9 @@ def release_tag(lake: Lake, table: str, reader: tuple[str, str]) -> None:
 def drop_tags_except(lake: Lake, table: str, names: Collection[str]) -> None:
     """Drop Penstock's tags whose names (see `tag_name`) are not in `names`."""
     for name in sorted(set(list_tags(lake, table)) - set(names)):
-        _alter_tags(lake, f"ALTER TABLE {qualified_table(table)} DROP TAG IF EXISTS {quote_identifier(name)}")
+        physical_tables.run_ddl(
+            lake, f"ALTER TABLE {qualified_table(table)} DROP TAG IF EXISTS {quote_identifier(name)}"
+        )
 
 
 def list_tags(lake: Lake, table: str) -> tuple[str, ...]:
@@ -53,19 +49,3 @@ def list_tags(lake: Lake, table: str) -> tuple[str, ...]:
 def tag_name(reader: tuple[str, str]) -> str:
     """The tag name of a reader: a hash, since flow ids contain characters that a tag may not."""
     return TAG_PREFIX + hashlib.blake2b("\0".join(reader).encode(), digest_size=12).hexdigest()
-
-
-def _alter_tags(lake: Lake, sql: str) -> None:
-    """Run the statement, again if an append came in between: Iceberg does not rebase changes of tags
-    (apache/iceberg#8254)."""
-    for attempt in range(MAX_TRIES):
-        crash_point("lake.before")
-        try:
-            lake.spark.sql(sql)
-        except Py4JJavaError as error:
-            if attempt == MAX_TRIES - 1 or "CommitFailedException" not in str(error.java_exception):
-                raise
-            time.sleep(random.uniform(0.0, 0.2))
-        else:
-            crash_point("lake.after")
-            return
