@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.project.source_project import SourceProject
+from penstock.api.source_edits.file_changes import LIST_FILE
 from penstock.cli.commands.dev.dev import DevLoop
 from penstock.cli.commands.dev.dev_page import JsonPage
 from penstock.cli.commands.dev.event_queue import EventQueue, PressedKey
@@ -129,6 +130,17 @@ def test_keys_deploy_promote_and_discard(start: Start, project: Path, pipeline: 
     dev.press("zr")
     dev.wait_for("the plan against deployment 3, which is live")
     dev.press("\x04")
+    assert dev.wait_for_end() == 0
+
+
+def test_a_half_written_folder_is_not_deployed(start: Start, project: Path, pipeline: MemoryPipeline) -> None:
+    dev = start()
+    dev.wait_for(READY)
+    (project / LIST_FILE).write_text("{}")
+    dev.press("d")
+    dev.wait_for("were begun and not finished")
+    assert not pipeline.list_deployments()
+    dev.press("q")
     assert dev.wait_for_end() == 0
 
 

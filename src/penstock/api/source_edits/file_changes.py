@@ -64,10 +64,8 @@ def finish_files(folder: Path) -> tuple[str, ...]:
         return ()
     except (OSError, ValueError) as error:
         raise Failed(f"{listed} cannot be read: {error}", hint="it lists edits of files; remove it") from error
-    for path, digests in files.items():
-        if _digest((folder / path).read_bytes()) not in digests:
-            hint = f"remove {LIST_FILE}, look at what git says, and translate again"
-            raise Conflict(f"{path} was changed after edits of it were begun and not finished", hint=hint)
+    for path, (before, after) in files.items():
+        _refuse_changed(folder, path, before, after)
     try:
         for path in files:
             target = (folder / path).resolve()
@@ -79,6 +77,31 @@ def finish_files(folder: Path) -> tuple[str, ...]:
         hint = "the next `penstock migrations translate` finishes it"
         raise Failed(f"not all files have their new text: {error.strerror or error}", hint=hint) from error
     return tuple(files)
+
+
+def _refuse_changed(folder: Path, path: str, before: str, after: str) -> None:
+    """Raises Conflict unless a file is the new one, or is as it was and has its new text beside it."""
+    target = (folder / path).resolve()
+    there = _content(target)
+    if there is not None and _digest(there) == after:
+        return
+    text = _content(_beside(target))
+    if there is None:
+        what = f"{path} is gone, and edits of it were begun and not finished"
+    elif _digest(there) != before:
+        what = f"{path} was changed after edits of it were begun and not finished"
+    elif text is None or _digest(text) != after:
+        what = f"{path} is as it was before edits that were begun and not finished, and its new text is gone"
+    else:
+        return
+    raise Conflict(what, hint=f"remove {LIST_FILE}, look at what git says, and translate again")
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _beside(target: Path) -> Path:

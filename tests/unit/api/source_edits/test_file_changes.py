@@ -93,7 +93,9 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing(folder: Path, monkeypatc
     assert contents(folder) == OLD
 
 
-def test_a_file_that_was_changed_since_is_not_written_over(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def half_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder after a kill: a.py is new, the others are not."""
     real = os.replace
 
     def replace(source: str | Path, target: str | Path) -> None:
@@ -105,22 +107,68 @@ def test_a_file_that_was_changed_since_is_not_written_over(folder: Path, monkeyp
         patch.setattr(os, "replace", replace)
         with pytest.raises(Killed):
             write_files(folder, NEW)
-    (folder / "c.pipe").write_bytes(b"mine")
+    assert (folder / "a.py").read_bytes() == NEW["a.py"]
+    return folder
+
+
+def test_a_file_that_was_changed_since_is_not_written_over(half_written: Path) -> None:
+    (half_written / "c.pipe").write_bytes(b"mine")
     with pytest.raises(Conflict, match=r"c\.pipe was changed"):
-        finish_files(folder)
-    assert contents(folder)["c.pipe"] == b"mine"
+        finish_files(half_written)
+    assert contents(half_written)["c.pipe"] == b"mine"
     with pytest.raises(Conflict, match="begun and not finished"):
-        refuse_unfinished_files(folder)
-    (folder / "c.pipe").write_bytes(OLD["c.pipe"])
-    assert set(finish_files(folder)) == {*NEW}
-    assert contents(folder) == NEW
+        refuse_unfinished_files(half_written)
+    (half_written / "c.pipe").write_bytes(OLD["c.pipe"])
+    assert set(finish_files(half_written)) == {*NEW}
+    assert contents(half_written) == NEW
 
 
-def test_a_folder_with_unfinished_edits_is_not_deployed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def put_back(folder: Path) -> None:
+    """As `git checkout` does."""
+    (folder / "a.py").write_bytes(OLD["a.py"])
+
+
+def clean(folder: Path) -> None:
+    """As `git clean` does, but for the list."""
+    for each in folder.rglob("*.penstock-new"):
+        each.unlink()
+
+
+def cut_off(folder: Path) -> None:
+    (folder / ".c.pipe.penstock-new").write_bytes(b"new")
+
+
+def remove(folder: Path) -> None:
+    (folder / "c.pipe").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (put_back, r"a\.py is as it was .* its new text is gone"),
+        (clean, r"app/b\.py is as it was .* its new text is gone"),
+        (cut_off, r"c\.pipe is as it was .* its new text is gone"),
+        (remove, r"c\.pipe is gone"),
+    ],
+)
+def test_files_that_cannot_be_finished_stay_half_written_and_say_so(
+    half_written: Path, change: Callable[[Path], None], reason: str
+) -> None:
+    change(half_written)
+    before = contents(half_written)
+    with pytest.raises(Conflict, match=reason):
+        finish_files(half_written)
+    assert contents(half_written) == before
+    with pytest.raises(Conflict, match="begun and not finished"):
+        refuse_unfinished_files(half_written)
+
+
+@pytest.mark.parametrize("command", [("deploy", "--check"), ("check",)])
+def test_a_folder_with_unfinished_edits_is_neither_deployed_nor_sound(
+    command: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "penstock.toml").write_text("")
     (folder / LIST_FILE).write_text("{}")
     monkeypatch.chdir(folder)
-    assert run(["deploy", "--check"]) != 0
+    assert run([*command]) != 0
     assert "begun and not finished" in " ".join(capsys.readouterr().err.split())

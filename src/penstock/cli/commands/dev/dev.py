@@ -159,7 +159,7 @@ class DevLoop:
 
     def _deploy(self) -> None:
         """Make the project as it is on the disk staging, in the place of what was made staging here before."""
-        read, client = self._planner.load(), self._servers.client()
+        read, client = self._planner.load_finished(), self._servers.client()
         before = self._staging
 
         def run() -> Json:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from penstock.api.project.source_project import SourceProject, load_source_folder
+from penstock.api.source_edits.file_changes import refuse_unfinished_files
 from penstock.cli.client import ServerClient
 from penstock.cli.commands.deploy import ask_for_deployment
 from penstock.cli.json_documents import Json, query_parameters
@@ -68,6 +69,13 @@ class FolderPlanner:
             count = len(found.errors)
             message = f"the project has {count} problem{'s' if count > 1 else ''}"
             raise InvalidProject(message, read.places.problems(found.problems))
+        return read
+
+    def load_finished(self) -> SourceProject:
+        """The project, to be deployed. Raises PenstockError, also where edits of its files are not finished."""
+        refuse_unfinished_files(self._folder)
+        read = self.load()
+        refuse_unfinished_files(self._folder)  # they may have begun meanwhile
         return read
 
     def plan(self) -> FolderPlan:

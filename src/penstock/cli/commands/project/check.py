@@ -15,6 +15,7 @@ import typer
 
 from penstock.api.project.source_places import SourcePlaces
 from penstock.api.project.source_project import SourceProject, load_source_folder
+from penstock.api.source_edits.file_changes import refuse_unfinished_files
 from penstock.cli.errors import FAILED, print_problems, report
 from penstock.cli.json_documents import Json
 from penstock.cli.plain_output import format_number, print_json, print_line, print_rare_table
@@ -34,6 +35,7 @@ def check(
     ] = False,
 ) -> None:
     """Show all problems of a project; needs no server."""
+    refuse_unfinished_files(folder or session.new_project)
     read = load_project(folder or session.new_project)
     found = _with_warnings(_in_sources(check_loaded(read.loaded), read.places), read)
     if session.as_json:
