@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Collection, Iterator
+import unicodedata
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from penstock.api.source_edits.column_types import plain_type, text_literal
 from penstock.api.source_edits.source_text import SourceText
@@ -33,6 +34,15 @@ class NewLabels:
     texts: tuple[str, ...]
 
 
+NewMembers: TypeAlias = Callable[[SourceText, ast.AnnAssign, t.Type, t.Type], "NewLabels | None"]
+"""Says which members a field's Enum gets as the type of its column changes."""
+
+
+def no_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: t.Type) -> NewLabels | None:
+    """No members: the field says its labels itself."""
+    return None
+
+
 def new_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: t.Type) -> NewLabels | None:
     """The members for labels that are added at the end of the field's Enum; None if more than that changes, or if the
     Enum is no plain class of this module that only this field names."""
@@ -49,12 +59,13 @@ def new_labels(source: SourceText, field: ast.AnnAssign, before: t.Type, after: 
     labels = [(each, at) for at, each in enumerate(values.values(), 1)] if is_of_texts else [*values.items()]
     if tuple(labels) != old.values:
         return None
+    taken = {*values, *_bound_names(owner)}
     texts: list[str] = []
     for label, number in new.values[count:]:
-        name = _member_name(label, number, values) if is_of_texts else label
-        if name in values or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        name = _member_name(label, number, values, taken) if is_of_texts else label
+        if name in taken or not _is_name(name) or name.startswith("_") or (name in _TAKEN and not is_of_texts):
             return None
-        values[name] = label
+        taken.add(name)
         texts.append(f"{name} = {text_literal(label) if is_of_texts else number}")
     return NewLabels(owner, [*members.values()][-1], tuple(texts)) if texts else None
 
@@ -90,10 +101,25 @@ def _members(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Assign]]:
             yield each.targets[0].id, each
 
 
-def _member_name(label: str, number: int, names: Collection[str]) -> str:
-    """A name for a text, in the case of those that are there."""
-    word = re.sub(r"\W+", "_", label).strip("_")
-    name = word.lower() if all(each.islower() for each in names) else word.upper()
-    if not name.isidentifier() or keyword.iskeyword(name):
-        name = f"label_{number}" if name.islower() else f"LABEL_{number}"
-    return f"{name}_{number}" if name in names or name in _TAKEN else name
+def _bound_names(owner: ast.ClassDef) -> Iterator[str]:
+    """The names that the class defines."""
+    for each in ast.walk(owner):
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield each.name
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+
+
+def _is_name(text: str) -> bool:
+    """Whether Python reads it as this name, and no other one."""
+    return text.isidentifier() and not keyword.iskeyword(text) and unicodedata.normalize("NFKC", text) == text
+
+
+def _member_name(label: str, number: int, members: Collection[str], taken: Collection[str]) -> str:
+    """A name for a text, in the case of the members that are there."""
+    word = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", label)).strip("_")
+    is_lower = all(each.islower() for each in members)
+    name = word.lower() if is_lower else word.upper()
+    if not _is_name(name):
+        name = f"label_{number}" if is_lower else f"LABEL_{number}"
+    return f"{name}_{number}" if name in taken or name in _TAKEN else name

@@ -13,11 +13,14 @@ from pathlib import Path
 
 from penstock.api.project.source_project import SourceProject, load_source_folder
 from penstock.api.source_edits.column_changes import query_changes, table_changes
+from penstock.api.source_edits.column_types import plain_type
+from penstock.api.source_edits.enum_labels import NewMembers, new_labels, no_labels
 from penstock.api.source_edits.field_text import Clause
 from penstock.api.source_edits.project_copy import read_with
 from penstock.api.source_edits.python_edits import CODE, PythonEdits, Stated, differing_clauses, python_line
 from penstock.api.source_edits.source_text import SourceText
 from penstock.errors import Conflict, InvalidProject, Location, Problem
+from penstock.model import types as t
 from penstock.model.datasource import DataSource
 from penstock.model.project import Project
 from penstock.parse.project_loader import load_files
@@ -62,10 +65,22 @@ class ProjectEdits:
         return self._python_edited(wanted.project, contents)
 
     def _python_edited(self, wanted: Project, contents: Mapping[str, bytes]) -> ProjectEdits:
+        """Labels become members of an Enum; where that makes another project, such as one whose SQL is made of the
+        members, they are the type of their field."""
+        try:
+            return self._edited_in_rounds(wanted, contents, new_labels)
+        except CannotEditPython:
+            if not _has_new_labels(self.source.loaded.project, wanted):
+                raise
+        return self._edited_in_rounds(wanted, contents, no_labels)
+
+    def _edited_in_rounds(
+        self, wanted: Project, contents: Mapping[str, bytes], new_members: NewMembers
+    ) -> ProjectEdits:
         """Edit, read again, and say in the next round what did not follow by itself."""
         stated: dict[tuple[str, str], frozenset[Clause]] = {}
         for _ in range(_MOST_ROUNDS):
-            made = {**contents, **self._round(wanted, stated)}
+            made = {**contents, **self._round(wanted, stated, new_members)}
             read = read_with(self.folder, made)
             differing = _differing(read.loaded.project, wanted)
             if not read.has_failed and not differing:
@@ -76,13 +91,13 @@ class ProjectEdits:
             stated = {each: more.get(each, frozenset()) | stated.get(each, frozenset()) for each in {*more, *stated}}
         raise self._refusal(read, wanted, differing)
 
-    def _round(self, wanted: Project, stated: Stated) -> dict[str, bytes]:
+    def _round(self, wanted: Project, stated: Stated, new_members: NewMembers) -> dict[str, bytes]:
         places, project = self.source.places, self.source.loaded.project
         made = [each for each in project.datasources if each.location.file in places.by_file]
         tables = [each for each in table_changes(project, wanted) if each.before in made]
         queries = [each for each in query_changes(project, wanted) if each.before.location.file in places.by_file]
         classes = {each.name: self._class_place(each) for each in made}
-        attempt = PythonEdits(self._read, places, made, classes, stated)
+        attempt = PythonEdits(self._read, places, made, classes, stated, new_members)
         contents = attempt.edit(tables, queries)
         if attempt.problems:
             raise CannotEditPython("the project's Python is not edited, and nothing is written", attempt.problems)
@@ -117,6 +132,15 @@ def edited_project(folder: Path) -> ProjectEdits:
     if source.has_failed:
         raise InvalidProject("the project's Python has problems", list(source.places.problems(source.loaded.errors)))
     return ProjectEdits(folder.resolve(), source)
+
+
+def _has_new_labels(project: Project, wanted: Project) -> bool:
+    """Whether a column of labels changes."""
+    return any(
+        isinstance(plain_type(column.type)[0], t.Enum) and pair.after.column(column.name) != column
+        for pair in table_changes(project, wanted)
+        for column in pair.before.columns
+    )
 
 
 def _differing(read: Project, wanted: Project) -> dict[str, str]:

@@ -23,7 +23,7 @@ from penstock.api.source_edits.class_edits import (
     removed_fields,
 )
 from penstock.api.source_edits.column_changes import QueryChange, TableChange
-from penstock.api.source_edits.enum_labels import new_labels
+from penstock.api.source_edits.enum_labels import NewMembers
 from penstock.api.source_edits.field_text import CLAUSES, Clause, changed_field, new_field, says_path
 from penstock.api.source_edits.module_names import ModuleNames
 from penstock.api.source_edits.source_text import CannotEdit, Edit, SourceText
@@ -67,6 +67,8 @@ class PythonEdits:
     classes: Mapping[str, Location]
     """Where the class of each of these is defined."""
     stated: Stated
+    new_members: NewMembers
+    """The members of an Enum that new labels become."""
     problems: list[Problem] = field(default_factory=list)
     _modules: dict[str, _Module] = field(default_factory=dict)
 
@@ -118,7 +120,7 @@ class PythonEdits:
         assert use.after is not None, "a column that goes is removed"
         source = module.source
         clauses = self._clauses(use, node, source)
-        members = new_labels(source, node, use.before.type, use.after.type) if "type" in clauses else None
+        members = self.new_members(source, node, use.before.type, use.after.type) if "type" in clauses else None
         if members is not None:
             yield added_behind(source, members.owner, members.last, members.texts)
             clauses -= {"type"}

@@ -319,7 +319,23 @@ class State(enum.IntEnum):
     open = 1
     done = 2  # in the end
 """
+WITH_METHOD = """
+class State(Enum):
+    OPEN = "open"
+    DONE = "done"
+
+    def LATE(self) -> bool:
+        return False
+"""
+WITH_LIGATURE = """
+class State(Enum):
+    fix = "open"
+    done = "done"
+"""
 ENUMS = [
+    (WITH_METHOD, 'LATE_3 = "late"', "late"),
+    (WITH_LIGATURE, 'fix_3 = "\ufb01x"', "\ufb01x"),
+    (WITH_LIGATURE, 'label_3 = "!"', "!"),
     (DESCRIBED, 'NOT_YET_1 = "not-yet 1"', "not-yet 1"),
     (LOWER_CASE, 'title_3 = "title"', "title"),
     (NUMBERED, "late = 3", "late"),
@@ -332,6 +348,28 @@ def test_an_enum_gets_the_label_as_a_member(tmp_path: Path, declared: str, membe
     write_project(tmp_path, f'import enum\nfrom enum import Enum\n{main}rows = OlapTable[Row]("rows")\n')
     made = edit(tmp_path, {"rows.datasource": replaced(("'done' = 2)", f"'done' = 2, '{label}' = 3)"))})
     assert changed_lines(tmp_path, made) == ([], [member])
+
+
+AS_TEXT = "state: Annotated[str, ClickHouseType(\"Enum8('open' = 1, 'done' = 2, '{label}' = 3)\")]"
+OF_MEMBERS = """
+labels = ", ".join(repr(each.value) for each in State)
+View("waiting", f"SELECT id FROM rows WHERE state IN ({labels})", base_tables=[rows])
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "more", "label"),
+    [(NUMBERED, "", "mro"), (NUMBERED, "", "bit_length"), (NUMBERED, "", "\ufb01x"), (DESCRIBED, OF_MEMBERS, "late")],
+)
+def test_labels_that_cannot_be_members_are_the_type_of_their_field(
+    tmp_path: Path, declared: str, more: str, label: str
+) -> None:
+    main = f"{declared}\n\nclass Row(BaseModel):\n    id: Key[int]\n    state: State\n\n\n"
+    write_project(tmp_path, f'import enum\nfrom enum import Enum\n{main}rows = OlapTable[Row]("rows")\n{more}')
+    made = edit(tmp_path, {"rows.datasource": replaced(("'done' = 2)", f"'done' = 2, '{label}' = 3)"))})
+    gone, come = changed_lines(tmp_path, made)
+    assert gone == ["state: State"]
+    assert come[-1] == AS_TEXT.format(label=label)
 
 
 def test_an_enum_of_several_fields_stays_as_it_is(tmp_path: Path) -> None:
