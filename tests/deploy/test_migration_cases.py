@@ -62,6 +62,7 @@ GROUPS = {
     "never null": ("66_nullable_with_a_value_in_its_place",),
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),
+    "finished states": ("69_finished_states",),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

@@ -15,8 +15,15 @@ from sqlglot import exp
 
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn
-from penstock.model.types import AggregateFunction, Date, DateTime, is_nullable, unwrap_type
-from penstock.plan.diff.column_compatibility import can_ingest
+from penstock.model.types import (
+    AggregateFunction,
+    Date,
+    DateTime,
+    SimpleAggregateFunction,
+    is_nullable,
+    unwrap_type,
+)
+from penstock.plan.diff.column_compatibility import can_ingest, is_promotion
 from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.canonical_view import derive_columns
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
@@ -34,10 +41,12 @@ from penstock.sql.analysis.constant_folding import Unknown, known_value
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
-from penstock.sql.spark_text import column_names
+from penstock.sql.spark_text import column_names, quote_identifier
 from penstock.sql.stored_types import spark_type
 
 _MOMENTS = (Date, DateTime)
+_MERGED_BY = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
+"""The simple aggregates by which the finished values of states merge."""
 _WRITTEN_MOMENT = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])( ([01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 _MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP)
 
@@ -108,7 +117,7 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
     """Whether a value cannot fail, and is the same whenever it is computed."""
     if not expression_facts(derived.sql).is_repeatable:
         return False
-    numbers = {each.name for each in transition.running.source.columns if spark_type(each.type) in ("INT", "BIGINT")}
+    numbers = {each.name: spark_type(each.type) for each in transition.running.source.columns}
     moments = {
         column.name for column in transition.running.source.columns if isinstance(unwrap_type(column.type), _MOMENTS)
     }
@@ -141,11 +150,14 @@ def _is_known(cast: exp.Expr) -> bool:
     return is_moment or not isinstance(known_value(cast), Unknown)
 
 
-def _widens_number(cast: exp.Expr, numbers: Collection[str]) -> bool:
-    """Whether it makes a wider type of a whole number of 64 bits at most, which holds each of them."""
+def _widens_number(cast: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Whether it makes a wider type of a number that is stored, which holds each value: of a whole number of 64 bits at
+    most, or of a decimal number as many digits before the point, and the same after it."""
     value, to = cast.this, cast.args["to"]
-    is_wide = to.this == exp.DType.BIGINT or to.sql() in ("DECIMAL(20, 0)", "DECIMAL(38, 0)")
-    return is_wide and isinstance(value, exp.Column) and value.name in numbers
+    have = types.get(value.name, "") if isinstance(value, exp.Column) else ""
+    if have in ("INT", "BIGINT"):
+        return to.this == exp.DType.BIGINT or to.sql() in ("DECIMAL(20, 0)", "DECIMAL(38, 0)")
+    return have.startswith("DECIMAL") and is_promotion(have, to.sql().replace(" ", ""))
 
 
 def _counts_truth(cast: exp.Cast) -> bool:
@@ -176,7 +188,8 @@ def survives_merging(transition: DataSourceTransition, name: str, derived: Deriv
         case "ReplacingMergeTree":
             return name not in key_columns(new) or reads_only_keys(derived, old)
         case "AggregatingMergeTree":
-            return reads_only_keys(derived, old) or _is_state_of(derived, transition, name)
+            is_state = _is_state_of(derived, transition, name) or is_finished_state(derived, transition, name)
+            return is_state or reads_only_keys(derived, old)
         case "SummingMergeTree":
             return name in key_columns(new) and reads_only_keys(derived, old)
         case _:
@@ -191,6 +204,30 @@ def _is_state_of(derived: DerivedColumn, transition: DataSourceTransition, name:
         and other is not None
         and column.type == other.type
         and isinstance(column.type, AggregateFunction)
+    )
+
+
+def is_finished_state(derived: DerivedColumn, transition: DataSourceTransition, name: str) -> bool:
+    """Whether a simple aggregate has the value of a stored state, so that the values of rows merge to that of their
+    merged states. The state of a least or largest value is never NULL if its argument is not, as a group has a row."""
+    column, names = transition.new.column(name), column_names(derived.sql)
+    live = transition.running.source.column(next(iter(names))) if len(names) == 1 else None
+    if column is None or live is None:
+        return False
+    match column.type, live.type:
+        case SimpleAggregateFunction(function, of), AggregateFunction(state, arguments, parameters):
+            is_known = _MERGED_BY.get(state) == function and not parameters
+            return is_known and not any(map(is_nullable, (of, *arguments))) and _is_finished(derived.sql, live.name)
+        case _:
+            return False
+
+
+def _is_finished(sql: str, state: str) -> bool:
+    """Whether it is the value of a state, or that with a zero in the place of NULL, or as a wider whole number."""
+    value = re.escape(quote_identifier(state))
+    zero = r"CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)"
+    return (
+        re.fullmatch(rf"{value}|\(?COALESCE\({value}, {zero}\)\)?|CAST\({value} AS DECIMAL\(20, 0\)\)", sql) is not None
     )
 
 
