@@ -63,6 +63,11 @@ GROUPS = {
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),
     "finished states": ("69_finished_states",),
+    "array joins": (
+        "74_array_joins_written_otherwise",
+        "74_array_joins_of_other_rows",
+        "74_finer_times_beside_array_join",
+    ),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

@@ -16,15 +16,17 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from penstock.model.manifest import View
-from penstock.model.types import Float, unwrap_type
 from penstock.plan.tables.column_placement import DerivedColumn
 from penstock.sql.analysis.canonical_query import CanonicalQuery, QueryInputs, canonical_query, replace_parts
 from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, write_opaque
 from penstock.sql.spark_text import DIALECT
+from penstock.sql.stored_types import spark_type
 
 KnownValues: TypeAlias = Mapping[str, Mapping[str, str]]
 """Spark SQL of constants, or `NEVER_NULL`, by data source and logical column."""
 NO_VALUES: KnownValues = MappingProxyType({})
+_FLOATS = ("FLOAT", "DOUBLE")
+"""In the stored types of floating point numbers, and of arrays, tuples and maps of them."""
 _STORED = "__stored"
 """Stands for the target, before a column of it."""
 
@@ -42,7 +44,7 @@ def canonical_form(view: View, known: KnownValues) -> CanonicalQuery | None:
         column.name
         for source in (view.trigger, *view.others)
         for column in source.binding.columns
-        if isinstance(unwrap_type(column.type), Float)
+        if any(number in spark_type(column.type) for number in _FLOATS)
     )
     return _cached_query(view.sql, view.trigger.placeholder, tuple(sorted(values.items())), tuple(floats))
 

@@ -52,7 +52,7 @@ def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...
         return None
     tree = query.tree
     sources = _sources(tree, view)
-    if sources is None or any(column.table not in sources for column in tree.find_all(exp.Column)):
+    if sources is None or not _reads_only(tree, sources):
         return None
     texts = Texts(sources, _stored_type)
     rows = tuple(texts.of(each) for name in _CLAUSES for each in _as_list(tree.args.get(name)))
@@ -82,6 +82,12 @@ def _sources(tree: exp.Select, view: View) -> Mapping[str, Source] | None:
     if len(set(names)) != len(names) or None in found.values():
         return None
     return {name: source for name, source in found.items() if source is not None}
+
+
+def _reads_only(tree: exp.Select, sources: Mapping[str, Source]) -> bool:
+    """Whether each column is one of a source, or of rows that are generated of them."""
+    names = {*sources, *(each.alias for each in tree.find_all(exp.Lateral))}
+    return all(column.table in names for column in tree.find_all(exp.Column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,7 @@ def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn]
     `type_of` tells what counts of a column's type."""
     query = canonical_form(view, known)
     sources = _sources(query.tree, view) if query is not None and _is_one_block(query.tree) else None
-    if query is None or sources is None or any(each.table not in sources for each in query.tree.find_all(exp.Column)):
+    if query is None or sources is None or not _reads_only(query.tree, sources):
         return None
     tree = query.tree
     texts = Texts(sources, type_of)

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.constant_folding import fold_constants, known_value, mark_never_null
-from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, parse_opaque, write_opaque
+from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, is_constant, parse_opaque, write_opaque
 from penstock.sql.analysis.query_facts import MOST_SELECTS
 from penstock.sql.spark_text import DIALECT, parse_tree
 
@@ -318,6 +318,7 @@ def _sort_parts(tree: exp.Select, inputs: QueryInputs) -> exp.Select:
     """Put into one order whatever may be in any, and number the names that only the query itself uses."""
     passes: tuple[Callable[[exp.Select], None], ...] = (
         _spell_out_lists,
+        _explode_lone_arrays,
         _sort_operands,
         lambda each: _sort_keys(each, inputs),
         _sort_inner_columns,
@@ -363,6 +364,14 @@ def _spell_out_single(node: exp.In) -> None:
     kind = exp.EQ if denied is None else exp.NEQ
     compared = exp.Paren(this=kind(this=node.this.copy(), expression=node.expressions[0].copy()))
     (denied or around).replace(compared)
+
+
+def _explode_lone_arrays(tree: exp.Select) -> None:
+    """`explode(a)` for `inline(arrays_zip(a))`: both give a row for each element."""
+    for node in list(tree.find_all(exp.Inline)):
+        zipped = node.this
+        if call_name(zipped) == "arrays_zip" and len(zipped.expressions) == 1:
+            node.replace(exp.Explode(this=zipped.expressions[0]))
 
 
 def _sort_operands(tree: exp.Select) -> None:
@@ -421,6 +430,10 @@ def _conjunction(parts: list[exp.Expr]) -> exp.Expr:
 
 def _sort_keys(tree: exp.Select, inputs: QueryInputs) -> None:
     """The keys of each GROUP BY, without those that follow from the others."""
+    counted = _aliases(tree)
+    tables = {each.alias_or_name for each in tree.find_all(exp.Table)}
+    inexact = frozenset(name.casefold() for name in inputs.inexact)
+    exact = _ExactColumns(frozenset(name for name in tables if counted[name] == 1), inexact)
     for select in tree.find_all(exp.Select):
         group = select.args.get("group")
         if group is None:
@@ -428,26 +441,39 @@ def _sort_keys(tree: exp.Select, inputs: QueryInputs) -> None:
         keys = {_text(_bare(each)): _bare(each) for each in group.expressions}
         for text in sorted(keys, key=len, reverse=True):
             others = [key for name, key in keys.items() if name != text]
-            if others and _follows(keys[text], others, inputs):
+            if others and _follows(keys[text], others, exact):
                 del keys[text]
         group.set("expressions", [keys[text] for text in sorted(keys)])
 
 
-def _follows(key: exp.Expr, others: list[exp.Expr], inputs: QueryInputs) -> bool:
+@dataclass(frozen=True, slots=True)
+class _ExactColumns:
+    """Where columns are read of which equal values are written alike."""
+
+    tables: frozenset[str]
+    """The names of tables. A column of a subquery, or of generated rows, may be made of any column."""
+    inexact: frozenset[str]
+    """The columns of these of which that is not so."""
+
+    def has(self, column: exp.Column) -> bool:
+        return column.table in self.tables and column.name.casefold() not in self.inexact
+
+
+def _follows(key: exp.Expr, others: list[exp.Expr], columns: _ExactColumns) -> bool:
     """Whether a key has one value for each value of the others: it is a function of them."""
     if not computes_row_by_row(key):
         return False
     if is_constant(key):
         return True
-    exact = [each for each in others if not _is_inexact(each, inputs)]
+    exact = [each for each in others if not _is_inexact(each, columns)]
     return replace_parts(key, {_text(each): exp.Null() for each in exact}).find(exp.Column) is None
 
 
-def _is_inexact(node: exp.Expr, inputs: QueryInputs) -> bool:
+def _is_inexact(node: exp.Expr, columns: _ExactColumns) -> bool:
     """Whether an expression may give numbers that are equal and yet differ."""
     floats = (exp.DType.FLOAT, exp.DType.DOUBLE)
     casts = any(isinstance(each, exp.Cast) and each.to.this in floats for each in node.walk())
-    return casts or any(column.name in inputs.inexact or not column.table for column in node.find_all(exp.Column))
+    return casts or not all(map(columns.has, node.find_all(exp.Column)))
 
 
 def replace_parts(node: exp.Expr, parts: Mapping[str, exp.Expr]) -> exp.Expr:
@@ -469,18 +495,43 @@ def _sort_inner_columns(tree: exp.Select) -> None:
 
 
 def _number_aliases(tree: exp.Select) -> None:
-    """Numbers in the place of the names of tables and subqueries, and of the columns of subqueries."""
+    """Numbers in the place of the names of tables, subqueries and generated rows, and of the columns of the latter two.
+    All names change at once, as a name that was written may be one of the numbers of others."""
     counted = _aliases(tree)
-    for number, source in enumerate(list(tree.find_all(exp.Table, exp.Subquery)), 1):
-        alias = source.args.get("alias")
-        name = source.alias
-        if not name or counted[name] != 1 or alias is None or alias.args.get("columns"):
-            continue
-        if isinstance(source, exp.Subquery):
-            _number_columns(tree, source, name)
-        for column in _columns_of(tree, name):
-            column.set("table", exp.to_identifier(f"t{number}", quoted=True))
-        alias.set("this", exp.to_identifier(f"t{number}", quoted=True))
+    sources = [each for each in tree.find_all(exp.Table, exp.Subquery, exp.Lateral) if _can_be_numbered(each, counted)]
+    numbers = {source.alias: f"t{number}" for number, source in enumerate(sources, 1)}
+    if {name.casefold() for name in counted if name not in numbers}.intersection(numbers.values()):
+        return
+    for source in sources:
+        match source:
+            case exp.Subquery():
+                _number_columns(tree, source, source.alias)
+            case exp.Lateral():
+                _number_generated_columns(tree, source)
+            case _:
+                pass
+    for column in tree.find_all(exp.Column):
+        if column.table in numbers:
+            column.set("table", exp.to_identifier(numbers[column.table], quoted=True))
+    for source in sources:
+        source.args["alias"].set("this", exp.to_identifier(numbers[source.alias], quoted=True))
+
+
+def _can_be_numbered(source: exp.Expr, counted: Counter[str]) -> bool:
+    alias = source.args.get("alias")
+    if alias is None or not source.alias or counted[source.alias] != 1:
+        return False
+    return bool(alias.args.get("columns")) == isinstance(source, exp.Lateral)
+
+
+def _number_generated_columns(tree: exp.Select, source: exp.Lateral) -> None:
+    alias, read = source.args["alias"], _columns_of(tree, source.alias)
+    new = {each.name: f"c{number}" for number, each in enumerate(alias.columns, 1)}
+    if len(new) != len(alias.columns) or any(column.name not in new for column in read):
+        return
+    for column in read:
+        column.set("this", exp.to_identifier(new[column.name], quoted=True))
+    alias.set("columns", [exp.to_identifier(each, quoted=True) for each in new.values()])
 
 
 def _number_columns(tree: exp.Select, source: exp.Subquery, name: str) -> None:

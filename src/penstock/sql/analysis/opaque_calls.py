@@ -36,6 +36,7 @@ _PARSED = frozenset(["cast", "try_cast", "if", "coalesce", "in", "exists", "expl
 """Calls that stay as they are: their nodes hold all that is written, and rules of this package are about them."""
 _SUFFIX = re.compile(r"(?<=[\d.])(?:BD|[LDFSY])$", re.IGNORECASE)
 """The letters after a number that tell its type; sqlglot writes a cast in their place."""
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ARGUMENTS = ("()", "(x)", "(x, y)", "(x, y, z)")
 _MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer", "stack"])
 """Those that are marked calls; the others have nodes of their own."""
@@ -53,7 +54,7 @@ def parse_opaque(sql: str) -> exp.Expr | None:
         return None
     _forget_places(tree)
     written = tree.copy().sql(dialect=DIALECT, copy=False)  # writing changes the tree
-    is_whole = _values(marked) == _values(tokenize_spark(written))
+    is_whole = _values(marked) == _values(tokenize_spark(written)) + _bared_names(tree)
     return tree if is_whole else None
 
 
@@ -94,6 +95,15 @@ def _values(tokens: Iterable[Token]) -> Counter[str]:
         elif (word := text.lower()).startswith(_MARK) or word == "try_cast":
             found.append(word)
     return Counter(found)
+
+
+def _bared_names(tree: exp.Expr) -> Counter[str]:
+    """The names of generated rows that are quoted in SQL, and which sqlglot writes without the quotes."""
+    given = (each.args.get("alias") for each in tree.find_all(exp.Lateral))
+    names = (each.this for each in given if isinstance(each, exp.TableAlias))
+    return Counter(
+        each.name for each in names if isinstance(each, exp.Identifier) and each.quoted and _WORD.fullmatch(each.name)
+    )
 
 
 def call_name(node: exp.Expr) -> str:

@@ -16,6 +16,7 @@ COLUMNS = {
     "s": "String",
     "p": "Tuple(x Int32, y Int32)",
     "arr": "Array(Int32)",
+    "fs": "Array(Float64)",
 }
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS)], [])
 KNOWN = {"__all_t__": {"b": "CAST(0 AS INT)", "n": "CAST(NULL AS INT)", "s": "''"}}
@@ -36,6 +37,13 @@ SAME = [
     ("SELECT a, m FROM (SELECT a, max(f) AS m FROM t GROUP BY a)",
      "WITH q AS (SELECT max(f) AS k, a FROM t GROUP BY a) SELECT a, k AS m FROM q"),
     ("SELECT t.a AS a FROM t JOIN u ON t.a = u.a", "SELECT v.a AS a FROM t AS v JOIN u AS w ON w.a = v.a"),
+    ("SELECT t2.b AS b FROM t AS t1 JOIN u AS t2 ON t1.a = t2.a",
+     "SELECT t1.b AS b FROM t AS t2 JOIN u AS t1 ON t2.a = t1.a"),
+    ("SELECT a, x AS k FROM t ARRAY JOIN arr AS x", "SELECT a, arrayJoin(arr) AS k FROM t"),
+    ("SELECT x, count() AS n FROM t ARRAY JOIN arr AS x WHERE x > 1 GROUP BY x, a",
+     "SELECT arrayJoin(q.arr) AS x, count() AS n FROM t AS q WHERE 1 < x GROUP BY q.a, x"),
+    ("SELECT x, k FROM t ARRAY JOIN arr AS x, arrayEnumerate(arr) AS k WHERE a = 1",
+     "SELECT y AS x, n AS k FROM (SELECT arr FROM t WHERE a = 1) ARRAY JOIN arr AS y, arrayEnumerate(arr) AS n"),
 ]  # fmt: skip
 
 KNOWN_SAME = [
@@ -104,6 +112,21 @@ OTHER = [
     ("SELECT any(a) AS k FROM t", "SELECT anyLast(a) AS k FROM t"),
     ("SELECT round(f, 1) AS k FROM t", "SELECT round(f) AS k FROM t"),
     ("SELECT groupArray(a) AS k FROM (SELECT a FROM t ORDER BY a)", "SELECT groupArray(a) AS k FROM t"),
+    # the names of tables may be the numbers that names get
+    ("SELECT t1.b AS b FROM t AS t2 JOIN u AS t1 ON t1.a = t2.a",
+     "SELECT t2.b AS b FROM t AS t2 JOIN u AS t1 ON t1.a = t2.a"),
+    ("SELECT t1.b AS b FROM t AS t2 JOIN u AS t1 ON t1.a = t2.a",
+     "SELECT t1.b AS b FROM t AS t1 JOIN u AS t2 ON t1.a = t2.a"),
+    ("SELECT x FROM t ARRAY JOIN arr AS x", "SELECT x FROM t LEFT ARRAY JOIN arr AS x"),
+    ("SELECT x FROM t ARRAY JOIN arr AS x", "SELECT x FROM t ARRAY JOIN arr AS x, arr AS y"),
+    ("SELECT x FROM t ARRAY JOIN arr AS x", "SELECT x FROM t ARRAY JOIN arr AS x ARRAY JOIN arr AS y"),
+    ("SELECT x FROM t ARRAY JOIN arr AS x, [a] AS y", "SELECT y AS x FROM t ARRAY JOIN arr AS x, [a] AS y"),
+    ("SELECT t1.a AS a FROM t AS t1 ARRAY JOIN arr AS x", "SELECT x AS a FROM t AS t1 ARRAY JOIN arr AS x"),
+    # 0.0 and -0.0 are one key, and two texts: also as elements of an array, and from behind a subquery
+    ("SELECT count() AS k FROM t ARRAY JOIN fs AS x GROUP BY x",
+     "SELECT count() AS k FROM t ARRAY JOIN fs AS x GROUP BY x, toString(x)"),
+    ("SELECT max(a) AS k FROM (SELECT DISTINCT a, f AS g FROM t) GROUP BY g",
+     "SELECT max(a) AS k FROM (SELECT DISTINCT a, f AS g FROM t) GROUP BY g, toString(g)"),
 ]  # fmt: skip
 
 KNOWN_OTHER = [
