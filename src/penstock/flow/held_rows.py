@@ -53,7 +53,8 @@ class HeldRows:
 
 
 def _together(newest_first: Sequence[pa.Table]) -> pa.Table | None:
-    """All rows, oldest first; None if the table's columns have changed between them."""
+    """All rows, oldest first, in one piece; None if the table's columns have changed between them. Of an Arrow table in
+    several pieces Spark takes none that come after an empty one, which a commit without rows would be."""
     if not newest_first or any(each.schema != newest_first[0].schema for each in newest_first):
         return None
-    return pa.concat_tables(reversed(newest_first))
+    return pa.concat_tables(reversed(newest_first)).combine_chunks()

@@ -36,7 +36,8 @@ def to_pandas(table: pa.Table) -> DataFrame:
 def to_spark(table: pa.Table, session: SparkSession) -> Any:
     """A DataFrame of Spark."""
     wanted = pa.schema([field.with_type(_spark_type(field.type)) for field in table.schema])
-    return session.createDataFrame(table.cast(wanted))
+    # In one piece: of several, Spark takes none that come after an empty one.
+    return session.createDataFrame(table.cast(wanted).combine_chunks())
 
 
 def _spark_type(of: pa.DataType) -> pa.DataType:

@@ -1,0 +1,48 @@
+"""Views that read, from memory, several commits of their source at once."""
+
+from __future__ import annotations
+
+from manual_pipeline import MakePipeline, ManualPipeline
+
+FILES = {
+    "datasources/events.datasource": "SCHEMA >\n    `id` UInt32 `json:$.id`\n",
+    "datasources/odd.datasource": "SCHEMA >\n    `id` UInt32\n",
+    "datasources/all.datasource": "SCHEMA >\n    `id` UInt32\n",
+    "pipes/odd_mv.pipe": "NODE n\nSQL >\n    SELECT id FROM events WHERE id % 2\nTYPE materialized\nDATASOURCE odd\n",
+    "pipes/all_mv.pipe": "NODE n\nSQL >\n    SELECT id FROM odd\nTYPE materialized\nDATASOURCE all\n",
+}
+
+
+def step(pipeline: ManualPipeline, flow: str) -> None:
+    for work in pipeline.runnable():
+        if work.flow.startswith(flow):
+            pipeline.stepper.step(work)
+
+
+def ids(pipeline: ManualPipeline, name: str) -> list[object]:
+    return sorted(row[0] for row in pipeline.read(name, ["id"]))  # type: ignore[type-var]
+
+
+def test_rows_after_a_batch_of_which_all_are_rejected(make_pipeline: MakePipeline) -> None:
+    pipeline = make_pipeline(FILES)
+    pipeline.post("events", [b'{"id":1}'])
+    pipeline.drain()
+    for line in (b'{"id":3}', b'{"id":"none"}', b'{"id":5}'):
+        pipeline.post("events", [line])
+        step(pipeline, "landing.events")
+    pipeline.drain()
+    assert ids(pipeline, "odd") == [1, 3, 5]
+    assert ids(pipeline, "all") == [1, 3, 5]
+
+
+def test_rows_after_a_batch_of_which_a_view_keeps_none(make_pipeline: MakePipeline) -> None:
+    pipeline = make_pipeline(FILES)
+    pipeline.post("events", [b'{"id":1}'])
+    pipeline.drain()
+    for line in (b'{"id":3}', b'{"id":4}', b'{"id":5}'):
+        pipeline.post("events", [line])
+        step(pipeline, "landing.events")
+        step(pipeline, "odd_mv")
+    pipeline.drain()
+    assert ids(pipeline, "odd") == [1, 3, 5]
+    assert ids(pipeline, "all") == [1, 3, 5]
