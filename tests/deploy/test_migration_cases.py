@@ -63,6 +63,7 @@ GROUPS = {
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),
     "finished states": ("69_finished_states",),
+    "aggregates of added columns": ("75_aggregates_of_an_added_column", "75_aggregates_that_depend_on_the_rows"),
     "array joins": (
         "74_array_joins_written_otherwise",
         "74_array_joins_of_other_rows",

@@ -169,7 +169,10 @@ def test_a_column_that_the_view_leaves_to_its_default() -> None:
         ("sum(depth - 3)", "SimpleAggregateFunction(sum, Int64)", "recompute"),
         ("sum(depth)", "SimpleAggregateFunction(sum, UInt64)", "recompute"),  # three times the number of rows
         ("avgState(depth)", "AggregateFunction(avg, UInt16)", "recompute"),
-        ("uniqExactState(depth)", "AggregateFunction(uniqExact, UInt16)", "recompute"),
+        ("uniqExactState(depth)", "AggregateFunction(uniqExact, UInt16)", "reuse"),
+        ("countIfState(depth = 3)", "AggregateFunction(countIf, UInt8)", "recompute"),
+        ("countIfState(depth = 4)", "AggregateFunction(countIf, UInt8)", "reuse"),
+        ("groupArrayState(depth)", "AggregateFunction(groupArray, UInt16)", "recompute"),
     ],
 )
 def test_aggregates_of_a_new_source_column(aggregate: str, of: str, strategy_of: str) -> None:

@@ -29,6 +29,10 @@ from penstock.sql.stored_types import spark_type
 
 _PICKS = frozenset(["min", "max", "first", "last"])
 """Aggregates that give one of the values."""
+_NOTHING = {"sum": 0, "count": None}
+"""Aggregates that are 0 where each value is this."""
+_SET = "collect_set"
+"""The aggregate that gives the different values which are not NULL."""
 _STORED = "__stored"
 """Stands for the target, before a column of it."""
 
@@ -140,14 +144,17 @@ def _of_constant(node: exp.Expr) -> exp.Expr | None:
     row at least."""
     name = call_name(node) if not isinstance(node, (exp.First, exp.Last)) else "first"
     values = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
-    if (name not in _PICKS and name != "sum") or len(values) != 1 or not isinstance(values[0], exp.Expr):
+    if name not in (*_PICKS, *_NOTHING, _SET) or len(values) != 1 or not isinstance(values[0], exp.Expr):
         return None
     value = values[0]
     if not _is_constant(value) or isinstance(known_value(value), Unknown):
         return None
     if name in _PICKS:
         return value.copy()
-    return exp.Literal.number(0) if known_value(value) == 0 else None
+    found = known_value(value)
+    if name == _SET:
+        return exp.Array(expressions=[] if found is None else [value.copy()])
+    return exp.Literal.number(0) if found == _NOTHING[name] and not isinstance(found, bool) else None
 
 
 def _of_finer(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> exp.Expr | None:

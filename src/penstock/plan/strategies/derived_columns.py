@@ -144,10 +144,19 @@ def _is_moment(cast: exp.Expr) -> bool:
 
 
 def _is_known(cast: exp.Expr) -> bool:
-    """Whether it keeps the value of a constant, or reads a date or a time that is written out."""
+    """Whether it keeps the value of a constant, or those of an array of constants, or reads a date or a time that is
+    written out."""
     written = cast.this.name if isinstance(cast.this, exp.Literal) and cast.this.is_string else ""
     is_moment = _is_moment(cast) and _WRITTEN_MOMENT.fullmatch(written) is not None
-    return is_moment or not isinstance(known_value(cast), Unknown)
+    return is_moment or _keeps_elements(cast) or not isinstance(known_value(cast), Unknown)
+
+
+def _keeps_elements(cast: exp.Expr) -> bool:
+    """Whether it tells the type of the elements of an array, each of which is a constant that has that type."""
+    to = cast.args["to"].expressions
+    if not isinstance(cast.this, exp.Array) or len(to) != 1:
+        return False
+    return all(not isinstance(known_value(exp.cast(each.copy(), to[0])), Unknown) for each in cast.this.expressions)
 
 
 def _widens_number(cast: exp.Expr, types: Mapping[str, str]) -> bool:
@@ -191,7 +200,8 @@ def survives_merging(transition: DataSourceTransition, name: str, derived: Deriv
             is_state = _is_state_of(derived, transition, name) or is_finished_state(derived, transition, name)
             return is_state or reads_only_keys(derived, old)
         case "SummingMergeTree":
-            return name in key_columns(new) and reads_only_keys(derived, old)
+            is_zero = known_value(parse_opaque(derived.sql) or exp.Null()) == 0
+            return reads_only_keys(derived, old) if name in key_columns(new) else is_zero
         case _:
             return False
 

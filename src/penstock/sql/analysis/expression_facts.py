@@ -48,8 +48,11 @@ class ExpressionFacts:
 
     @cached_property
     def is_cheap(self) -> bool:
-        """Whether it costs next to nothing to evaluate: columns, constants, casts and choices among them by `_seq`."""
-        return self._consists_of(_CHEAP)
+        """Whether it costs next to nothing to evaluate: columns, constants, casts and choices among them by `_seq`. Of
+        what reads no column, such as an empty array, Spark makes a constant."""
+        if self.tree is None or not self.is_repeatable:
+            return False
+        return all(isinstance(node, _CHEAP) or _reads_nothing(node) for node in self.tree.walk(prune=_reads_nothing))
 
     @cached_property
     def is_null(self) -> bool:
@@ -72,6 +75,10 @@ class ExpressionFacts:
 
     def _consists_of(self, kinds: tuple[type[exp.Expr], ...]) -> bool:
         return self.tree is not None and all(isinstance(node, kinds) for node in self.tree.walk())
+
+
+def _reads_nothing(node: exp.Expr) -> bool:
+    return node.find(exp.Column, exp.Query) is None
 
 
 @lru_cache(maxsize=1024)
