@@ -88,6 +88,8 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
     )
     kept = _columns_with_live_rows(context, inputs) if _is_refilled(inputs, choice) else None
     outcome = _build_outcome(context, inputs, choice, kept)
+    if _has_other_rows(context, inputs, choice):
+        outcome = replace(outcome, history=outcome.binding)  # no view over it gives what it gave over the live table
     checks = build_row_checks(inputs.transition, inputs.placement, choice)
     return replace(
         outcome,
@@ -180,6 +182,22 @@ def _columns_with_live_rows(context: PlanningContext, inputs: StrategyInputs) ->
             transition.running.views, views, tuple(physical), context.known_values(transition.new.name)
         )
     )
+
+
+def _has_other_rows(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> bool:
+    """Whether views give the table more rows than live has, or are not known to give as many: a view that reads no
+    column of it counts them all the same. A table that begins empty is another matter: what reads it keeps its rows."""
+    transition = inputs.transition
+    if choice.strategy != "recompute" or context.has_failed_feeder(transition.new.name):
+        return False
+    if choice.table == "clone":
+        return True
+    if context.sources_without_rows(transition.new.name):
+        return False
+    place = live_target(transition, inputs.placement)
+    views = build_views_into(context, place, "beginning", context.history_binding)
+    known = context.known_values(transition.new.name)
+    return not pair_projected_views(transition.running.views, views, (), known).unchanged
 
 
 def _is_refilled(inputs: StrategyInputs, choice: StrategyChoice) -> bool:
