@@ -21,6 +21,7 @@ TYPES = {
     PLACE: "Tuple(lon Float64, alt Float32, lat Float64)",
     "UInt8": "UInt32",
     "UInt16": "Int64",
+    "UInt32": "UInt64",
     "Int32": "Int64",
     "Float32": "Float64",
     "String": "LowCardinality(String)",

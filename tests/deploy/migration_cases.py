@@ -144,6 +144,7 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "75_aggregates_that_depend_on_the_rows": lambda number: {"bot": number % 3, "notes": ["x"][: number % 2]},
     "60_a_column_added_throughout": lambda number: {"bot": number % 3},
     "64_numbers_widened_below_their_values": lambda number: {"count": number if number % 2 else 65_535 - number},
+    "71_numbers_of_64_bits": lambda number: {"count": number if number % 2 else 2**32 - 1 - number},
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

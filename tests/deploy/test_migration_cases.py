@@ -60,6 +60,7 @@ GROUPS = {
         "64_numbers_widened_below_their_values",
     ),
     "never null": ("66_nullable_with_a_value_in_its_place",),
+    "64 bits": ("71_numbers_of_64_bits",),
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),
     "finished states": ("69_finished_states",),
@@ -338,6 +339,39 @@ def test_a_view_joins_what_its_version_keeps_of_a_dimension(
     assert chosen("live") == live
     running.promote()
     running.pipeline.deployer.retire(None)
+
+
+def test_numbers_of_64_bits_come_after_those_of_32(running: Running) -> None:
+    """Targets that keep their rows take numbers that the version before could not hold, and merge both."""
+    case = load("71_numbers_of_64_bits")
+    name = case.prefix
+    running.deploy(dict(case.before))
+
+    def post(*numbers: int) -> None:
+        rows = [{"timestamp": "2024-02-01 00:00:00", "user": "a", "count": number} for number in numbers]
+        running.post(f"{name}events", rows)
+
+    post(2**32 - 1, 7)
+    staged = running.deploy(dict(case.after), promote=False)
+    assert staged.state == "ready", staged.error
+    planned = running.strategies(staged)
+    assert {each: planned[each] for each in case.strategies} == case.strategies
+    running.promote()
+    post(2**64 - 1, 2**40)
+    total = 2**64 + 2**32 + 2**40 + 5
+    totals = "maxMerge(top), min(low), sumMerge(total), sumIfMerge(some)"
+    wanted = (2**64 - 1, 7, total % 2**64, total % 2**64)
+    assert running.ask(f"SELECT {totals} FROM {name}totals") == [wanted]
+    assert running.ask(f"SELECT maxMerge(top), sumMerge(total) FROM {name}tops") == [(2**64 - 1, total % 2**64)]
+    assert running.ask(f"SELECT sum(amount) FROM {name}summed") == [(total % 2**64,)]
+    copied = running.ask(f"SELECT n, text FROM {name}copied ORDER BY n")
+    assert copied == [(n, str(n)) for n in (7, 2**32 - 1, 2**40, 2**64 - 1)]
+    assert running.ask(f"SELECT n FROM {name}latest FINAL") == [(2**64 - 1,)]
+    assert running.ask(f"SELECT n, countMerge(hits) FROM {name}keyed GROUP BY n ORDER BY n DESC LIMIT 1") == [
+        (2**64 - 1, 1)
+    ]
+    running.pipeline.deployer.retire(None)
+    assert running.ask(f"SELECT {totals} FROM {name}totals") == [wanted]
 
 
 def test_a_default_that_is_always_another_is_computed_once(running: Running) -> None:

@@ -9,18 +9,17 @@ whole rows of the live view. A truncation of a time is a function of each finer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.model.manifest import BoundColumn, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
+from penstock.plan.equivalence.decimal_numbers import counted_type, narrow_columns
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.truncated_times import UNITS, truncation, units_within
-from penstock.plan.equivalence.view_equivalence import content_function, view_content_by_value
+from penstock.plan.equivalence.view_equivalence import by_value, content_function, view_content
 from penstock.plan.equivalence.view_parts import ViewMeaning, view_meaning
-from penstock.plan.equivalence.widened_numbers import stored_type_family, without_widths
 from penstock.plan.tables.column_placement import DerivedColumn
 from penstock.sql.analysis.constant_folding import Unknown, fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, write_opaque
@@ -66,14 +65,15 @@ def stored_functions(
     """The columns of `after` as functions of the columns of `live`, which are called by `names`: logical names by
     physical column. `origins` are the live names of the columns that those of `after` continue: of equal ones, a column
     is that one. None where one of them, or the set of rows, is none."""
-    wide, by_value = widened_columns([live], [after]), content_function([live], [after]) is view_content_by_value
+    wide, is_by_value = widened_columns([live], [after]), content_function([live], [after]) is not view_content
+    narrow = narrow_columns([live])
 
     def meaning(view: View, values: KnownValues) -> ViewMeaning | None:
         view = drop_redundant_bounds(view, wide)
-        if not by_value:
+        if not is_by_value:
             return view_meaning(view, values, _stored_type)
-        alike = replace(view, sql=without_widths(canonical_view(view, values).sql))
-        return view_meaning(alike, values, lambda each: stored_type_family(alike.sql, each.name, _stored_type(each)))
+        alike = by_value(canonical_view(view, values), narrow)
+        return view_meaning(alike, values, lambda each: counted_type(alike.sql, each))
 
     before, now = meaning(live, NO_VALUES), meaning(after, known)
     if before is None or now is None or before.rows != now.rows or (before.keys is None) != (now.keys is None):

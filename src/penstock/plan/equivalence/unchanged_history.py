@@ -18,6 +18,7 @@ from penstock.model.types import Type, is_nullable
 from penstock.plan.diff.column_matching import ColumnMatch
 from penstock.plan.diff.forward_columns import keeps_values
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
+from penstock.plan.equivalence.decimal_numbers import is_wider_number
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.view_equivalence import (
     ViewPairs,
@@ -33,6 +34,7 @@ from penstock.sql.analysis.canonical_query import NEVER_NULL
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.compile import cast_column
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 
@@ -63,18 +65,42 @@ def columns_stored_as_live(
     )
 
 
-def columns_shown_as_live(way: DataSourceTransition, placement: ColumnPlacement) -> frozenset[str]:
-    """Names of the columns that have the live values in a clone of the live table: those that are bound to them, and
-    those of which the views tell that they have them."""
+def columns_shown_as_live(
+    way: DataSourceTransition, columns: Sequence[BoundColumn], match: ColumnMatch
+) -> frozenset[str]:
+    """Names of the columns that have the live values in the existing rows of the live table, or of a clone of it: those
+    that are bound to them, those that are computed of them, and those of which the views tell that they have them."""
     told = frozenset(
         column.name
-        for column, origin in placement.match.pairs
+        for column, origin in match.pairs
         if origin is not None
         and column.name in way.derived
         and way.derived[column.name].sql == quote_identifier(origin.name)
-        and spark_type(column.type) == spark_type(origin.type)
+        and (spark_type(column.type) == spark_type(origin.type) or is_wider_number(column.type, origin.type))
     )
-    return told | columns_stored_as_live(way.running, placement.columns, placement.match)
+    stored = columns_stored_as_live(way.running, columns, match)
+    return told | stored | _columns_cast_from_live(way.running, columns, match)
+
+
+def _columns_cast_from_live(
+    run: RunningDataSource, columns: Sequence[BoundColumn], match: ColumnMatch
+) -> frozenset[str]:
+    """Names of the columns whose values in existing rows are the live numbers, written in the wider type of a UInt64.
+    The views that read them tell whether the type matters."""
+    bound = {column.name: column for column in columns}
+    return frozenset(
+        column.name
+        for column, origin in match.pairs
+        if origin is not None and column.name in bound and is_wider_number(column.type, origin.type)
+        if _is_cast_of(bound[column.name], run.binding.column(origin.name))
+    )
+
+
+def _is_cast_of(bound: BoundColumn, live: BoundColumn | None) -> bool:
+    if live is None or bound.before is None:
+        return False
+    value = value_in_older_rows(without_pending_cut(live))
+    return bound.before.expression == cast_column(value, live.type, bound.type)
 
 
 def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:

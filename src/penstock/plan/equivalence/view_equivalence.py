@@ -11,13 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 
 from sqlglot.tokens import Token, TokenType
 
 from penstock.model.manifest import KEEPS_NOTHING, Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
+from penstock.plan.equivalence.canonical_view import canonical_view
+from penstock.plan.equivalence.decimal_numbers import (
+    Columns,
+    counted_type,
+    narrow_columns,
+    number_columns,
+    without_decimals,
+)
 from penstock.plan.equivalence.final_columns import columns_that_count
-from penstock.plan.equivalence.widened_numbers import stored_type_family, without_output_casts, without_widths
+from penstock.plan.equivalence.widened_numbers import without_output_casts, without_widths
 from penstock.plan.tables.running_datasource import without_materialized_range
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.spark_text import quote_identifier, replace_columns
@@ -81,7 +90,7 @@ def pair_views(live: Sequence[tuple[View, object]], after: Sequence[tuple[View, 
 
 
 def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[View], object]:
-    """The function by which views are compared: `view_content`, or `view_content_by_value` if a column is stored in
+    """The function by which views are compared: `view_content`, or one that compares by value if a column is stored in
     different types in the two versions."""
     stored: dict[tuple[str, str], str] = {}
     for view in (*live, *after):
@@ -89,7 +98,7 @@ def content_function(live: Sequence[View], after: Sequence[View]) -> Callable[[V
             for each in source.binding.columns:
                 known = stored.setdefault((source.binding.table, each.physical), spark_type(each.type))
                 if known != spark_type(each.type):
-                    return view_content_by_value
+                    return partial(_view_content_by_value, narrow_columns(live))
     return view_content
 
 
@@ -100,10 +109,17 @@ def view_content(view: View) -> tuple[object, ...]:
     return _content_of(view, lambda each: spark_type(each.type))
 
 
-def view_content_by_value(view: View) -> tuple[object, ...]:
+def _view_content_by_value(narrow: Columns, view: View) -> tuple[object, ...]:
     """Like `view_content`, but only those properties of a column's type count on which the SQL depends."""
-    alike = replace(view, sql=without_output_casts(without_widths(view.sql)))
-    return _content_of(alike, lambda each: stored_type_family(alike.sql, each.name, spark_type(each.type)))
+    alike = by_value(view, narrow)
+    alike = canonical_view(replace(alike, sql=without_output_casts(alike.sql)))  # without casts, in order again
+    return _content_of(alike, lambda each: counted_type(alike.sql, each))
+
+
+def by_value(view: View, narrow: Columns) -> View:
+    """The view in a form in which the widths of whole numbers are left out where they do not count. In `narrow` columns
+    all numbers have 32 bits at most."""
+    return replace(view, sql=without_widths(without_decimals(view.sql, number_columns(view, narrow))))
 
 
 def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:

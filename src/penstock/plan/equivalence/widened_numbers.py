@@ -1,4 +1,5 @@
-"""Whether a view gives the same where a number is stored in a wider type: INT to BIGINT, FLOAT to DOUBLE.
+"""Whether a view gives the same where a number is stored in a wider type: INT to BIGINT, FLOAT to DOUBLE, BIGINT to the
+DECIMAL of a UInt64.
 
 In: compiled SQL in canonical form, and the name of a column. Out: yes or no, and the SQL without the widths of the
 constants that stand beside such numbers. Invariant: every use of the number is one of the rules below, each of which
@@ -19,12 +20,19 @@ from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_op
 
 TYPE_FAMILIES = {"INT": "integer", "BIGINT": "integer", "FLOAT": "float", "DOUBLE": "float"}
 """Families of stored types: the wider type holds each value of the narrower one exactly."""
-_ANY = frozenset(TYPE_FAMILIES.values())
-_INTEGER = frozenset(["integer"])
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
+UNSIGNED = "UInt64"
+"""Stands for the stored type of a UInt64, and of a sum of such: a DECIMAL without a fraction."""
+_FAMILIES = {**TYPE_FAMILIES, UNSIGNED: "integer"}
+_USES_OF = {**TYPE_FAMILIES, UNSIGNED: "unsigned"}
+"""Whose uses count: a DECIMAL is summed and averaged in other types than a BIGINT."""
+_PLAIN = frozenset(["integer", "float"])
+_WHOLE = frozenset(["integer", "unsigned"])
+_ANY = _PLAIN | _WHOLE
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
 _WHOLE_TYPES = (exp.DType.INT, exp.DType.BIGINT)
 
 Families: TypeAlias = frozenset[str]
+ColumnUses: TypeAlias = Mapping[str, tuple[exp.Column, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +51,48 @@ class ValueUse:
 
 USES = (
     # compared as numbers, and grouped by
-    ValueUse((*_COMPARISONS, exp.Is, exp.Group)),
+    ValueUse((*COMPARISONS, exp.Is, exp.Group)),
+    ValueUse(calls=("count",), places=("expressions",)),
     # aggregated in a type of its own: BIGINT for whole numbers, DOUBLE for others
-    ValueUse(calls=("count", "sum", "avg"), places=("expressions",)),
+    ValueUse(calls=("sum", "avg"), places=("expressions",), families=_PLAIN),
+    # the sum of DECIMALs is a DECIMAL
+    ValueUse(calls=("sum",), places=("expressions",), families=frozenset(["unsigned"]), passes_on=True),
     # written as digits, or cast to a type that holds every one of them
     ValueUse(
         (exp.Cast,),
         places=("this",),
-        casts_to=(exp.DType.TEXT, exp.DType.BIGINT, exp.DType.DOUBLE),
-        families=_INTEGER,
+        casts_to=(exp.DType.TEXT, exp.DType.BIGINT, exp.DType.DOUBLE, exp.DType.DECIMAL),
+        families=_WHOLE,
     ),
     ValueUse((exp.Cast,), places=("this",), casts_to=(exp.DType.DOUBLE,)),
     # the least, the largest or any of them
     ValueUse((exp.Paren, exp.First, exp.Last, exp.IgnoreNulls), places=("this",), passes_on=True),
     ValueUse(calls=("min", "max"), places=("expressions",), passes_on=True),
     # chosen among constants
-    ValueUse((exp.Coalesce,), places=("this", "expressions"), families=_INTEGER, passes_on=True),
-    ValueUse((exp.If,), places=("true", "false"), families=_INTEGER, passes_on=True),
-    ValueUse((exp.Case,), places=("ifs", "default"), families=_INTEGER, passes_on=True),
+    ValueUse((exp.Coalesce,), places=("this", "expressions"), families=_WHOLE, passes_on=True),
+    ValueUse((exp.If,), places=("true", "false"), families=_WHOLE, passes_on=True),
+    ValueUse((exp.Case,), places=("ifs", "default"), families=_WHOLE, passes_on=True),
 )
 """All uses that do not depend on how wide a number is stored."""
 
 
 def stored_type_family(sql: str, name: str, stored: str) -> str:
     """The stored type of a column as far as a view depends on it: only the family, if the width has no effect."""
-    family = TYPE_FAMILIES.get(stored)
-    return family if family is not None and ignores_width(sql, name, family) else stored
+    family = _FAMILIES.get(stored)
+    return family if family is not None and ignores_width(sql, name, _USES_OF[stored]) else stored
 
 
 def ignores_width(sql: str, name: str, family: str) -> bool:
     """Whether the width of a column has no effect on a view. Columns are compared by name alone: a column of the same
     name in another source counts as this one."""
-    uses = _uses_by_name(sql)
+    uses = column_uses(sql)
     return uses is not None and _is_free(uses, name, family)
 
 
 @lru_cache(maxsize=256)
 def without_widths(sql: str) -> str:
     """The SQL with whole numbers as bare digits where they stand beside values whose width has no effect."""
-    tree, uses = parse_opaque(sql), _uses_by_name(sql)
+    tree, uses = parse_opaque(sql), column_uses(sql)
     if tree is None or uses is None:
         return sql
     for node in list(tree.find_all(exp.Cast)):
@@ -106,7 +117,7 @@ def without_output_casts(sql: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _uses_by_name(sql: str) -> Mapping[str, tuple[exp.Column, ...]] | None:
+def column_uses(sql: str) -> ColumnUses | None:
     """The uses of each column by its name in folded case; None where the SQL cannot be looked into."""
     tree = parse_opaque(sql)
     if tree is None:
@@ -117,7 +128,7 @@ def _uses_by_name(sql: str) -> Mapping[str, tuple[exp.Column, ...]] | None:
     return {name: tuple(each) for name, each in found.items()}
 
 
-def _is_free(uses: Mapping[str, tuple[exp.Column, ...]], name: str, family: str) -> bool:
+def _is_free(uses: ColumnUses, name: str, family: str) -> bool:
     waiting = [name.casefold()]
     for each in waiting:  # grows while it is walked
         for use in uses.get(each, ()):
@@ -126,6 +137,12 @@ def _is_free(uses: Mapping[str, tuple[exp.Column, ...]], name: str, family: str)
                 return False
             waiting += [onward] if onward and onward not in waiting else []
     return True
+
+
+def is_value_use(number: exp.Expr, uses: ColumnUses, family: str) -> bool:
+    """Whether all that becomes of what an expression gives depends on its value alone."""
+    onward = _passed_on_name(number, family)
+    return onward is not None and (not onward or _is_free(uses, onward, family))
 
 
 def _passed_on_name(number: exp.Expr, family: str) -> str | None:
@@ -167,10 +184,10 @@ def _meets_text(use: exp.Expr) -> bool:
 def _is_chosen_among_constants(choice: exp.Expr, chosen: exp.Expr) -> bool:
     """Whether the other values of a choice, if it is one, are whole numbers or NULL: others may give it another type,
     into which numbers of different widths are cast in different ways."""
-    return all(each is chosen or each.parent is chosen or _is_whole_or_null(each) for each in _values_of(choice))
+    return all(each is chosen or each.parent is chosen or _is_whole_or_null(each) for each in values_of_choice(choice))
 
 
-def _values_of(choice: exp.Expr) -> list[exp.Expr]:
+def values_of_choice(choice: exp.Expr) -> list[exp.Expr]:
     """The values of which one is chosen; none for what is no choice."""
     match choice:
         case exp.Coalesce():
@@ -189,16 +206,15 @@ def _is_whole_or_null(value: exp.Expr) -> bool:
     return found is None or (isinstance(found, int) and not isinstance(found, bool))
 
 
-def _is_beside_numbers(constant: exp.Expr, uses: Mapping[str, tuple[exp.Column, ...]]) -> bool:
+def _is_beside_numbers(constant: exp.Expr, uses: ColumnUses) -> bool:
     """Whether a constant is compared, or stands with one number in a choice of which only the value counts."""
     around = constant.parent
-    if isinstance(around, _COMPARISONS):
+    if isinstance(around, COMPARISONS):
         return not _meets_text(around)
     if isinstance(around, exp.If) and isinstance(around.parent, exp.Case):
         around = around.parent
-    values = _values_of(around) if around is not None else []
+    values = values_of_choice(around) if around is not None else []
     others = [each for each in values if not _is_whole_or_null(each)]
     if around is None or not any(each is constant for each in values) or len(others) > 1:
         return False
-    onward = _passed_on_name(around, "integer")
-    return onward is not None and (not onward or _is_free(uses, onward, "integer"))
+    return is_value_use(around, uses, "integer")

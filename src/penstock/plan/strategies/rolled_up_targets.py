@@ -16,6 +16,7 @@ from penstock.model.types import AggregateFunction, Float, SimpleAggregateFuncti
 from penstock.plan.diff.column_compatibility import is_promotion
 from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
+from penstock.plan.equivalence.decimal_numbers import is_wider_number
 from penstock.plan.equivalence.stored_functions import RolledUp, StoredFunctions, stored_functions
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
 from penstock.plan.strategies.derived_columns import (
@@ -115,7 +116,7 @@ def _keeps_stored_value(before: DataSourceTransition, name: str, origin: Column 
         column is not None
         and origin is not None
         and derived.sql == quote_identifier(origin.name)
-        and spark_type(column.type) == spark_type(origin.type)
+        and (spark_type(column.type) == spark_type(origin.type) or is_wider_number(column.type, origin.type))
     )
 
 

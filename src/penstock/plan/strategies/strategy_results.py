@@ -101,7 +101,7 @@ def keep_live_table(
         _metadata_steps(running.table, table, placement),
         planned_costs(running, choice),
         new_layout_problems(transition, laid),
-        bind_as_live(running, binding, placement.match, columns_stored_as_live(running, columns, placement.match)),
+        bind_as_live(running, binding, placement.match, columns_shown_as_live(transition, columns, placement.match)),
         values_before_cut(transition, placement),
         loses_rows=keeps_no_rows(running.source, source),
     )
@@ -230,7 +230,9 @@ def clone_live_table(
             running,
             binding,
             placement.match,
-            () if choice.strategy == "recompute" else columns_shown_as_live(transition, placement),
+            ()
+            if choice.strategy == "recompute"
+            else columns_shown_as_live(transition, placement.columns, placement.match),
         ),
         {} if choice.strategy == "recompute" else values_before_cut(transition, placement),
         Clone(table, running.table.id, placement.widened, bool(transition.derived), choice.views_only),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.equivalence.widened_numbers import ignores_width, stored_type_family, without_widths
+from penstock.plan.equivalence.widened_numbers import UNSIGNED, ignores_width, stored_type_family, without_widths
 
 FROM = "FROM __new_events__ AS `events`"
 
@@ -100,3 +100,19 @@ def test_a_constant_beside_a_number_has_no_width(sql: str) -> None:
 )
 def test_another_constant_keeps_its_width(sql: str) -> None:
     assert without_widths(sql.format("CAST(7 AS BIGINT)")) != without_widths(sql.format(7))
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_free"),
+    [
+        (f"SELECT sum(`events`.`n`) AS `s` {FROM}", True),
+        (f"SELECT CAST(sum(`events`.`n`) AS STRING) AS `s` {FROM}", True),
+        (f"SELECT avg(`events`.`n`) AS `s` {FROM}", False),
+        (f"SELECT xxhash64(sum(`events`.`n`)) AS `s` {FROM}", False),
+        (f"SELECT xxhash64(q.`s`) AS `h` FROM (SELECT sum(`events`.`n`) AS `s` {FROM}) AS q", False),
+    ],
+)
+def test_the_sum_of_decimals_is_one(sql: str, is_free: bool) -> None:
+    """Where the sum of INT or BIGINT is a BIGINT."""
+    assert (stored_type_family(sql, "n", UNSIGNED) == "integer") is is_free
+    assert stored_type_family(sql, "n", "BIGINT") == "integer"
