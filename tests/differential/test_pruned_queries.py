@@ -3,6 +3,7 @@ canonical form, also over sources of which columns have known values."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -109,3 +110,16 @@ def test_each_clause(sql: str, columns: str, tables: Tables) -> None:
 @given(made=nested(), data=st.data())
 def test_nested_queries(made: tuple[str, tuple[str, ...]], data: st.DataObject, tables: Tables) -> None:
     check(tables, query(made[0], PROJECT).sql, data.draw(st.lists(st.sampled_from(made[1]), unique=True)))
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@RELAXED
+@given(made=nested(), data=st.data())
+def test_tables_called_as_canonical_forms_call_others(
+    made: tuple[str, tuple[str, ...]], data: st.DataObject, tables: Tables
+) -> None:
+    names = sorted(set(re.findall(r"\bs\d+\b", made[0])))
+    numbers = data.draw(st.permutations([f"t{number}" for number, _ in enumerate(names, 1)]))
+    new = dict(zip(names, numbers, strict=True))
+    check_canonical(tables, query(re.sub(r"\bs\d+\b", lambda found: new[found[0]], made[0]), PROJECT).sql)
