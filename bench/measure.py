@@ -19,9 +19,10 @@ from penstock.deploy.pipeline import Pipeline
 from penstock.errors import InvalidProject
 from penstock.lake.read.history_slices import column_sizes
 from penstock.model.deployment import Deployment
-from penstock.model.manifest import BoundColumn, Manifest
+from penstock.model.manifest import Manifest
 from penstock.parse.project_loader import load_files
 from penstock.plan.plan import NOTHING, Live, Size
+from penstock.plan.strategies.materialization import computed_columns
 
 
 class Measure:
@@ -91,18 +92,14 @@ def _planned(line: Line, found: Deployment, live: Live) -> Line:
     return replace(
         line,
         moved=Size(plan["rows_moved"], plan["bytes_moved"]),  # type: ignore[arg-type]
-        later=_later(found.manifest, live),
+        rewritten=_rewritten(found.manifest, live),
         created=sum(new, NOTHING),
         did=", ".join(did) or "nothing",
     )
 
 
-def _later(manifest: Manifest, live: Live) -> Size:
-    """What is settled after the promotion: the tables with a column that is computed when it is read."""
-    bridged = [each.name for each in manifest.bindings if any(map(_is_computed, each.columns))]
+def _rewritten(manifest: Manifest, live: Live) -> Size:
+    """The tables whose files are rewritten once, to store a column that is computed when it is read until then."""
+    bridged = [each.name for each in manifest.bindings if computed_columns(each)]
     held = [live.manifest.binding(name) for name in bridged]
     return sum((live.sizes[bound.table] for bound in held if bound is not None), NOTHING)
-
-
-def _is_computed(column: BoundColumn) -> bool:
-    return column.before is not None and not column.before.is_settled

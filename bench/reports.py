@@ -24,8 +24,9 @@ bench/cases/graph, the changes are bench/cases/cases.toml.
 - **Penstock**: rows and bytes of the plan that `penstock deploy --check` makes of the live tables: what is
   read of tables' histories to fill others, from Iceberg's metadata, of a view's source the columns that it
   uses. Cases 23 and 24 are carried out, and the rows that came into any table are counted.
-- **settled later**: rows of tables that have columns computed when they are read, after such a plan: the
-  background rewrites their files once after the promotion, at its leisure (0 rows are moved before that).
+- **files rewritten**: rows of tables with a column whose values in older rows are computed when they are read, and
+  are more than a constant or another column: the files are rewritten once, row for row, before the version is
+  ready up to `[deploy] materialize_bytes` (256 MiB), and at leisure after the promotion beyond that.
 - **changed and below**: the documented rule of today's best: the changed table is rewritten, and everything
   below it; adding, dropping and making nullable, TTLs, and what holds no data move nothing there. By hand per
   case; counted in the same way (its forward queries read their own table, its views the columns they use).
@@ -42,7 +43,7 @@ class Line:
 
     case: Case
     moved: Size | None = NOTHING
-    later: Size = NOTHING
+    rewritten: Size = NOTHING
     created: Size = NOTHING
     did: str = ""
     changed: Size | None = None
@@ -54,7 +55,7 @@ class Line:
             str(self.case.number),
             self.case.title,
             *_cells(self.moved),
-            _rows(self.later),
+            _rows(self.rewritten),
             *_cells(self.changed),
             *_cells(self.everything),
             f"{self.case.minimum:,}",
@@ -84,7 +85,7 @@ def _sizes(tables: Mapping[str, Size]) -> str:
 
 
 def _numbers(lines: Sequence[Line]) -> list[str]:
-    first = "| # | change | Penstock, rows | bytes | settled later | changed and below, rows | bytes |"
+    first = "| # | change | Penstock, rows | bytes | files rewritten, rows | changed and below, rows | bytes |"
     return [
         f"{first} everything, rows | bytes | minimum, rows |",
         "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -100,13 +101,13 @@ def _sums(lines: Sequence[Line]) -> list[str]:
     nothing = sum(1 for line in done if not line.rows_moved)
     dearer = [_named(line) for line in done if line.rows_moved > line.case.minimum]
     changed, everything = (_sum(sizes) for sizes in ([x.changed for x in done], [x.everything for x in done]))
-    moved, later = _sum([line.moved for line in done]), _sum([line.later for line in done])
+    moved, rewritten = _sum([line.moved for line in done]), _sum([line.rewritten for line in done])
     return [
         f"Of {len(lines)} changes {refused} are to be refused. Of the {len(done)} that every way does, {nothing}",
         f"move no row, {len(done) - len(dearer)} no more than the minimum.",
         f"Together: {moved.rows:,} rows ({_bytes(moved)}),",
-        f"and {later.rows:,} settled later; changed and below {changed.rows:,} ({_bytes(changed)}); everything",
-        f"{everything.rows:,} ({_bytes(everything)}).",
+        f"and {rewritten.rows:,} in rewritten files; changed and below {changed.rows:,} ({_bytes(changed)});",
+        f"everything {everything.rows:,} ({_bytes(everything)}).",
         "",
         "More than the minimum:",
         "",
