@@ -19,6 +19,8 @@ _CONSTANT = (exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Dat
 _CHEAP = (*_CONSTANT, exp.Column, exp.Identifier, exp.Case, exp.If, exp.LTE, exp.GT, exp.And, exp.Is)
 """What `plan.tables.column_placement` writes around columns and constants: casts, CASE WHEN _seq <= n …, and
 CASE WHEN column IS NULL …"""
+_MOST_CHOICES = 3
+"""More of them in one another are not cheap: each time that names pass to other columns adds one."""
 VOLATILE_FUNCTIONS = frozenset(
     ["current_timestamp", "current_date", "now", "rand", "randn", "uuid", "shuffle", "monotonically_increasing_id"]
 )
@@ -50,7 +52,7 @@ class ExpressionFacts:
     def is_cheap(self) -> bool:
         """Whether it costs next to nothing to evaluate: columns, constants, casts and choices among them by `_seq`. Of
         what reads no column, such as an empty array, Spark makes a constant."""
-        if self.tree is None or not self.is_repeatable:
+        if self.tree is None or not self.is_repeatable or len(list(self.tree.find_all(exp.Case))) > _MOST_CHOICES:
             return False
         return all(isinstance(node, _CHEAP) or _reads_nothing(node) for node in self.tree.walk(prune=_reads_nothing))
 

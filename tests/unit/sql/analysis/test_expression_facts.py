@@ -17,6 +17,8 @@ from penstock.sql.analysis.expression_facts import expression_facts
         ("CASE WHEN _seq <= 3 THEN `a` ELSE `b` END", "cheap repeatable"),
         ("CAST(array() AS ARRAY<STRING>)", "cheap repeatable"),
         ("CASE WHEN _seq <= 3 THEN array(1, 2) ELSE `b` END", "cheap repeatable"),
+        (f"{'CASE WHEN _seq <= 3 THEN `a` ELSE ' * 3}`b`{' END' * 3}", "cheap repeatable"),
+        (f"{'CASE WHEN _seq <= 3 THEN `a` ELSE ' * 4}`b`{' END' * 4}", "repeatable"),
         ("array(`a`)", "repeatable"),
         ("array(uuid())", ""),
         ("length(`a`)", "repeatable"),
