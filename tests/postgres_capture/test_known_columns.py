@@ -8,7 +8,7 @@ from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
-from penstock.postgres.capture.setup import accept_table
+from penstock.postgres.capture.setup import accept_table, set_up
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import QualifiedName
@@ -159,6 +159,84 @@ def test_a_table_that_cannot_be_read_again_stops(table: Source, landing: Landing
         table.wait_until_stored()
         assert not accept_table(table.connection, table.name, name)
     assert [row["a"] for row in landing[0].landed("events")] == ["a1", "b2", "b3"]
+
+
+KEYS = {
+    "another primary key": "ALTER TABLE {s}.one DROP CONSTRAINT one_pkey, ADD PRIMARY KEY (code)",
+    "a part of it": "ALTER TABLE {s}.one DROP CONSTRAINT one_pkey, ADD PRIMARY KEY (id, code)",
+    "another index": "CREATE UNIQUE INDEX u ON {s}.one (code); ALTER TABLE {s}.one REPLICA IDENTITY USING INDEX u",
+}
+FOR_KEYS = "ALTER TABLE {s}.one ADD code text; UPDATE {s}.one SET code = b; ALTER TABLE {s}.one ALTER code SET NOT NULL"
+AFTER = "DELETE FROM {s}.one WHERE id = 2; UPDATE {s}.one SET id = 30 WHERE id = 3"
+
+
+@pytest.mark.parametrize("change", KEYS)
+@pytest.mark.parametrize("is_running", [True, False], ids=["running", "stopped"])
+def test_a_table_with_another_key_stops(table: Source, landing: Landing, change: str, *, is_running: bool) -> None:
+    """A row that ends is sent with the new key only: the store would not find it, or would find another one."""
+    landing[0].columns["one"] = COLUMNS | {"code"}
+    table.run(FOR_KEYS)
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        table.wait_until_stored()
+        before = found(table, landing)
+        if is_running:
+            table.run(KEYS[change])
+            table.run(AFTER)
+            wait_until(lambda: problem_of(table) is not None, 30)
+    if not is_running:
+        table.run(KEYS[change])
+        table.run(AFTER)
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        wait_until(lambda: problem_of(table) is not None, 30)
+        assert "and those that the store has by `id`" in str(problem_of(table))
+        assert found(table, landing) == before
+        landing[0].truncate("one", "by hand")
+        table.remove("one")
+        table.set_up("one")
+        table.run("UPDATE {s}.one SET id = 31 WHERE id = 30; DELETE FROM {s}.one WHERE id = 1")
+        table.wait_until_stored()
+    shown = landing[0].final("one", ("id", "code") if change == "a part of it" else ("code",))
+    assert [*shown.values()] == [*expected(table).values()]
+
+
+def test_a_key_that_somebody_accepts(table: Source, landing: Landing) -> None:
+    landing[0].columns["one"] = COLUMNS | {"code"}
+    table.run(f"{FOR_KEYS}; {KEYS['another primary key']}; {AFTER}")
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        wait_until(lambda: problem_of(table) is not None, 30)
+        assert accept_table(table.connection, table.name, QualifiedName(table.schema, "one"))
+        table.wait_until_stored()
+        assert not accept_table(table.connection, table.name, QualifiedName(table.schema, "one"))
+    assert landing[0].final("one", ("code",)).keys() == {("b1",), ("b3",)}
+
+
+def test_the_same_key_otherwise_called_or_made_anew_goes_on(table: Source, landing: Landing) -> None:
+    landing[0].columns["one"] = COLUMNS | {"number"}
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        table.run("ALTER TABLE {s}.one DROP CONSTRAINT one_pkey; INSERT INTO {s}.one VALUES (4, 'a4', 'b4')")
+        table.run("ALTER TABLE {s}.one ADD PRIMARY KEY (id), REPLICA IDENTITY FULL; DELETE FROM {s}.one WHERE id = 2")
+        table.run("ALTER TABLE {s}.one RENAME id TO number; UPDATE {s}.one SET a = 'x' WHERE number = 1")
+        table.wait_until_stored()
+        assert problem_of(table) is None
+
+
+def test_a_capture_that_does_not_know_the_key_yet(table: Source, landing: Landing) -> None:
+    """It was set up by a version that did not keep it."""
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        table.wait_until_stored()
+    table.run("ALTER TABLE penstock.known_columns DROP COLUMN key")
+    set_up(table.connection, table.name, [])
+    table.run("INSERT INTO {s}.one VALUES (4, 'a4', 'b4')")
+    with producing(table.dsn, table.name, PenstockLanding(*landing[1:])):
+        table.wait_until_stored()
+        assert found(table, landing) == expected(table)
+        table.run(f"{FOR_KEYS}; {KEYS['another primary key']}; {AFTER}")
+        wait_until(lambda: problem_of(table) is not None, 30)
+
+
+def problem_of(source: Source) -> str | None:
+    (status,) = [each for each in read_status(source.connection, source.name).tables if each.store == "one"]
+    return status.problem
 
 
 def test_a_reading_that_somebody_wants_anew_does_not_end(source: Source) -> None:

@@ -1,5 +1,5 @@
-"""Which column of the catalog (attnum) the stores have under each name, and what becomes of a table whose names passed
-to other columns although no migration says so.
+"""Which column of the catalog (attnum) the stores have under each name, and which are their key; and what becomes of a
+table whose names passed to other columns although no migration says so, or whose key did.
 
 In: descriptions of the tables, and rows as they come. Out: tables that are read again, or an error that stops one.
 Invariants: rows that a store has under the name of another column are read again at a later place in the log, so that
@@ -12,15 +12,15 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.errors import Conflict
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
-from penstock.postgres.capture.schemas.column_numbers import TableDescription, column_numbers, describes
-from penstock.postgres.capture.schemas.schema_tracker import TrackedTable
+from penstock.postgres.capture.schemas.column_numbers import ColumnNumbers, TableDescription, column_numbers, describes
+from penstock.postgres.capture.schemas.schema_tracker import TrackedTable, identity_key
 from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
@@ -32,13 +32,19 @@ TABLE = f"{OWN_SCHEMA}.known_columns"
 DEFINITION = f"""
 CREATE TABLE IF NOT EXISTS {TABLE} (
   capture text NOT NULL, oid int8 NOT NULL, form text NOT NULL, former text NOT NULL, names json NOT NULL,
-  lsn pg_lsn NOT NULL, stops text[] NOT NULL, PRIMARY KEY (capture, oid),
+  lsn pg_lsn NOT NULL, stops text[] NOT NULL, key json, PRIMARY KEY (capture, oid),
   FOREIGN KEY (capture, oid) REFERENCES {OWN_SCHEMA}.captured_tables ON DELETE CASCADE);
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+    WHERE attrelid = '{TABLE}'::regclass AND attname = 'key') THEN
+    ALTER TABLE {TABLE} ADD COLUMN key json;
+  END IF;
+END $$;
 """
-_SAVE = f"""INSERT INTO {TABLE} (capture, oid, form, former, names, lsn, stops)
-  SELECT capture, oid, %s, %s, %s, %s::pg_lsn, %s FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s
+_SAVE = f"""INSERT INTO {TABLE} (capture, oid, form, former, names, lsn, stops, key)
+  SELECT capture, oid, %s, %s, %s, %s::pg_lsn, %s, %s FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s
   ON CONFLICT (capture, oid) DO UPDATE SET form = excluded.form, former = excluded.former, names = excluded.names,
-    lsn = excluded.lsn, stops = excluded.stops"""
+    lsn = excluded.lsn, stops = excluded.stops, key = excluded.key"""
 _READ_AGAIN = f"""WITH again AS (UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false
   WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only) {_SAVE}"""
 NO_COLUMN = 0
@@ -59,6 +65,48 @@ class MovedColumns(Conflict):
         )
 
 
+class ChangedKey(Conflict):
+    """Rows are told from each other by other columns than in the stores: a row that ends or changes would not be found
+    there."""
+
+    code = "changed-key"
+
+    def __init__(self, table: CapturedTable, before: Collection[str], now: Collection[str]):
+        super().__init__(
+            f"rows of {table.name} are told from each other by {_listed(now)}, and those that the store has by "
+            f"{_listed(before)}",
+            hint=f"empty the table in the store and sort it by {_listed(now)}, then `penstock cdc remove` and "
+            f"`cdc add` read it anew; or put its rows right there, then `penstock cdc accept {table.name}`",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """The columns by which the stores tell the rows of a table from each other."""
+
+    columns: Mapping[str, int]
+    """By the names that they had then, their attnums."""
+    lsn: int
+    """From where in the log on. Rows from before it are those of a former capture, or were put right by hand."""
+
+    def is_other(self, columns: Mapping[str, int | None]) -> bool:
+        """Whether these columns are neither by their names nor by their attnums those of the key. Without any, rows are
+        only inserted."""
+        if not columns or not self.columns:
+            return False
+        return {*columns} != {*self.columns} and {*columns.values()} != {*self.columns.values()}
+
+
+def key_columns(table: ReplicatedTable) -> dict[str, int]:
+    """The columns by which rows of a table are told from each other, with their attnums."""
+    names = identity_key(table)
+    return {each.name: each.attnum for each in table.columns if each.name in names}
+
+
+def _key_of(description: TableDescription) -> KnownKey:
+    return KnownKey(key_columns(description.table), description.seen)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownTable:
     """What the stores have of a table."""
@@ -73,6 +121,8 @@ class KnownTable:
     """Where this was seen in the log."""
     stops: frozenset[str] = frozenset()
     """The stops that have said so before: the next change needs another one."""
+    key: KnownKey | None = None
+    """None: it is not known yet."""
 
     def moved(self, table: ReplicatedTable) -> tuple[str, ...]:
         """The names under which the store has another column, or not the values of a column that it has."""
@@ -93,7 +143,8 @@ class KnownTable:
         there = {*now.values()}
         before = {name: NO_COLUMN if at in there else at for name, at in self.names.items()}
         form = table_form(description.table)
-        return KnownTable(form, self.form, before | now, description.seen, self.stops.union(stops))
+        key = self.key or _key_of(description)
+        return KnownTable(form, self.form, before | now, description.seen, self.stops.union(stops), key)
 
 
 @dataclass
@@ -101,6 +152,7 @@ class _Rows:
     """The rows of a table since its last Relation."""
 
     tracked: TrackedTable
+    numbers: ColumnNumbers
     are_moved: bool
     read_again: set[int] = field(default_factory=set)
     """The versions of readings that were too early."""
@@ -121,28 +173,44 @@ class KnownColumns:
         self._capture, self._stores = capture, stores
         self._records = CaptureRecords(connection, capture)
         self._known = load_known(connection, capture)
+        self.is_outdated = False
+        """Whether a table was removed: what is known here of it, and how it was described, is old if it comes again."""
         self._looked: dict[int, TableDescription] = {}
         self._checked: dict[int, _Rows] = {}
 
     def look(self, tables: Collection[CapturedTable]) -> None:
         """See how the tables are described by now, and let those be read again whose names passed to other columns."""
+        stored = load_known(self.connection, self._capture)
+        self.is_outdated = not self._known.keys() <= stored.keys()
+        if self.is_outdated:
+            return
+        self._known = stored
         for table in tables:
             now = self.descriptions.last(table.oid)
             if now is None or now is self._looked.get(table.oid):
                 continue
-            if table.oid not in self._known:
+            known = self._known.get(table.oid)
+            if known is None:
                 first = self.descriptions.first(table.oid) or now
                 made = KnownTable(table_form(first.table), table_form(first.table), {}, 0).following(first, ())
                 self._save(table, made, 0)
+            elif known.key is None:  # it was set up before keys were known
+                self._save(table, replace(known, key=_key_of(now)), 0)
             if self._follow(table, now):
                 self._looked[table.oid] = now
 
     def check_rows(self, table: CapturedTable, tracked: TrackedTable, lsn: int) -> None:
         """Look at a row before it is delivered, which is at a place in the log: if the store has other columns under
-        these names its table is read again from behind it. Raises MovedColumns where that cannot be."""
+        these names its table is read again from behind it. Raises ChangedKey, and MovedColumns where that cannot
+        be."""
         rows = self._checked.get(table.oid)
         if rows is None or rows.tracked is not tracked:
-            rows = self._checked[table.oid] = _Rows(tracked, self._are_moved(table, tracked, lsn))
+            numbers = self._numbers(tracked, lsn)
+            rows = self._checked[table.oid] = _Rows(tracked, numbers, self._are_moved(table, tracked, (lsn, numbers)))
+        known = self._known.get(table.oid)
+        if known is not None and known.key is not None and known.key.lsn <= lsn:
+            key = {tracked.schema.columns[at].name: rows.numbers[at] for at in tracked.key}
+            _check_key(table, known.key, key)
         if not rows.are_moved:
             return
         if table.insert_only:
@@ -151,6 +219,12 @@ class KnownColumns:
         if version is not None and version <= lsn and version not in rows.read_again:
             rows.read_again.add(version)
             self._records.read_later(table, lsn)
+
+    def check_reading(self, table: CapturedTable) -> None:
+        """Look at a table before rows of it are read. Raises ChangedKey."""
+        now, known = self.descriptions.last(table.oid), self._known.get(table.oid)
+        if now is not None and known is not None and known.key is not None:
+            _check_key(table, known.key, key_columns(now.table))
 
     def _follow(self, table: CapturedTable, now: TableDescription) -> bool:
         """Take a description over. Returns whether that was done: it waits where rows cannot be read again."""
@@ -167,24 +241,30 @@ class KnownColumns:
             self._save(table, known.following(now, declaring), 0)
         return True
 
-    def _are_moved(self, table: CapturedTable, tracked: TrackedTable, lsn: int) -> bool:
-        """Whether rows of the stream may stay in the store under the names of other columns."""
-        relation, known = tracked.relation, self._known.get(table.oid)
+    def _are_moved(self, table: CapturedTable, tracked: TrackedTable, at: tuple[int, ColumnNumbers]) -> bool:
+        """Whether rows of the stream, at a place in the log and with the attnums of their columns, may stay in the
+        store under the names of other columns."""
+        known, (lsn, numbers) = self._known.get(table.oid), at
         form = schema_form(tracked.schema.table, ((each.name, each.type) for each in tracked.schema.columns))
         if known is None or (form == known.former and lsn < known.lsn):
             return False
-        before = self.descriptions.before(table.oid, lsn)
+        columns = {shown.name: number for shown, number in zip(tracked.relation.columns, numbers, strict=True)}
+        if not known.moved_of(columns):
+            return False
+        return not any(form in each.before or form in each.after for each in self._stops())
+
+    def _numbers(self, tracked: TrackedTable, lsn: int) -> ColumnNumbers:
+        """The attnums of the columns of rows at a place in the log; None: nobody knows."""
+        relation = tracked.relation
+        before = self.descriptions.before(relation.oid, lsn)
         if before is None or not before.is_followed or not describes(before.table, relation):
-            self.descriptions.look([table.oid])
-        before, after = self.descriptions.before(table.oid, lsn), self.descriptions.after(table.oid, lsn)
+            self.descriptions.look([relation.oid])
+        before, after = self.descriptions.before(relation.oid, lsn), self.descriptions.after(relation.oid, lsn)
         numbers = column_numbers(relation, before, after or before)
         for each in (before, after):  # what nobody saw otherwise
             if each is not None and None in numbers and describes(each.table, relation):
                 numbers = tuple(column.attnum for column in each.table.columns)
-        columns = {shown.name: at for shown, at in zip(relation.columns, numbers, strict=True)}
-        if not known.moved_of(columns):
-            return False
-        return not any(form in each.before or form in each.after for each in self._stops())
+        return numbers
 
     def _stops(self) -> list[ChangeStop]:
         records = StopRecords(self.connection)
@@ -196,32 +276,52 @@ class KnownColumns:
         self._known[table.oid] = known
 
 
+def _check_key(table: CapturedTable, known: KnownKey, key: Mapping[str, int | None]) -> None:
+    if not table.insert_only and known.is_other(key):
+        raise ChangedKey(table, known.columns, key)
+
+
 def load_known(connection: SourceConnection, capture: str) -> dict[int, KnownTable]:
     """What the stores of a capture have of each table, by its OID. Raises Failed, Unavailable."""
-    statement = f"SELECT oid, form, former, names::text, lsn::text, stops FROM {TABLE} WHERE capture = %s"
+    statement = f"SELECT oid, form, former, names::text, lsn::text, stops, key::text FROM {TABLE} WHERE capture = %s"
     return {
-        oid: KnownTable(form, former, json.loads(names), parse_lsn(lsn), frozenset(stops))
-        for oid, form, former, names, lsn, stops in _rows(connection, statement, capture)
+        oid: KnownTable(form, former, json.loads(names), parse_lsn(lsn), frozenset(stops), _parse_key(key))
+        for oid, form, former, names, lsn, stops, key in _rows(connection, statement, capture)
     }
 
 
 def accept_columns(connection: SourceConnection, capture: str, table: CapturedTable) -> bool:
-    """Somebody has put the rows of a table right in the store: they have the names of now. Returns whether there was
-    something to accept. Raises Failed, Unavailable."""
+    """Somebody has put the rows of a table right in the store: they have the names and the key of now. Returns whether
+    there was something to accept. Raises Failed, Unavailable."""
     known = load_known(connection, capture).get(table.oid)
     descriptions = TableDescriptions(connection, capture)
     descriptions.load()
     descriptions.look([table.oid])
     now = descriptions.last(table.oid)
-    if known is None or now is None or not known.moved(now.table):
+    if known is None or now is None:
         return False
-    _save_known(connection, (capture, table.oid), known.following(now, ()), 0)
+    key = _key_of(now)
+    if not known.moved(now.table) and (known.key is None or not known.key.is_other(key.columns)):
+        return False
+    _save_known(connection, (capture, table.oid), replace(known.following(now, ()), key=key), 0)
     return True
 
 
 def _save_known(connection: SourceConnection, of: tuple[str, int], known: KnownTable, read_again: int) -> None:
-    values = (known.form, known.former, json.dumps(known.names), lsn_text(known.lsn), sorted(known.stops), *of)
+    names, key = json.dumps(known.names), known.key and json.dumps([known.key.columns, lsn_text(known.key.lsn)])
+    values = (known.form, known.former, names, lsn_text(known.lsn), sorted(known.stops), key, *of)
     _rows(connection, f"{_READ_AGAIN} RETURNING 1", *of, lsn_text(read_again), *values)
+
+
+def _parse_key(text: str | None) -> KnownKey | None:
+    if text is None:
+        return None
+    columns, lsn = json.loads(text)
+    return KnownKey(columns, parse_lsn(lsn))
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(f"`{each}`" for each in names)
 
 
 def _name(stop: ChangeStop) -> str:

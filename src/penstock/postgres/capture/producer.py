@@ -139,7 +139,7 @@ class _StreamRun:
             self._read = now
             self._may_read = self._read_tables()
         self._confirm()
-        return False
+        return self._columns.is_outdated
 
     def finish(self) -> None:
         """Deliver what was received, and confirm it."""
@@ -178,6 +178,7 @@ class _StreamRun:
             if each.confirmable() is not None:
                 continue  # what is read goes behind what was received
             try:
+                self._columns.check_reading(table)
                 done = self._reads.step(table, self._all_received())
             except Unavailable:
                 raise
