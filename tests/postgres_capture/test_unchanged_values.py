@@ -3,6 +3,7 @@ another column, and none that is missing without a word."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from penstock.crash_points import arm, disarm
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.packages.package_builder import PackageLimits
@@ -136,6 +138,20 @@ def test_rows_whose_key_is_none_any_more(source: Source, landing: Landing) -> No
         wait_until(lambda: any("waits" in each for each in alarms(source)), 30)
     assert update_of(landing, 1)["body"] is None
     assert any("`body`" in each for each in alarms(source))
+
+
+def test_a_row_that_is_sent_again_is_counted_once(source: Source, landing: Landing) -> None:
+    """The producer ends when the row is stored and not confirmed; a later row is without nothing."""
+    make_notes(source, landing)
+    source.run("UPDATE {s}.notes SET n = 1; ALTER TABLE {s}.notes DROP draft")
+    crashed = threading.Event()
+    arm("cdc.delivered", 1, crashed.set)
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        assert crashed.wait(30)
+    disarm()
+    source.run("INSERT INTO {s}.notes VALUES (2, 2)")
+    capture(source, landing)
+    assert source.rows("SELECT column_name, rows FROM penstock.lost_values WHERE capture = '{s}'") == [("draft", 1)]
 
 
 def test_a_large_key(source: Source, landing: Landing) -> None:

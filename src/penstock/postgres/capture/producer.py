@@ -243,8 +243,8 @@ class _StreamRun:
             for at, each in enumerate(found)
         ]
         fresh = [each for each in rows if not delivery.has_stored(each.position)]
-        for each in found:
-            if each.lost:
+        for each, row in zip(found, rows, strict=True):
+            if each.lost and row in fresh:
                 delivery.note_lost(each.lost, lsn)
         delivery.add(table.schema, fresh, self._end)
 
