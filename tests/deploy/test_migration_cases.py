@@ -366,7 +366,7 @@ def test_numbers_of_64_bits_come_after_those_of_32(running: Running) -> None:
     assert running.ask(f"SELECT sum(amount) FROM {name}summed") == [(total % 2**64,)]
     copied = running.ask(f"SELECT n, text FROM {name}copied ORDER BY n")
     assert copied == [(n, str(n)) for n in (7, 2**32 - 1, 2**40, 2**64 - 1)]
-    assert running.ask(f"SELECT n FROM {name}latest FINAL") == [(2**64 - 1,)]
+    assert running.ask(f"SELECT n FROM {name}latest FINAL ORDER BY n DESC LIMIT 2") == [(2**64 - 1,), (2**40,)]
     assert running.ask(f"SELECT n, countMerge(hits) FROM {name}keyed GROUP BY n ORDER BY n DESC LIMIT 1") == [
         (2**64 - 1, 1)
     ]
