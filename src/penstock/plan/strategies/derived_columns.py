@@ -48,6 +48,10 @@ _MOMENTS = (Date, DateTime)
 _MERGED_BY = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 """The simple aggregates by which the finished values of states merge."""
 _WRITTEN_MOMENT = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])( ([01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
+_FINISHED = re.compile(
+    r"<state>|\(?COALESCE\(<state>, CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)\)\)?"
+    r"|CAST\(<state> AS DECIMAL\(20, 0\)\)"
+)
 _MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP)
 
 
@@ -234,11 +238,7 @@ def is_finished_state(derived: DerivedColumn, transition: DataSourceTransition, 
 
 def _is_finished(sql: str, state: str) -> bool:
     """Whether it is the value of a state, or that with a zero in the place of NULL, or as a wider whole number."""
-    value = re.escape(quote_identifier(state))
-    zero = r"CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)"
-    return (
-        re.fullmatch(rf"{value}|\(?COALESCE\({value}, {zero}\)\)?|CAST\({value} AS DECIMAL\(20, 0\)\)", sql) is not None
-    )
+    return _FINISHED.fullmatch(sql.replace(quote_identifier(state), "<state>")) is not None
 
 
 def reads_only_keys(derived: DerivedColumn, source: DataSource) -> bool:
