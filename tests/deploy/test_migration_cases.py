@@ -61,6 +61,7 @@ GROUPS = {
     ),
     "never null": ("66_nullable_with_a_value_in_its_place",),
     "64 bits": ("71_numbers_of_64_bits",),
+    "kept by a condition": ("73_rows_kept_by_a_condition",),
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),
     "finished states": ("69_finished_states",),

@@ -1,4 +1,5 @@
-"""Copy the history of a table through a forward query into its successor, one slice a step.
+"""Copy the history of a table through a forward query, or the rows that a condition keeps, into its successor, one
+slice a step.
 
 In: a copy and its progress. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
 table; with its last slice it commits the cursors that the old table's flows had at that snapshot, and the new
@@ -83,7 +84,8 @@ def _commit_slice(
     # Copied rows keep their `_seq`.
     read = binding_relation(with_seq(copy.source), part)
     columns = ", ".join(f"{sql} AS {quote_identifier(field)}" for field, sql in copy.select)
-    rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`")
+    kept = f" WHERE {copy.where}" if copy.where is not None else ""
+    rows = lake.bulk.sql(f"SELECT {columns}, {SEQ} FROM {read} AS `source`{kept}")
     added = registry.commit(rows, copy.table, made)
     crash_point("copy.committed")
     return added

@@ -228,6 +228,9 @@ class Copy:
     """Pairs of a physical target column and Spark SQL over the source's logical names."""
     cursors: tuple[tuple[str, str], ...]
     """Pairs of a flow of the source table and the flow of the new table that takes over its cursor at that snapshot."""
+    where: str | None = None
+    """Spark SQL over the source's logical names, true for the rows to copy; None: all rows. It is told from what views
+    have written, so it holds only while no row was posted to the source."""
 
 
 Flow: TypeAlias = Union[Landing, View, Copy]

@@ -52,6 +52,7 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
             _continue_view(core.warehouse, view)
         for table in step.begins:
             _begin_histories(core.warehouse, manifest, table)
+            _refuse_posted_among_filtered(core, manifest, table)
         meets = (_set_barrier(manifest, each, heads) if each.table in step.begins else each for each in manifest.meets)
         manifest = replace(manifest, meets=tuple(meets))
         core.store.deployments.activate(
@@ -125,6 +126,24 @@ def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) 
             " value in them than in the rows of views",
             hint="deploy again: the plan is made anew",
         )
+
+
+def _refuse_posted_among_filtered(core: Core, manifest: Manifest, table: str) -> None:
+    """Raises Conflict if rows were posted to a table of which a part is copied that a condition of its view tells, at
+    the snapshot that is copied: the view does not leave out posted rows. Later ones land in the new table too."""
+    live = core.board.live()
+    for copy in (flow for flow in manifest.flows_into(table) if isinstance(flow, Copy) and flow.where is not None):
+        cursor, source = core.warehouse.registry.cursor(table, copy.id), copy.source.table
+        if live is None or not isinstance(cursor, HistoryCursor):
+            continue
+        progress = core.warehouse.registry.snapshots(source).at(cursor.snapshot)
+        known = [progress.get(flow.id) for flow in live.manifest.flows_into(source) if isinstance(flow, Landing)]
+        if any(each is not None and _landed_batch(each.cursor) > 0 for each in known):
+            raise Conflict(
+                f"rows were posted to the table `{source}` after the deployment was planned: the new condition of its"
+                " view does not leave them out",
+                hint="deploy again: the plan is made anew",
+            )
 
 
 def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
@@ -231,7 +250,10 @@ def _last_seq_in_table(warehouse: Warehouse, table: str) -> int:
 
 
 def _last_landed_batch(warehouse: Warehouse, landing: Landing) -> int:
-    cursor = warehouse.registry.cursor(landing.table, landing.id)
+    return _landed_batch(warehouse.registry.cursor(landing.table, landing.id))
+
+
+def _landed_batch(cursor: Cursor | None) -> int:
     return cursor.number if isinstance(cursor, BatchCursor) else 0
 
 

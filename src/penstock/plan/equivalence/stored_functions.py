@@ -84,8 +84,8 @@ def stored_functions(
     for field, node in now.columns.items():
         origin = origins.get(field, "")
         own = {texts[origin]: origin} if origin in texts else {}
-        columns[field] = _over_stored(node, now, {**stored, **own})
-    keys = [_over_stored(node, now, stored) for node in now.keys or ()]
+        columns[field] = over_stored(node, now, {**stored, **own})
+    keys = [over_stored(node, now, stored) for node in now.keys or ()]
     written = {field: sql for field, sql in columns.items() if sql is not None}
     known_keys = tuple(sql for sql in keys if sql is not None)
     if len(written) != len(after.fields) or len(known_keys) != len(keys):
@@ -104,7 +104,7 @@ def _text(node: exp.Expr) -> str:
     return str(node.sql(dialect=DIALECT))
 
 
-def _over_stored(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> str | None:
+def over_stored(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> str | None:
     """An expression of a view as Spark SQL over stored columns; None where it is no function of them."""
     whole = stored.get(view.texts.of(node))
     if whole is not None:
@@ -117,10 +117,10 @@ def _over_stored(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -
         return _of_finer(node, view, stored) or (_of_constant(node) if view.keys is not None else None) or node
 
     found = fold_constants(view.texts.tree(node).transform(replaced, copy=False))
-    known = {each for each in found.find_all(exp.Column) if each.table == _STORED}
-    if _reads_source(found) or not computes_row_by_row(found) or len(known) != len(list(found.find_all(exp.Column))):
+    columns = list(found.find_all(exp.Column))
+    if _reads_source(found) or not computes_row_by_row(found) or any(each.table != _STORED for each in columns):
         return None
-    for column in known:
+    for column in columns:
         column.set("table", None)
     return write_opaque(found)
 

@@ -7,7 +7,7 @@ time in proportion to the number of columns, where comparing projections of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
@@ -121,8 +121,10 @@ class Texts:
 class ViewMeaning:
     """The expressions of a view, as they are in its canonical form. They must not be changed."""
 
-    rows: object
-    """What decides the rows, without the keys of GROUP BY."""
+    around: object
+    """What decides the rows, without the conditions of WHERE and the keys of GROUP BY."""
+    conditions: tuple[exp.Expr, ...]
+    """Those of WHERE, all of which have to hold."""
     keys: tuple[exp.Expr, ...] | None
     """The keys of GROUP BY; None where nothing is aggregated."""
     columns: Mapping[str, exp.Expr]
@@ -132,6 +134,11 @@ class ViewMeaning:
     moments: frozenset[str]
     """The columns of sources, as they are written, that are Date or DateTime."""
     filters_groups: bool
+
+    @property
+    def rows(self) -> object:
+        """What decides the rows, without the keys of GROUP BY."""
+        return self.around, tuple(map(self.texts.of, self.conditions))
 
 
 def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn], str]) -> ViewMeaning | None:
@@ -146,10 +153,13 @@ def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn]
     group = tree.args.get("group")
     if group is None and any(map(has_opaque_aggregate, tree.expressions)):
         return None
-    rows = tuple(texts.of(each) for name in _CLAUSES if name != "group" for each in _as_list(tree.args.get(name)))
+    clauses = (name for name in _CLAUSES if name not in ("group", "where"))
+    rows = tuple(texts.of(each) for name in clauses for each in _as_list(tree.args.get(name)))
     read = tuple((name, source_rows_content(each), _merged(each)) for name, each in sorted(sources.items()))
+    where = tree.args.get("where")
     return ViewMeaning(
         (view.table, rows, read),
+        tuple(_conjuncts(where.this)) if where is not None else (),
         tuple(group.expressions) if group is not None else None,
         dict(zip(view.fields, (each.unalias() for each in tree.expressions), strict=False)),
         texts,
@@ -161,6 +171,16 @@ def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn]
         ),
         bool(tree.args.get("having")),
     )
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions of which a conjunction is made."""
+    inner = node.unnest()
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.this)
+        yield from _conjuncts(inner.expression)
+    else:
+        yield inner
 
 
 def _stored_type(column: BoundColumn) -> str:

@@ -15,6 +15,7 @@ from penstock.model.manifest import Binding, BoundColumn, Source, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.changes import Change, MetadataChanged, ViewChanged, change_text, join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
+from penstock.plan.equivalence.added_conditions import FilteredRows
 from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.view_equivalence import ViewPairs
@@ -22,6 +23,7 @@ from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
+from penstock.sql.spark_text import column_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class StrategyInputs:
     that is not asked."""
     rolled: RolledUp | str | None = None
     """The stored rows as those of its changed view, or why they are not known to be; None where that is not asked."""
+    filtered: FilteredRows | str | None = None
+    """The stored rows that its changed view gives, or why they are not known; None where that is not asked."""
 
     @property
     def has_views(self) -> bool:
@@ -168,6 +172,11 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
         )
         return [added, recompute], [in_place]
     obstacle = find_forward_obstacle(inputs)
+    if isinstance(inputs.filtered, FilteredRows) and fits:
+        columns = join_words(f"`{name}`" for name in sorted(column_names(inputs.filtered.condition)))
+        condition = f"its new condition on {columns}" if columns else "its new condition"
+        reason = f"{inputs.cause}: of the rows that are stored, those that {condition} keeps"
+        return [StrategyChoice("forward", reason, "new", inputs.size), recompute], [in_place]
     if obstacle is not None:
         return [recompute], [in_place, StrategyAlternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":

@@ -18,6 +18,7 @@ from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
+from penstock.plan.equivalence.added_conditions import FilteredRows
 from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.unchanged_history import (
@@ -40,6 +41,7 @@ from penstock.plan.strategies.deletion_protection import (
     loss_problem,
 )
 from penstock.plan.strategies.derived_columns import find_derived_columns, live_target, seq_orders_rows
+from penstock.plan.strategies.filtered_targets import find_filtered
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
 from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
@@ -50,6 +52,7 @@ from penstock.plan.strategies.strategy_results import (
     build_views_into,
     clone_live_table,
     copy_by_forward_query,
+    copy_filtered_rows,
     create_datasource,
     keep_live_table,
     refill_by_views,
@@ -118,6 +121,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         composed = find_composed_history(context, transition, placement)
     if isinstance(composed, ComposedHistory):
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], composed.live),)), feeding) if feeding.new else None
+    filtered = find_filtered(context, before, placement) if isinstance(composed, str) else None
     views = (*(view for view, _ in feeding.kept), *feeding.new)
     unclear = context.has_failed_feeder(name)
     return StrategyInputs(
@@ -135,6 +139,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         rebuilt=name in context.options.rebuilt,
         rolled=rolled,
         composed=composed,
+        filtered=filtered,
     )
 
 
@@ -214,6 +219,10 @@ def _build_outcome(
             return keep_live_table(context, transition, placement, feeding, choice)
         case "clone":
             return clone_live_table(context, transition, placement, inputs.same_history or feeding, choice)
+        case "new" if isinstance(inputs.filtered, FilteredRows) and choice.strategy == "forward":
+            filtered = inputs.filtered
+            pairs = ViewPairs(((feeding.new[0], filtered.live),))
+            return copy_filtered_rows(context, transition, pairs, choice, filtered.condition)
         case "new" if choice.strategy == "forward" and not choice.refused:
             return copy_by_forward_query(context, transition, placement, feeding, choice)
         case "new":
@@ -291,7 +300,8 @@ def _changes_of_protected_rows(inputs: StrategyInputs, choice: StrategyChoice) -
     rows that an engine merges from now on."""
     new = inputs.transition.new
     versions, place = (inputs.transition.running.source, new), new.location
-    if choice.strategy == "recompute" and inputs.size != NOTHING and inputs.feeding.new:
+    is_filtered = isinstance(inputs.filtered, FilteredRows) and choice.strategy == "forward"
+    if (choice.strategy == "recompute" or is_filtered) and inputs.size != NOTHING and inputs.feeding.new:
         views = join_words(f"`{view.pipe}`" for view in inputs.feeding.new)
         message = f"`{new.name}` would be computed anew by {views}: rows of live may not be among those it gives"
         yield replace(

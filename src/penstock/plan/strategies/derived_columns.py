@@ -89,7 +89,8 @@ def why_not_one_view(context: PlanningContext, before: DataSourceTransition) -> 
     running, new = before.running, before.new
     if context.has_failed_feeder(new.name):
         return "its views do not compile"
-    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or running.copies:
+    is_copied = any(copy.where is None for copy in running.copies)  # the others copied what the view gives
+    if len(running.views) != 1 or len(context.compiled.feeders(new.name)) != 1 or is_copied:
         return "not one view alone gives its rows"
     if before.forward is not None:
         return "a FORWARD_QUERY tells its rows"

@@ -54,7 +54,7 @@ def _rules_for_ingested(inputs: StrategyInputs) -> tuple[RuleResult, ...]:
 
 def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None) -> tuple[RuleResult, ...]:
     computed, rolled = _computed_text(inputs), inputs.rolled
-    composed = inputs.composed
+    composed, filtered = inputs.composed, inputs.filtered
     is_other = isinstance(rolled, RolledUp) or isinstance(composed, ComposedHistory)
     same = None if is_other else inputs.same_history
     differs = "" if inputs.feeding.unchanged else inputs.cause
@@ -82,6 +82,11 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
             "recompute",
             "the other views give the rows that are stored, and only new ones run",
             history or added or computed,
+        ),
+        _tell(
+            "forward",
+            "the view gives those of the rows that are stored which a condition over their columns keeps",
+            filtered if isinstance(filtered, str) else computed if filtered else "it was not asked for",
         ),
         _tell(by_query, "a FORWARD_QUERY tells what becomes of the rows", find_forward_obstacle(inputs) or ""),
         _tell("recompute", "the views give all rows anew, from the beginning of their sources", ""),

@@ -40,6 +40,7 @@ from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
 from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
 
 
@@ -251,32 +252,71 @@ def copy_by_forward_query(
     running, source = transition.running, transition.new
     is_empty = begins_empty(running.source, source)
     place = new_target_table(context, source)
+    copied = _copied_table(context, transition, place, feeding, choice)
+    flows = (*copied.flows, _build_copy(transition, place, _handed(copied)))
+    kept = (
+        columns_stored_as_live(running, placement.columns, placement.match)
+        if is_empty
+        else columns_copied(transition, placement.match)
+    )
+    history = bind_as_live(running, copied.binding, placement.match, kept)
+    costs = PlannedCosts(NOTHING, NOTHING, choice.alternatives) if is_empty else copied.costs
+    return replace(copied, flows=flows, costs=costs, history=history)
+
+
+def copy_filtered_rows(
+    context: PlanningContext,
+    transition: DataSourceTransition,
+    feeding: ViewPairs,
+    choice: StrategyChoice,
+    condition: str,
+) -> PlannedDataSource:
+    """Plan a new table with those rows of the live one for which a condition holds. Its columns are those of live."""
+    running = transition.running
+    place = new_target_table(context, transition.new)
+    copied = _copied_table(context, transition, place, feeding, choice)
+    select = tuple((column.physical, quote_identifier(column.name)) for column in place.columns)
+    copy = replace(_copy_of_rows(transition, place, select, _handed(copied)), where=condition)
+    table = replace(copied.tables[0], whole=running.table.whole)
+    return replace(
+        copied,
+        tables=(table, *copied.tables[1:]),
+        steps=(CreateTable(table),),
+        flows=(*copied.flows, copy),
+        history=copied.binding,  # the rows are others
+    )
+
+
+def _copied_table(
+    context: PlanningContext,
+    transition: DataSourceTransition,
+    place: TargetTable,
+    feeding: ViewPairs,
+    choice: StrategyChoice,
+) -> PlannedDataSource:
+    """A new table that begins with rows of the live one, without the flow that copies them."""
+    running, source = transition.running, transition.new
     lands = build_landing(place, running.landing.stream, context.compiled, "placed")
-    views = _resume_views(context, place, feeding, "placed")
     laid = build_layout(source, place.columns)
     table = build_table(place, laid)
-    binding = Binding(source.name, table.id, place.columns, (Accepts(lands.version),))
     return PlannedDataSource(
         resource_plan(source, choice),
         (table, running.quarantine),
-        binding,
+        Binding(source.name, table.id, place.columns, (Accepts(lands.version),)),
         quarantine_binding(
             source.name, lands.stream, extend_accepted_versions(running.quarantined.accepts, lands.version)
         ),
-        (lands, *views, _build_copy(transition, place, tuple(view for view in views if view.starts == "placed"))),
+        (lands, *_resume_views(context, place, feeding, "placed")),
         (CreateTable(table),),
-        planned_costs(running, choice) if not is_empty else PlannedCosts(NOTHING, NOTHING, choice.alternatives),
+        planned_costs(running, choice),
         new_layout_problems(transition, laid),
-        bind_as_live(
-            running,
-            binding,
-            placement.match,
-            columns_stored_as_live(running, placement.columns, placement.match)
-            if is_empty
-            else columns_copied(transition, placement.match),
-        ),
         loses_rows=keeps_no_rows(running.source, source),
     )
+
+
+def _handed(copied: PlannedDataSource) -> tuple[View, ...]:
+    """The views that take over the cursors of live ones at the end of the copy."""
+    return tuple(flow for flow in copied.flows if isinstance(flow, View) and flow.starts == "placed")
 
 
 def refill_by_views(
@@ -336,6 +376,15 @@ def _build_copy(transition: DataSourceTransition, place: TargetTable, handed: tu
     else:
         assert transition.forward is not None, "chosen only where a forward query compiles"
         select = tuple((physical[column.name], column.sql) for column in transition.forward.columns)
+    return _copy_of_rows(transition, place, select, handed)
+
+
+def _copy_of_rows(
+    transition: DataSourceTransition,
+    place: TargetTable,
+    select: tuple[tuple[str, str], ...],
+    handed: tuple[View, ...],
+) -> Copy:
     landed = (transition.running.landing.id, transition.running.landing.id)
     return Copy(
         f"copy.{place.table}",
