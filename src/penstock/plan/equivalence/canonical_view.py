@@ -25,8 +25,6 @@ from penstock.sql.stored_types import spark_type
 KnownValues: TypeAlias = Mapping[str, Mapping[str, str]]
 """Spark SQL of constants, or `NEVER_NULL`, by data source and logical column."""
 NO_VALUES: KnownValues = MappingProxyType({})
-_FLOATS = ("FLOAT", "DOUBLE")
-"""In the stored types of floating point numbers, and of arrays, tuples and maps of them."""
 _STORED = "__stored"
 """Stands for the target, before a column of it."""
 
@@ -44,7 +42,7 @@ def canonical_form(view: View, known: KnownValues) -> CanonicalQuery | None:
         column.name
         for source in (view.trigger, *view.others)
         for column in source.binding.columns
-        if any(number in spark_type(column.type) for number in _FLOATS)
+        if "FLOAT" in (stored := spark_type(column.type)) or "DOUBLE" in stored  # also in an array or a tuple
     )
     return _cached_query(view.sql, view.trigger.placeholder, tuple(sorted(values.items())), tuple(floats))
 

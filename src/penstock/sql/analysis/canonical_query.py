@@ -317,8 +317,7 @@ def _names_bare(select: exp.Select, values: Mapping[str, exp.Expr]) -> bool:
 def _sort_parts(tree: exp.Select, inputs: QueryInputs) -> exp.Select:
     """Put into one order whatever may be in any, and number the names that only the query itself uses."""
     passes: tuple[Callable[[exp.Select], None], ...] = (
-        _spell_out_lists,
-        _explode_lone_arrays,
+        _spell_out_forms,
         _sort_operands,
         lambda each: _sort_keys(each, inputs),
         _sort_inner_columns,
@@ -340,19 +339,27 @@ def _bare(node: exp.Expr) -> exp.Expr:
     return _bare(node.this) if isinstance(node, exp.Paren) else node
 
 
-def _spell_out_lists(tree: exp.Select) -> None:
-    """`x IN (a, b)` as `x = a OR x = b`."""
-    for node in list(tree.find_all(exp.In)):
-        if not node.expressions or len(node.expressions) > _LONGEST_LIST or node.args.get("query"):
-            continue
-        if len(node.expressions) == 1:
-            _spell_out_single(node)
-            continue
-        parts = [exp.Paren(this=exp.EQ(this=node.this.copy(), expression=each)) for each in node.expressions]
-        found: exp.Expr = parts[0]
-        for each in parts[1:]:
-            found = exp.Or(this=found, expression=each)
-        node.replace(exp.Paren(this=found))
+def _spell_out_forms(tree: exp.Select) -> None:
+    """`x IN (a, b)` as `x = a OR x = b`, and `inline(arrays_zip(a))` as `explode(a)`: both give a row for each
+    element."""
+    for node in list(tree.find_all(exp.In, exp.Inline)):
+        if isinstance(node, exp.In):
+            _spell_out_list(node)
+        elif call_name(node.this) == "arrays_zip" and len(node.this.expressions) == 1:
+            node.replace(exp.Explode(this=node.this.expressions[0]))
+
+
+def _spell_out_list(node: exp.In) -> None:
+    if not node.expressions or len(node.expressions) > _LONGEST_LIST or node.args.get("query"):
+        return
+    if len(node.expressions) == 1:
+        _spell_out_single(node)
+        return
+    parts = [exp.Paren(this=exp.EQ(this=node.this.copy(), expression=each)) for each in node.expressions]
+    found: exp.Expr = parts[0]
+    for each in parts[1:]:
+        found = exp.Or(this=found, expression=each)
+    node.replace(exp.Paren(this=found))
 
 
 def _spell_out_single(node: exp.In) -> None:
@@ -364,14 +371,6 @@ def _spell_out_single(node: exp.In) -> None:
     kind = exp.EQ if denied is None else exp.NEQ
     compared = exp.Paren(this=kind(this=node.this.copy(), expression=node.expressions[0].copy()))
     (denied or around).replace(compared)
-
-
-def _explode_lone_arrays(tree: exp.Select) -> None:
-    """`explode(a)` for `inline(arrays_zip(a))`: both give a row for each element."""
-    for node in list(tree.find_all(exp.Inline)):
-        zipped = node.this
-        if call_name(zipped) == "arrays_zip" and len(zipped.expressions) == 1:
-            node.replace(exp.Explode(this=zipped.expressions[0]))
 
 
 def _sort_operands(tree: exp.Select) -> None:
@@ -430,14 +429,14 @@ def _conjunction(parts: list[exp.Expr]) -> exp.Expr:
 
 def _sort_keys(tree: exp.Select, inputs: QueryInputs) -> None:
     """The keys of each GROUP BY, without those that follow from the others."""
+    groups = [each for each in (select.args.get("group") for select in tree.find_all(exp.Select)) if each is not None]
+    if not groups:
+        return
     counted = _aliases(tree)
     tables = {each.alias_or_name for each in tree.find_all(exp.Table)}
     inexact = frozenset(name.casefold() for name in inputs.inexact)
     exact = _ExactColumns(frozenset(name for name in tables if counted[name] == 1), inexact)
-    for select in tree.find_all(exp.Select):
-        group = select.args.get("group")
-        if group is None:
-            continue
+    for group in groups:
         keys = {_text(_bare(each)): _bare(each) for each in group.expressions}
         for text in sorted(keys, key=len, reverse=True):
             others = [key for name, key in keys.items() if name != text]

@@ -54,7 +54,8 @@ def parse_opaque(sql: str) -> exp.Expr | None:
         return None
     _forget_places(tree)
     written = tree.copy().sql(dialect=DIALECT, copy=False)  # writing changes the tree
-    is_whole = _values(marked) == _values(tokenize_spark(written)) + _bared_names(tree)
+    bared = _bared_names(tree) if any(each.token_type == TokenType.LATERAL for each in tokens) else Counter()
+    is_whole = _values(marked) == _values(tokenize_spark(written)) + bared
     return tree if is_whole else None
 
 
