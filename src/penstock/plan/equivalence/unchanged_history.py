@@ -249,13 +249,19 @@ def project_view(view: View, fields: Sequence[str]) -> View:
 
 
 @lru_cache(maxsize=1024)
+def _pruned(sql: str, columns: tuple[str, ...]) -> str:
+    """The same SQL is in several views: over the tables of live, over those of the next version."""
+    return prune(sql, columns)
+
+
+@lru_cache(maxsize=1024)
 def _cached_projection(view: View, fields: tuple[str, ...]) -> View:
     names = query_facts(view.sql).output_names
     if len(names) != len(view.fields):
         return view
     outputs = dict(zip(view.fields, names, strict=True))
     present = tuple(field for field in fields if field in outputs)
-    sql = prune(view.sql, [outputs[field] for field in present])
+    sql = _pruned(view.sql, tuple(outputs[field] for field in present))
     return drop_unused_source_columns(replace(view, sql=sql, fields=present))
 
 
