@@ -51,6 +51,8 @@ def _obstacle(context: PlanningContext, before: DataSourceTransition, placement:
     running, new = before.running, before.new
     if running.landing.stream in context.options.streams:
         return "rows were posted to it"
+    if context.sources_without_rows(new.name):
+        return "its source keeps no rows"  # what a FORWARD_QUERY says then: the plan asks for one
     obstacle = why_not_one_view(context, before)
     if obstacle is not None:
         return obstacle
