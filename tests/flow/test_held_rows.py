@@ -23,26 +23,26 @@ def ids(pipeline: ManualPipeline, name: str) -> list[object]:
     return sorted(row[0] for row in pipeline.read(name, ["id"]))  # type: ignore[type-var]
 
 
-def test_rows_after_a_batch_of_which_all_are_rejected(make_pipeline: MakePipeline) -> None:
-    pipeline = make_pipeline(FILES)
+def post_and_step(pipeline: ManualPipeline, lines: list[bytes], *flows: str) -> None:
+    """Post one row, then some more, each in a batch of its own that only these flows take before the next comes."""
     pipeline.post("events", [b'{"id":1}'])
     pipeline.drain()
-    for line in (b'{"id":3}', b'{"id":"none"}', b'{"id":5}'):
+    for line in lines:
         pipeline.post("events", [line])
-        step(pipeline, "landing.events")
+        for flow in flows:
+            step(pipeline, flow)
     pipeline.drain()
+
+
+def test_rows_after_a_batch_of_which_all_are_rejected(make_pipeline: MakePipeline) -> None:
+    pipeline = make_pipeline(FILES)
+    post_and_step(pipeline, [b'{"id":3}', b'{"id":"none"}', b'{"id":5}'], "landing.events")
     assert ids(pipeline, "odd") == [1, 3, 5]
     assert ids(pipeline, "all") == [1, 3, 5]
 
 
 def test_rows_after_a_batch_of_which_a_view_keeps_none(make_pipeline: MakePipeline) -> None:
     pipeline = make_pipeline(FILES)
-    pipeline.post("events", [b'{"id":1}'])
-    pipeline.drain()
-    for line in (b'{"id":3}', b'{"id":4}', b'{"id":5}'):
-        pipeline.post("events", [line])
-        step(pipeline, "landing.events")
-        step(pipeline, "odd_mv")
-    pipeline.drain()
+    post_and_step(pipeline, [b'{"id":3}', b'{"id":4}', b'{"id":5}'], "landing.events", "odd_mv")
     assert ids(pipeline, "odd") == [1, 3, 5]
     assert ids(pipeline, "all") == [1, 3, 5]
