@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from penstock.crash_points import crash_point
 from penstock.lake.spark.names import CATALOG, MADE_BY, NAMESPACE
 from penstock.lake.spark.session import Lake
+from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshots import BEFORE, CURSOR, FLOWS, WATERMARK
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _try_commit(operations: JavaObject, base: JavaObject, metadata: JavaObject) 
     try:
         operations.commit(base, metadata)
     except Py4JJavaError as error:
-        if "CommitFailedException" in str(error.java_exception.getClass().getName()):
+        if physical_tables.came_second(error):
             return False
         raise
     crash_point("lake.after")

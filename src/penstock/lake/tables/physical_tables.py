@@ -170,7 +170,7 @@ def run_ddl(lake: Lake, sql: str) -> None:
     """Run a statement that changes a table, and again if another commit, such as one of maintenance, came in between:
     Iceberg does not put changes of a schema or of tags behind it (apache/iceberg#8254)."""
     for attempt in Retrying(
-        retry=retry_if_exception(_came_second),
+        retry=retry_if_exception(came_second),
         stop=stop_after_attempt(MAX_TRIES),
         wait=wait_random(0.0, 0.2),
         reraise=True,
@@ -181,7 +181,8 @@ def run_ddl(lake: Lake, sql: str) -> None:
     crash_point("lake.after")
 
 
-def _came_second(error: BaseException) -> bool:
+def came_second(error: BaseException) -> bool:
+    """Whether Iceberg refused a commit because another one came before it."""
     return isinstance(error, Py4JJavaError) and "CommitFailedException" in str(
         error.java_exception.getClass().getName()
     )

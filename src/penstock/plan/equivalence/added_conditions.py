@@ -12,15 +12,14 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from penstock.model.manifest import BoundColumn, View
+from penstock.model.manifest import View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues
 from penstock.plan.equivalence.redundant_date_bounds import widened_columns
 from penstock.plan.equivalence.stored_functions import over_stored
 from penstock.plan.equivalence.view_equivalence import content_function, view_content
-from penstock.plan.equivalence.view_parts import ViewMeaning, view_meaning
+from penstock.plan.equivalence.view_parts import ViewMeaning, stored_type, view_meaning
 from penstock.sql.analysis.opaque_calls import computes_row_by_row
-from penstock.sql.stored_types import spark_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def added_condition(live: View, after: View, names: Mapping[str, str], known: Kn
     physical column of the target."""
     if content_function([live], [after]) is not view_content or widened_columns([live], [after]):
         return None
-    before, now = view_meaning(live, NO_VALUES, _stored_type), view_meaning(after, known, _stored_type)
+    before, now = view_meaning(live, NO_VALUES, stored_type), view_meaning(after, known, stored_type)
     if before is None or now is None or _texts_around(before) != _texts_around(now) or _has_window(now):
         return None
     old = set(map(before.texts.of, before.conditions))
@@ -48,10 +47,6 @@ def added_condition(live: View, after: View, names: Mapping[str, str], known: Kn
     told = [over_stored(each, now, stored) for each in added]
     found = [each for each in told if each is not None]
     return " AND ".join(f"({each})" for each in found) if len(found) == len(told) else None
-
-
-def _stored_type(column: BoundColumn) -> str:
-    return spark_type(column.type)
 
 
 def _texts_around(view: ViewMeaning) -> object:

@@ -12,19 +12,18 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from penstock.model.manifest import BoundColumn, View
+from penstock.model.manifest import View
 from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
 from penstock.plan.equivalence.decimal_numbers import counted_type, narrow_columns
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
 from penstock.plan.equivalence.truncated_times import UNITS, truncation, units_within
 from penstock.plan.equivalence.view_equivalence import by_value, content_function, view_content
-from penstock.plan.equivalence.view_parts import ViewMeaning, view_meaning
+from penstock.plan.equivalence.view_parts import ViewMeaning, stored_type, view_meaning
 from penstock.plan.tables.column_placement import DerivedColumn
 from penstock.sql.analysis.constant_folding import Unknown, fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, write_opaque
 from penstock.sql.spark_text import DIALECT, quote_identifier
-from penstock.sql.stored_types import spark_type
 
 _PICKS = frozenset(["min", "max", "first", "last"])
 """Aggregates that give one of the values."""
@@ -71,7 +70,7 @@ def stored_functions(
     def meaning(view: View, values: KnownValues) -> ViewMeaning | None:
         view = drop_redundant_bounds(view, wide)
         if not is_by_value:
-            return view_meaning(view, values, _stored_type)
+            return view_meaning(view, values, stored_type)
         alike = by_value(canonical_view(view, values), narrow)
         return view_meaning(alike, values, lambda each: counted_type(alike.sql, each))
 
@@ -94,10 +93,6 @@ def stored_functions(
     if coarser and now.filters_groups:
         return None
     return StoredFunctions(written, known_keys, coarser)
-
-
-def _stored_type(column: BoundColumn) -> str:
-    return spark_type(column.type)
 
 
 def _text(node: exp.Expr) -> str:

@@ -54,7 +54,7 @@ def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...
     sources = _sources(tree, view)
     if sources is None or not _reads_only(tree, sources):
         return None
-    texts = Texts(sources, _stored_type)
+    texts = Texts(sources, stored_type)
     rows = tuple(texts.of(each) for name in _CLAUSES for each in _as_list(tree.args.get(name)))
     items = [texts.of(each.unalias()) for each in tree.expressions]
     aggregates = any(map(has_opaque_aggregate, query.tree.expressions))
@@ -183,7 +183,8 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _stored_type(column: BoundColumn) -> str:
+def stored_type(column: BoundColumn) -> str:
+    """The type of a column, where all of it counts."""
     return spark_type(column.type)
 
 
@@ -192,4 +193,4 @@ def _merged(source: Source) -> object:
     texts."""
     if source.binding.merge is None:
         return None
-    return tuple(sorted(repr(column_content(each, _stored_type)) for each in columns_that_count(source, ())))
+    return tuple(sorted(repr(column_content(each, stored_type)) for each in columns_that_count(source, ())))
