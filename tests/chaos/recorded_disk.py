@@ -7,6 +7,9 @@ name if its folder was; anything else may be on disk or not, each write and each
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import random
 import struct
 import subprocess
@@ -14,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, Union
+
+import psutil
 
 SOURCE = Path(__file__).with_name("disk_recorder.c")
 COMPILERS = ("cc", "gcc", "clang")
@@ -35,6 +40,34 @@ def build_recorder(folder: Path) -> Path:
             continue
         return made
     raise RuntimeError("the power cut tests need a C compiler: apt-get install gcc libc6-dev")
+
+
+def end_session(session: int) -> None:
+    """Kill the other processes of a session: Java, left behind, would go on to change files in the folder."""
+    others = [each for each in psutil.process_iter() if each.pid != os.getpid()]
+    left = [each for each in others if in_session(each, session)]
+    for each in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    _, alive = psutil.wait_procs(left, timeout=60)
+    assert not [each for each in alive if in_session(each, session)]
+
+
+def in_session(process: psutil.Process, session: int) -> bool:
+    """False for a process that is gone, also while nobody has taken its exit code."""
+    try:
+        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
+    except (ProcessLookupError, psutil.NoSuchProcess):
+        return False
+
+
+def end_recording(log: str) -> None:
+    """Wait for the record of each change under way, and let no process make another one.
+
+    Whoever changes a file holds the lock of the log until the record is written (disk_recorder.c). It is held from
+    here to the end of this process, so that none is killed after a change and before its record.
+    """
+    fcntl.flock(os.open(log, os.O_RDONLY), fcntl.LOCK_EX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ version, promotes it, compacts, expires and trims; each answer to a post is a li
 without closing. `recorded_life.py <folder> after` opens what is left and prints as JSON how many batches there are
 and, by running deployment, the answer to each query once all rows are in every table. `recorded_life.py <folder>
 "beside damage"`, over a damaged table `total`, prints the drift, and the code of the error of a query of it, once
-another row is in `events`.
+another row is in `events`. A life ends with all processes of its session, none of them between a change of a file and
+its record.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from chaos.project_versions import QUERIES, V1, V2, row
+from chaos.recorded_disk import end_recording, end_session
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.maintenance.snapshot_cleanup import SnapshotExpiry
 from penstock.deploy.pipeline import Pipeline
@@ -127,6 +129,9 @@ LIVES = {"first": first_life, "after": life_after, "beside damage": life_beside_
 def main() -> None:
     LIVES[sys.argv[2] if len(sys.argv) > 2 else "first"](Path(sys.argv[1]))
     sys.stdout.flush()
+    if log := os.environ.get("PENSTOCK_DISK_LOG"):
+        end_recording(log)
+    end_session(os.getsid(0))
     os._exit(0)
 
 

@@ -7,7 +7,6 @@ server starts again. `make chaos` looks at every moment.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -18,12 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 
 from chaos import recorded_life
 from chaos.project_versions import row
-from chaos.recorded_disk import Disk, Left, Record, build_recorder, leave_out, read_records, write_files
+from chaos.recorded_disk import Disk, Left, Record, build_recorder, end_session, leave_out, read_records, write_files
 from chaos.recorded_life import ACKNOWLEDGED
 from chaos.results import FULL, record
 from chaos.survivors import Survivors
@@ -93,24 +91,6 @@ def run_life(home: Path, arguments: Sequence[str], environment: Mapping[str, str
             end_session(process.pid)
     assert process.returncode == 0, errors[-4000:]
     return output
-
-
-def end_session(session: int) -> None:
-    """Kill the processes of a session: Java, left behind, would go on to remove its scratch files in the folder."""
-    left = [each for each in psutil.process_iter() if in_session(each, session)]
-    for each in left:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
-    _, alive = psutil.wait_procs(left, timeout=60)
-    assert not [each for each in alive if in_session(each, session)]
-
-
-def in_session(process: psutil.Process, session: int) -> bool:
-    """False for a process that is gone, also while nobody has taken its exit code."""
-    try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, psutil.NoSuchProcess):
-        return False
 
 
 def check_recording(disk: Disk, home: Path) -> None:

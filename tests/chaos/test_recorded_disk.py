@@ -54,24 +54,49 @@ with open("kept/whole", "r+b") as file:
 os._exit(0)
 """
 
+BUSY_PROGRAM = """
+import os, sys
+from chaos.recorded_disk import end_recording, end_session
+os.chdir(sys.argv[1])
+read_end, write_end = os.pipe()
+for name in "abc":
+    if not os.fork():
+        while True:
+            open(name, "wb").close()
+            os.unlink(name)
+            os.write(write_end, b".")
+os.read(read_end, 1)
+end_recording(os.environ["PENSTOCK_DISK_LOG"])
+end_session(os.getsid(0))
+os._exit(0)
+"""
+"""Ends while processes of its own make and remove files."""
+
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Disk:
-    folder = tmp_path_factory.mktemp("recorder")
+    home, made = _recorded(PROGRAM, tmp_path_factory.mktemp("recorder"))
+    there = {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    assert _without_scratch(made, "all") == {name: content for name, content in there.items() if _is_compared(name)}
+    return made
+
+
+def _recorded(program: str, folder: Path) -> tuple[Path, Disk]:
+    """Run a program in a session of its own; its folder, and the disk that its record gives."""
     home, log = folder / "home", folder / "log"
     home.mkdir()
-    recorder = {
+    variables = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "LD_PRELOAD": str(build_recorder(folder)),
         "PENSTOCK_DISK_ROOT": str(home),
         "PENSTOCK_DISK_LOG": str(log),
     }
-    subprocess.run([sys.executable, "-c", PROGRAM, str(home)], env={**os.environ, **recorder}, check=True)
+    subprocess.run([sys.executable, "-c", program, str(home)], env=variables, check=True, start_new_session=True)
     made = Disk(home, home.stat().st_ino)
     for each in leave_out(read_records(log), home, ("scratch",)):
         made.apply(each)
-    there = {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
-    assert _without_scratch(made, "all") == {name: content for name, content in there.items() if _is_compared(name)}
-    return made
+    return home, made
 
 
 def _is_compared(name: str) -> bool:
@@ -80,6 +105,13 @@ def _is_compared(name: str) -> bool:
 
 def _without_scratch(disk: Disk, left: Left, seed: int = 0) -> Mapping[str, bytes]:
     return {name: content for name, content in disk.remains(left, random.Random(seed)).items() if _is_compared(name)}
+
+
+def test_a_record_is_whole_where_a_program_ends_at_work(tmp_path: Path) -> None:
+    for attempt in range(8):
+        (folder := tmp_path / str(attempt)).mkdir()
+        home, disk = _recorded(BUSY_PROGRAM, folder)
+        assert set(disk.remains("all", random.Random(0))) == {path.name for path in home.iterdir()}
 
 
 def test_only_what_was_forced_is_left(disk: Disk) -> None:
