@@ -61,7 +61,6 @@ from penstock.plan.tables.column_placement import (
     BlockedColumn,
     ColumnPlacement,
     DataSourceTransition,
-    place_columns,
     value_in_older_rows,
 )
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
@@ -104,8 +103,9 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
 
 
 def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> StrategyInputs:
-    transition = replace(before, derived=find_derived_columns(context, before))
-    name, placement = transition.new.name, place_columns(transition)
+    derived = find_derived_columns(context, before)
+    transition = replace(before, derived=derived) if derived else before
+    name, placement = transition.new.name, transition.placement
     feeding = _compare_views(context, transition, placement)
     found = _pair_by_history(context, transition, placement, feeding)
     rolled = None
@@ -113,7 +113,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         rolled = find_rolled_up(context, before)
     if isinstance(rolled, RolledUp):
         transition = replace(before, derived=rolled.derived)
-        placement = place_columns(transition)
+        placement = transition.placement
         feeding = _compare_views(context, transition, placement)
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], rolled.live),)), feeding) if feeding.new else None
     composed = None

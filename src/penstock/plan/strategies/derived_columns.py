@@ -33,7 +33,6 @@ from penstock.plan.tables.column_placement import (
     ColumnPlacement,
     DataSourceTransition,
     DerivedColumn,
-    place_columns,
 )
 from penstock.plan.tables.flow_builders import TargetTable
 from penstock.plan.tables.running_datasource import is_ordered_by_seq
@@ -60,7 +59,7 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     is_posted = transition.running.landing.stream in context.options.streams
     if not transition.running.views or is_posted or context.has_failed_feeder(transition.new.name):
         return {}  # rows that were posted have the DEFAULT of the new column
-    placement = place_columns(transition)
+    placement = transition.placement
     added = _added_columns(transition, placement)
     if not added:
         return {}
@@ -122,13 +121,15 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
     """Whether a value cannot fail, and is the same whenever it is computed."""
     if not expression_facts(derived.sql).is_repeatable:
         return False
+    if not may_raise(derived.sql):
+        return True
     numbers = {each.name: spark_type(each.type) for each in transition.running.source.columns}
     moments = {
         column.name for column in transition.running.source.columns if isinstance(unwrap_type(column.type), _MOMENTS)
     }
     tree = parse_opaque(f"SELECT {derived.sql} AS `value`")
     if tree is None:
-        return not may_raise(derived.sql)
+        return False
     for cast in reversed(list(tree.find_all(exp.Cast))):
         if _keeps_moment(cast, moments) or _counts_truth(cast) or _is_known(cast) or _widens_number(cast, numbers):
             cast.replace(cast.this)

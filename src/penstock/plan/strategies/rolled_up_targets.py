@@ -28,7 +28,7 @@ from penstock.plan.strategies.derived_columns import (
 )
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
-from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn, place_columns
+from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn
 from penstock.sql.spark_text import column_names, quote_identifier
 from penstock.sql.stored_types import spark_type
 
@@ -38,7 +38,7 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     obstacle = _obstacle(context, before)
     if obstacle is not None:
         return obstacle
-    placement = place_columns(before)
+    placement = before.placement
     place = live_target(before, placement)
     (live,), (after,) = before.running.views, build_views_into(context, place, "beginning", context.history_binding)
     names = {column.physical: column.name for column in before.running.binding.columns}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
@@ -80,7 +81,7 @@ class DerivedColumn:
     is_constant: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DataSourceTransition:
     """A data source as it runs and as the next version defines it, with its compiled project and its forward query."""
 
@@ -90,6 +91,11 @@ class DataSourceTransition:
     forward: ForwardQuery | None
     derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
     """The values that columns have in existing rows, as the views of both versions tell."""
+
+    @cached_property
+    def placement(self) -> ColumnPlacement:
+        """The placement of every column of the new version."""
+        return _place_columns(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +112,7 @@ class _PlacedColumn:
     """Spark SQL of its value in the rows that have NULL, which is no value of the column."""
 
 
-def place_columns(transition: DataSourceTransition) -> ColumnPlacement:
-    """The placement of every column of the new version."""
+def _place_columns(transition: DataSourceTransition) -> ColumnPlacement:
     old, new = transition.running.source, transition.new
     match = match_columns(old, new, transition.forward)
     origins = {column.name: origin for column, origin in match.pairs if origin}
