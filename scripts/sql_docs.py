@@ -47,6 +47,7 @@ SAMPLES = {
     "text": "s",
     "bytes": "s",
     "json": "s",
+    "bitmap": "b",
 }
 COLUMNS = {
     "x": "Int64",
@@ -55,6 +56,7 @@ COLUMNS = {
     "t": "DateTime",
     "a": "Array(Int64)",
     "m": "Map(String, Int64)",
+    "b": "AggregateFunction(groupBitmap, UInt32)",
 }
 LONGEST_SHOWN = 140
 KEPT_CALLS = ROOT / "tests/differential/typed/kept_calls.tsv"

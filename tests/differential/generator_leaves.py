@@ -64,6 +64,7 @@ LEAVES: Mapping[Kind, Sequence[str]] = {
     "constant": ("1", "2", "0", "-1", "'a'", "','", "'UTC'", "'Europe/Berlin'", "3"),
     "step": ("'a'", "'b'", "1", "-1", "0", "@s", "@u8", "concat('', 'e')"),
     "any": (*_NUMBERS, *_STRINGS, *_TIMES, *_ARRAYS, "@m", "(1, 'a')"),
+    "bitmap": ("bitmapBuild(@arr)", "bitmapBuild([3, 1, 2, 200])", "bitmapBuild(range(@u8))"),
 }
 
 _ZONES = ("'UTC'", "'America/New_York'", "'Europe/Berlin'", "'Asia/Kolkata'")
@@ -141,8 +142,22 @@ ARGUMENTS: Mapping[str, Sequence[Sequence[str]]] = {
     "rightPad": (("@s", "8"), ("@s", "3", "'*'"), ("@lc", "@u8 % 5", "'xy'")),
 }
 
-UNSTABLE = frozenset(
+BITMAPS = frozenset(
     {
+        "bitmapBuild",
+        "bitmapAnd",
+        "bitmapOr",
+        "bitmapXor",
+        "bitmapAndnot",
+        "bitmapSubsetInRange",
+        "bitmapSubsetLimit",
+        "subBitmap",
+    }
+)
+"""Functions whose results are states, which only other functions read."""
+UNSTABLE = BITMAPS | frozenset(
+    {
+        "bitmapToArray",
         "MD5",
         "sipHash128",
         "geoDistance",

@@ -33,6 +33,7 @@ NULLABLE = {
     "text": "ns",
     "bytes": "ns",
     "json": "ns",
+    "bitmap": "bitmapBuild(arr)",
 }
 PLAIN = NULLABLE | {
     "json": "js",

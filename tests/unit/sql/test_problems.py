@@ -68,7 +68,8 @@ CASES = {
     "SELECT time_hour > 'soon' FROM flights": ["1:8: 'soon' is not a value of DateTime"],
     "SELECT * EXCEPT (dey) FROM flights": ["1:18: unknown column `dey` (did you mean `day`?)"],
     "SELECT max_delay FROM carrier_daily WHERE max_delay > 3": [
-        "1:43: AggregateFunction(max, Nullable(Float64)) and UInt8 cannot be compared (cast one of them)"
+        "1:43: AggregateFunction(max, Nullable(Float64)) and UInt8 cannot be compared: a state is no value "
+        "(finalizeAggregation(…) of it)"
     ],
     "SELECT countMerge(planes) FROM carrier_daily": [
         "1:8: `countMerge` needs a state of `count`, this is AggregateFunction(uniq, Nullable(String)) "

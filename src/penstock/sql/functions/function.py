@@ -16,7 +16,20 @@ from penstock.model.types import Type
 from penstock.sql.expr.typed import NOTHING, TypedSql, nullable_if_any, typed_sql
 
 Kind = Literal[
-    "any", "number", "integer", "float", "string", "time", "array", "map", "constant", "step", "text", "bytes", "json"
+    "any",
+    "number",
+    "integer",
+    "float",
+    "string",
+    "time",
+    "array",
+    "map",
+    "constant",
+    "step",
+    "text",
+    "bytes",
+    "json",
+    "bitmap",
 ]
 """What an argument must be. "constant" is a literal; "step" a key or a position in JSON. "text" is a String, "bytes" a
 String or FixedString, "string" any type that Spark holds as a string but JSON, "json" a String or JSON; "time" is a
@@ -89,6 +102,7 @@ _TYPES_OF_KIND: dict[Kind, tuple[type[Type], ...]] = {
     "bytes": (t.String, t.FixedString),
     "array": (t.Array,),
     "map": (t.Map,),
+    "bitmap": (t.AggregateFunction,),
 }
 
 

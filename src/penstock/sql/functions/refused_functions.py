@@ -10,10 +10,6 @@ from collections.abc import Mapping
 
 _UNDEFINED_ORDER = "the order of its elements is not defined; {0}"
 _SERVER_STATE = "it asks ClickHouse's server, and there is none here; write the value as a literal"
-_PUBLIC_SUFFIXES = (
-    "it needs ClickHouse's list of public suffixes; domain(…), topLevelDomain(…) or a pattern for extract(…)"
-)
-
 MISSING: Mapping[str, str] = {
     "arrayUnion": _UNDEFINED_ORDER.format("arraySort(arrayDistinct(arrayConcat(…)))"),
     "arraySymmetricDifference": _UNDEFINED_ORDER.format("arraySort(arrayConcat(arrayExcept(a, b), arrayExcept(b, a)))"),
@@ -52,10 +48,6 @@ MISSING: Mapping[str, str] = {
         _SERVER_STATE,
     ),
     **dict.fromkeys(
-        ("firstSignificantSubdomain", "cutToFirstSignificantSubdomain", "cutToFirstSignificantSubdomainWithWWW"),
-        _PUBLIC_SUFFIXES,
-    ),
-    **dict.fromkeys(
         ("joinGet", "joinGetOrNull"), "there is no engine Join; LEFT ANY JOIN the data source, of engine MergeTree"
     ),
     **dict.fromkeys(
@@ -63,6 +55,15 @@ MISSING: Mapping[str, str] = {
         "there are no blocks of rows; row_number() OVER (ORDER BY …) - 1 numbers the rows from 0",
     ),
     "farmHash64": "its hash of 512 bytes and more is one of the processor's instructions; cityHash64(…) or xxHash64(…)",
+    **dict.fromkeys(
+        ("firstSignificantSubdomainCustom", "cutToFirstSignificantSubdomainCustom"),
+        "there are no lists of one's own; firstSignificantSubdomain(…) and cutToFirstSignificantSubdomain(…)",
+    ),
+    "bitmapTransform": "bitmapBuild(arrayMap(x -> transform(x, [1, 2], [3, 4], x), bitmapToArray(b)))",
+    "groupBitmapOr": "groupBitmapMerge(b) counts what is in one of the bitmaps",
+    **dict.fromkeys(
+        ("groupBitmapAnd", "groupBitmapXor"), "bitmapAnd(a, b) and bitmapXor(a, b) take two bitmaps of one row"
+    ),
     "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from penstock.sql.functions import conditions, conversions, maps, reinterpret, uuids
+from penstock.sql.functions import bitmaps, conditions, conversions, maps, reinterpret, uuids
 from penstock.sql.functions.arrays import elements, numeric, reshape, sets
 from penstock.sql.functions.dates import (
     best_effort_times,
@@ -83,6 +83,7 @@ FAMILIES = (
     reshape,
     sets,
     numeric,
+    bitmaps,
     maps,
     extract,
     documents,

@@ -147,7 +147,7 @@ def translate_like(tr: Translator, node: exp.Expr) -> TypedSql:
 def compare_null_safe(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """`<=>`: NULL equals NULL, but NaN does not equal NaN."""
     refuse_dynamic(tr, node, pair, "`<=>`")
-    _check_documents(tr, node, "=", pair)
+    _check_kinds(tr, node, "=", pair)
     if are_tuples_of_one_length(*pair) and _have_odd_elements(*pair):
         return _compare_tuples_null_safe(tr, node, pair)
     _refuse_bool_beside_uint8(tr, node, pair)
@@ -189,7 +189,7 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     """Two values compared. Raises Refused if they have no common type."""
     if any(isinstance(value.bare, t.Dynamic) for value in pair):
         return _compare_dynamic(tr, node, operator, pair)
-    _check_documents(tr, node, operator, pair)
+    _check_kinds(tr, node, operator, pair)
     if are_tuples_of_one_length(*pair) and _have_odd_elements(*pair):
         return _compare_tuples(tr, node, operator, pair)
     left, right = adapt_literals(tr, node, *pair)
@@ -241,9 +241,12 @@ def _compare_dynamic(tr: Translator, node: exp.Expr, operator: str, pair: tuple[
     return found
 
 
-def _check_documents(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> None:
-    """Raises Refused unless documents are compared with each other, for being equal."""
+def _check_kinds(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> None:
+    """Raises Refused for states of aggregates, and unless documents are compared with each other, for being equal."""
     left, right = pair
+    if any(isinstance(each.bare, t.AggregateFunction) for each in pair):
+        message = f"{left.type} and {right.type} cannot be compared: a state is no value"
+        raise tr.refusal(node, "no-common-type", message, "finalizeAggregation(…) of it")
     if (is_json(left.type) or is_json(right.type)) and (left.bare != right.bare or operator not in ("=", "<>")):
         hint = "toString(…) of it, or compare one of its paths"
         raise tr.refusal(node, "no-common-type", f"{left.type} {operator} {right.type} is not supported", hint)
