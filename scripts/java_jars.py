@@ -34,6 +34,8 @@ SOURCES = {
         "KeyValuePairs.java",
         "LetterCases.java",
         "Initials.java",
+        "PublicSuffixes.java",
+        "Site.java",
         "StaticFunctions.java",
     ),
 }

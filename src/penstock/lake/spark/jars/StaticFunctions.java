@@ -51,6 +51,7 @@ public final class StaticFunctions {
         add("penstock_unhex", ByteTexts.class, "ofHex", text);
         add("penstock_unbin", ByteTexts.class, "ofBinary", text);
         add("penstock_initials", Initials.class, "of", text);
+        add("penstock_site", Site.class, "of", text);
         add("penstock_source_json", JsonSource.class, "of", text);
         DataType pair = DataTypes.createStructType(new StructField[] {
             DataTypes.createStructField("key", text, false), DataTypes.createStructField("value", text, false)

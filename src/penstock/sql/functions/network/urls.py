@@ -1,4 +1,4 @@
-"""URLs: domain, path, queryString, cutFragment, extractURLParameter, encodeURLComponent
+"""URLs: domain, firstSignificantSubdomain, path, queryString, cutFragment, extractURLParameter, encodeURLComponent
 
 A string that is not a URL gives the empty string, never an error. What counts as a domain follows ClickHouse's parser,
 not RFC 3986. Encoding and decoding (percent-encoding, RFC 3986) work on bytes, so that invalid UTF-8 is kept.
@@ -47,6 +47,17 @@ def _part_function(name: str, pattern: str) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         sql = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
         return typed_sql(sql, nullable_if_any(STRING, list(values)))
+
+    return Function(name, (1, 1), ("text",), build)
+
+
+def _site_function(name: str, pattern: str, shown: str) -> Function:
+    """A function of the domain that somebody registered: `shown` is SQL of it, in which it is `{0}`. Which names are
+    public suffixes is in `PublicSuffixes.java`; a pattern finds the domain."""
+
+    def build(values: Sequence[TypedSql]) -> TypedSql:
+        domain = f"regexp_extract({values[0].sql}, {string_literal(pattern)}, 1)"
+        return typed_sql(shown.format(f"penstock_site({domain})"), nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
 
@@ -168,6 +179,9 @@ FUNCTIONS: tuple[Function, ...] = (
     _part_function("domain", _DOMAIN),
     _part_function("domainWithoutWWW", _WITHOUT_WWW),
     _part_function("topLevelDomain", _TOP),
+    _site_function("cutToFirstSignificantSubdomain", _WITHOUT_WWW, "{0}"),
+    _site_function("cutToFirstSignificantSubdomainWithWWW", _DOMAIN, "{0}"),
+    _site_function("firstSignificantSubdomain", _WITHOUT_WWW, "substring_index({0}, '.', 1)"),
     _part_function("path", rf"{_BEFORE_PATH}(/[^?#]*)"),
     _part_function("pathFull", rf"{_BEFORE_PATH}(/[\s\S]*)"),
     _part_function("queryString", r"^[^?]*\?([^#]*)"),
