@@ -65,6 +65,17 @@ class Source:
     def written(self) -> int:
         return parse_lsn(str(self.rows("SELECT pg_current_wal_lsn()::text")[0][0]))
 
+    def wait_until_published(self) -> None:
+        """Until all that is written now is in the broker."""
+        at = self.written()
+
+        def is_published() -> bool:
+            sent = read_status(self.connection, self.name).published
+            there = {each.store for each in sent if parse_lsn(each.lsn) >= at}
+            return all(each.read.done and each.store in there for each in self.records.tables())
+
+        wait_until(is_published, 60, lambda: f"{at} {read_status(self.connection, self.name)}")
+
     def wait_until_stored(self, consumer: str = "penstock") -> None:
         """Until all that is written now is acknowledged, and every table is read."""
         at = self.written()

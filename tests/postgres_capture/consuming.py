@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from penstock.crash_points import Crashed
+from penstock.errors import PenstockError
 from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
 from penstock.postgres.delivery.broker import PackageBroker
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
@@ -15,12 +17,13 @@ from postgres_capture.conftest import Source
 class RunningConsumer:
     """A consumer in a thread."""
 
-    def __init__(self, source: Source, broker: PackageBroker, destination: Destination):
+    def __init__(self, source: Source, broker: PackageBroker, destination: Destination, stores: Collection[str] = ()):
         self._stop = threading.Event()
         self._consumer = Consumer(broker, destination, self._stop.is_set)
         self._consumer.pace = ConsumerPace(0.05, 0.1, 0.1, 0.1)
-        self._consumer.acknowledgements = SourceAcknowledgements(source.dsn, source.name)
+        self._consumer.acknowledgements = SourceAcknowledgements(source.dsn, source.name, stores)
         self._broker = broker
+        self.failure: PenstockError | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -33,6 +36,8 @@ class RunningConsumer:
             self._consumer.run()
         except Crashed:
             return
+        except PenstockError as error:
+            self.failure = error
 
     def stop(self) -> None:
         self._stop.set()

@@ -35,6 +35,8 @@ _OWN = {"cdc_version": LongType, "cdc_is_deleted": IntegerType, "cdc_commit_lsn"
 class IcebergLanding:
     """Takes packages into tables of one namespace."""
 
+    is_broker = False
+
     def __init__(self, catalog: Catalog, name: str, lock: threading.Lock):
         self._catalog, self.name, self._lock = catalog, name, lock
 

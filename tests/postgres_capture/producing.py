@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from penstock.crash_points import Crashed
@@ -16,10 +16,13 @@ from penstock.postgres.packages.package_builder import PackageLimits
 class RunningProducer:
     """A producer in a thread."""
 
-    def __init__(self, dsn: str, name: str, destination: Destination, limits: PackageLimits):
+    def __init__(
+        self, dsn: str, name: str, destination: Destination, limits: PackageLimits, stores: Sequence[str] | None = None
+    ):
         self._stop = threading.Event()
         self._producer = Producer(dsn, name, destination, self._stop.is_set)
         self._producer.limits, self._producer.pace = limits, CapturePace(0.2, 0.1, 0.2)
+        self._producer.stores = stores
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

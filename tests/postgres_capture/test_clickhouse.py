@@ -258,10 +258,10 @@ def test_a_consumer_that_is_killed_while_it_joins_messages(
     chdb.run(f"CREATE TABLE {database}.sums (k UInt8, n UInt64) ENGINE = SummingMergeTree ORDER BY k {settings}")
     chdb.run(f"CREATE MATERIALIZED VIEW {database}.v TO {database}.sums AS SELECT 1 AS k, 1 AS n FROM {database}.t")
     with producing(source.dsn, source.name, NatsBroker(server.url, source.name), SMALL):
-        source.wait_until_stored("nats")
+        source.wait_until_published()
         for start in (0, 100):
             source.run(f"INSERT INTO {{s}}.t SELECT {start} + n FROM generate_series(1, 30) n")
-            source.wait_until_stored("nats")
+            source.wait_until_published()
             if start == 0:
                 arm(point, 1, lambda: None)
             landing = ClickHouseLanding(chdb, database)

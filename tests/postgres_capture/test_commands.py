@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from penstock.cli.main import run
 from penstock.errors import InvalidProject
 from penstock.parse.project_loader import load_files
+from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.capture.setup import set_up, table_choice
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
@@ -56,6 +58,15 @@ class Commands:
         assert "geheim" not in said.out + said.err
         return code, json.loads(said.out)
 
+    def shown(self, *words: str) -> str:
+        """What a command prints for a reader."""
+        line, environment = command(*self._given, *words)
+        with pytest.MonkeyPatch.context() as patched:
+            for name, value in environment.items():
+                patched.setenv(name, value)
+            assert run([each for each in line[3:] if each not in ("--output", "json")]) == 0
+        return self._capsys.readouterr().out
+
     def done(self, *words: str) -> dict[str, Any]:
         code, found = self(*words)
         assert code == 0, found
@@ -68,10 +79,12 @@ def commands(source: Source, landing: Landing, project: Path, capsys: pytest.Cap
 
 
 class Run:
-    """`penstock cdc run` in a process."""
+    """`penstock cdc run`, or `consume`, in a process."""
 
-    def __init__(self, source: Source, landing: Landing, project: Path, fault: str = ""):
-        line, environment = command(source, landing, project, "run")
+    def __init__(
+        self, source: Source, landing: Landing, project: Path, fault: str = "", words: Sequence[str] = ("run",)
+    ):
+        line, environment = command(source, landing, project, *words)
         self.process = subprocess.Popen(
             line,
             env={**environment, "PENSTOCK_FAULT": fault},
@@ -143,7 +156,7 @@ def test_a_capture_from_setup_to_removal(
     assert [(each["table"], each["state"]) for each in status["tables"]] == [(f"{source.schema}.issues", "streaming")]
     assert status["alarms"] == ["no producer reads the slot: Postgres keeps all that is written since"]
     assert status["slot"]["wal_status"] == "reserved"
-    assert [each["consumer"] for each in status["acknowledged"]] == ["penstock"]
+    assert [each["consumer"] for each in status["acknowledged"]] == status["consumers"] == ["penstock"]
     assert commands.done("replay") == {"capture": source.name, "replayed": {}}
     source.run("CREATE TABLE {s}.labels (id int PRIMARY KEY)")
     added = commands.done("add", f"{source.schema}.labels=tags")
@@ -154,11 +167,43 @@ def test_a_capture_from_setup_to_removal(
     assert source.rows(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{made['slot']}'") == []
 
 
+def test_a_consumer_is_known_while_all_else_is_away(
+    source: Source, landing: Landing, project: Path, runs: list[Run], commands: Commands
+) -> None:
+    """Neither the broker nor its store answers: who changes the store waits for it all the same, until it is gone."""
+    settings = '[stores.warehouse]\ntype = "clickhouse"\nurl = "http://127.0.0.1:1"\n'
+    (project / "penstock.toml").write_text(settings)
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY)")
+    source.set_up("one")
+    words = ("consume", "--from", "nats://127.0.0.1:1", "--to", "warehouse")
+    runs.append(Run(source, landing, project, words=words))
+    wait_until(lambda: commands.done("status")["consumers"] == ["warehouse"], 30)
+    assert source.rows(f"SELECT broker, stores FROM penstock.consumers WHERE capture = '{source.name}'") == [
+        ("nats", ["warehouse"])
+    ]
+    assert commands.done("status")["acknowledged"] == []
+    ConsumerRecords(source.connection).publish(source.name, "nats", "one", "0/1")
+    assert [each["lsn"] for each in commands.done("status")["published"]] == ["0/1"]
+    shown = commands.shown("status")
+    assert re.search(r"warehouse +nothing yet", shown), shown
+    assert re.search(r"broker +store +published", shown), shown
+    code, said = runs[-1].end(signal.SIGTERM)
+    assert code == 0, said
+    code, found = commands("remove", "--consumer", "warehous")
+    assert (code, found["problems"][0]["hint"]) == (1, "did you mean `warehouse`?")
+    assert commands("remove", "--consumer", "warehouse", "--capture")[0] == 2
+    removed = commands.done("remove", "--consumer", "warehouse")
+    assert removed == {"capture": source.name, "table": None, "consumer": "warehouse", "removed": True}
+    assert commands.done("status")["consumers"] == []
+
+
 def make_old(source: Source) -> None:
     """A capture as an earlier version left it."""
     source.run("CREATE TABLE {s}.one (id int PRIMARY KEY); INSERT INTO {s}.one VALUES (1)")
     source.set_up("one")
-    source.run("DROP TABLE penstock.known_columns, penstock.table_descriptions, penstock.lost_values")
+    source.run(
+        "DROP TABLE penstock.known_columns, penstock.table_descriptions, penstock.lost_values, penstock.published"
+    )
     source.run("ALTER TABLE penstock.captures DROP COLUMN setup_version")
 
 
@@ -187,7 +232,7 @@ def test_what_is_wrong_is_said(source: Source, commands: Commands) -> None:
         (("setup",), 2, "no table is named"),
         (("setup", "--table", f"{source.schema}.isues"), 1, "these tables cannot be captured"),
         (("run", "--to", "penstok"), 2, "there is no destination"),
-        (("remove",), 2, "either a table is named, or --capture"),
+        (("remove",), 2, "either a table is named"),
         (("status", "--dsn", "postgresql://a:geheim@127.0.0.1:1/x"), 3, "Postgres cannot be reached"),
         (("status", "--dsn", "nothing"), 1, "the DSN of Postgres cannot be read"),
     ]

@@ -97,7 +97,7 @@ def test_a_backlog_is_stored_in_few_posts(source: Source, nats: NatsServer, land
         for number in range(20):
             source.run(f"INSERT INTO {{s}}.t SELECT {number} * 6 + n FROM generate_series(1, 6) n")
         source.run("TRUNCATE {s}.t; INSERT INTO {s}.t SELECT 200 + n FROM generate_series(1, 30) n")
-        source.wait_until_stored("nats")
+        source.wait_until_published()
         with consuming(source, nats, landing):
             source.wait_until_stored("penstock")
     assert landing[0].posts <= 4, "one for the rows on each side of the TRUNCATE, and for those that were read"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from penstock.errors import Conflict, NotFound
 from penstock.postgres.application.announced_stops import AnnouncedStops
@@ -19,6 +20,7 @@ from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.application.table_consumers import FedStore
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
@@ -63,7 +65,8 @@ class MigrationWork:
     delay: timedelta
     now: Callable[[], datetime]
     without_consumers: bool = False
-    """Whether the user says that consumers which this Postgres does not know have stopped, or have passed."""
+    """Whether the user says that consumers which this Postgres does not know have stopped, or have passed. Those that
+    it knows are waited for all the same."""
 
     def apply(self, stores: Iterable[MigrationStore], phase: Phase) -> list[PhaseState]:
         """Apply a phase of every migration, as far as it is released. Raises CannotTranslate, Failed, Unavailable."""
@@ -130,7 +133,7 @@ class MigrationWork:
                 return f"phase {earlier.value} of the migration"
         if self.state.stages[migration.id] is not SourceStage.after:
             return "Postgres to have the migration"
-        return self._consumers_wait(migration, phase) or self._store_waits(store, migration, phase)
+        return self._consumers_wait(migration, phase, store) or self._store_waits(store, migration, phase)
 
     def _store_waits(self, store: MigrationStore, migration: Migration, phase: Phase) -> str | None:
         """What a store has to read by the names of before. Where rows come without a stop that would never end, and the
@@ -139,20 +142,15 @@ class MigrationWork:
             return None
         return store.unread_rows(migration)
 
-    def _consumers_wait(self, migration: Migration, phase: Phase) -> str | None:
-        if self.without_consumers:
-            return None
+    def _consumers_wait(self, migration: Migration, phase: Phase, store: MigrationStore) -> str | None:
         lsn = self.journal.position_of(migration.id)
         consumers = self.journal.consumers(self.state.tables[migration.id].oid, lsn)
-        if not consumers:
-            return "a consumer: none of the table is known (--without-consumers if others have stopped or passed)"
         standing = self._announcements().standing(migration, phase)
-        for each in consumers:
-            if not each.has_passed and not each.is_among(standing):
-                what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
-                where = f"is at {each.lsn}" if each.lsn is not None else "has acknowledged nothing yet"
-                return f"the consumer {each.consumer}, which {where}, {what}"
-        return None
+        late = consumers.behind(standing)
+        if late is not None:
+            what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
+            return f"the consumer {late.place}, {what}{late.advice(self.journal.seconds_since(migration.id))}"
+        return None if self.without_consumers else consumers.unseen(_fed(store), standing)
 
     def missing(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
         """The `pre` phases that stores have not confirmed, of migrations that Postgres does not have; and changes at
@@ -195,14 +193,15 @@ class MigrationWork:
     def is_awaited(self, stores: Iterable[MigrationStore], id: str, lsn: str) -> bool:
         """Whether it is worth waiting before a migration is rolled back that Postgres is without at an LSN: consumers
         that lag may have rows from behind it before them, and no such row is known yet."""
+        stores = [*stores]
         stops = [each for each in self.stops.of_stores([each.name for each in stores]) if each.migration == id]
         known = any(each.reached or each.is_done for each in stops)
-        return bool(stops) and not known and not self._has_passed(id, lsn)
+        return bool(stops) and not known and not all(self._has_passed(each, id, lsn) for each in stores)
 
-    def _has_passed(self, id: str, lsn: str) -> bool:
+    def _has_passed(self, store: MigrationStore, id: str, lsn: str) -> bool:
         """Whether every consumer of a migration's table has acknowledged an LSN."""
         table = self.state.tables.get(id)
-        return table is None or all(each.has_passed for each in self.journal.consumers(table.oid, lsn))
+        return table is None or self.journal.consumers(table.oid, lsn).has_passed(_fed(store))
 
     def roll_back(self, stores: Iterable[MigrationStore], id: str, lsn: str) -> list[PhaseRecord]:
         """Take a migration back that Postgres does not have (any more, at an LSN); of one whose file is gone, the stops
@@ -218,7 +217,7 @@ class MigrationWork:
         taken = []
         for store in stores:
             taken += self.runner(store).take_back(migration)
-            self._announcements().take_back(store.name, id, lambda: self._has_passed(id, lsn))
+            self._announcements().take_back(store.name, id, partial(self._has_passed, store, id, lsn))
         return taken
 
     def _forget_stops(self, stores: Sequence[str], id: str) -> None:
@@ -278,3 +277,7 @@ class MigrationWork:
             return PhaseState(store, key.migration, key.phase, "hidden", record.done, steps, delete_at=due)
         state = "confirmed" if record.is_finished and record.hidden_at is not None else "begun"
         return PhaseState(store, key.migration, key.phase, state, record.done, steps)
+
+
+def _fed(store: MigrationStore) -> FedStore:
+    return FedStore(store.name, store.takes_rows)

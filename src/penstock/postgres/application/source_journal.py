@@ -1,6 +1,6 @@
 """The journal of migrations, in the source's Postgres: every step of a deployment reaches it, from any machine.
 
-In: a connection to the source. Out: records, positions of the log, what consumers have acknowledged. Invariants: a
+In: a connection to the source. Out: records, positions of the log, a table's consumers. Invariants: a
 record is committed before the next step begins; one process at a time works on migrations (an advisory lock of the
 session, which ends with it).
 """
@@ -8,12 +8,13 @@ session, which ends with it).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, cast
 
 from penstock.errors import Conflict
+from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
+from penstock.postgres.application.table_consumers import TableConsumers
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.migration.operation import Phase
@@ -27,28 +28,8 @@ CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.migration_positions (
   migration text PRIMARY KEY, lsn pg_lsn NOT NULL, at timestamptz NOT NULL DEFAULT now());
 """
 _EXISTS = f"SELECT to_regclass('{OWN_SCHEMA}.migration_phases') IS NOT NULL"
-_CONSUMERS = f"SELECT to_regclass('{OWN_SCHEMA}.acknowledged') IS NOT NULL"
 _LOCK = 7_202_611_260_018
 """The key of the advisory lock: any number that nobody else uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerPosition:
-    """How far a consumer of a table is."""
-
-    consumer: str
-    """CAPTURE/CONSUMER; of a capture whose consumers have acknowledged nothing yet, its name alone."""
-    lsn: str | None
-    """Up to which it has acknowledged; None: nothing yet."""
-    has_passed: bool
-    """Whether it has acknowledged the LSN that was asked for."""
-
-    def is_among(self, standing: Collection[str]) -> bool:
-        """Whether it is one of these consumers (CAPTURE/CONSUMER). The name of one that has acknowledged nothing is not
-        known here, so any of its capture counts: it may stand before the first row that it received."""
-        if self.lsn is not None:
-            return self.consumer in standing
-        return any(each.startswith(f"{self.consumer}/") for each in standing)
 
 
 class SourceJournal:
@@ -102,24 +83,20 @@ class SourceJournal:
         )
         return str(lsn)
 
+    def seconds_since(self, migration: str) -> float:
+        """How long ago it was first seen that Postgres has the migration."""
+        age = "extract(epoch FROM clock_timestamp() - at)::float8"
+        found = self._own(f"SELECT {age} FROM {OWN_SCHEMA}.migration_positions WHERE migration = %s", migration)
+        return float(found[0][0]) if found else 0.0
+
     def end(self) -> str:
         """The LSN at the end of the log."""
         ((lsn,),) = self._rows("SELECT pg_current_wal_lsn()::text")
         return str(lsn)
 
-    def consumers(self, table: int, lsn: str) -> list[ConsumerPosition]:
+    def consumers(self, table: int, lsn: str) -> TableConsumers:
         """The consumers of a table (by OID), as the captures of this source know them."""
-        if not self._rows(_CONSUMERS)[0][0]:
-            return []
-        found = self._rows(
-            f"""SELECT t.capture || coalesce('/' || a.consumer, ''), a.lsn::text, coalesce(a.lsn >= %s::pg_lsn, false)
-            FROM {OWN_SCHEMA}.captured_tables t
-            LEFT JOIN {OWN_SCHEMA}.acknowledged a ON a.capture = t.capture AND a.store = t.store
-            WHERE t.oid = %s ORDER BY 1""",
-            lsn,
-            table,
-        )
-        return [ConsumerPosition(str(name), at, bool(passed)) for name, at, passed in found]
+        return ConsumerRecords(self._connection).of_table(table, lsn)
 
     def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of the journal's own tables; none before these are made."""

@@ -92,6 +92,12 @@ class StopRecords:
             *(consumer, consumer, lsn, stop.store, stop.migration, consumer, lsn),
         )
 
+    def leave(self, consumer: str) -> None:
+        """A consumer (CAPTURE/CONSUMER) stands nowhere any more."""
+        if self._is_there(_TABLE):
+            removed = "reached = pg_catalog.array_remove(reached, %s)"
+            self._run(f"UPDATE {_TABLE} SET {removed} WHERE %s = ANY(reached)", consumer, consumer)
+
     def standing(self, migrations: Collection[str]) -> frozenset[str]:
         """The consumers that stand at one of these migrations, before any store."""
         if not self._is_there(_TABLE):

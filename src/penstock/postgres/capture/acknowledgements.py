@@ -1,27 +1,40 @@
 """How consumers behind a broker write down how far they are, in the source.
 
-In: a DSN and a capture. Out: what the producer has published, and records. Invariant: an acknowledged LSN never goes
-back.
+In: a DSN and a capture. Out: what the producer has published, and records. Invariants: a consumer is known before it
+reads anything; an acknowledged LSN never goes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from penstock.postgres.application.consumer_records import ConsumerRecords
+from penstock.postgres.capture.installation import check_setup
 from penstock.postgres.capture.records import CaptureRecords
 from penstock.postgres.capture.source_session import SourceSession
-from penstock.postgres.capture.status import acknowledged_lsns
+from penstock.postgres.catalog.source_connection import SourceConnection
 
 
 class SourceAcknowledgements:
     """The acknowledgements of one capture. Its methods raise Failed and Unavailable."""
 
-    def __init__(self, dsn: str, capture: str):
-        self._session, self._capture = SourceSession(dsn), capture
+    def __init__(self, dsn: str, capture: str, stores: Collection[str] = ()):
+        """`stores` are those that the consumer takes rows to, by their names in the settings."""
+        self._session, self._capture, self._stores = SourceSession(dsn), capture, stores
+
+    def register(self, consumer: str, broker: str) -> None:
+        """A consumer of a broker begins: from now on it is waited for. Raises NotFound without the capture, OtherSetup
+        if another version has set it up."""
+
+        def work(connection: SourceConnection) -> None:
+            check_setup(connection, CaptureRecords(connection, self._capture).capture())
+            ConsumerRecords(connection).register(self._capture, consumer, broker, self._stores)
+
+        self._session.run(work)
 
     def published(self, broker: str) -> Mapping[str, int]:
         """For each table, the LSN up to which the producer has published all its changes."""
-        return self._session.run(lambda connection: acknowledged_lsns(connection, self._capture, broker))
+        return self._session.run(lambda connection: ConsumerRecords(connection).published(self._capture, broker))
 
     def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
         """All changes of a table up to an LSN are in the consumer's store."""

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
+from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.capture.installation import check_setup
 from penstock.postgres.capture.known_columns import KnownColumns
 from penstock.postgres.capture.records import CaptureRecords
@@ -40,6 +41,7 @@ from penstock.postgres.capture.table_rows import open_reader
 from penstock.postgres.capture.unchanged_values import UnchangedValues
 from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.packages.lsn import lsn_text
 from penstock.postgres.packages.package import PackageRow
 from penstock.postgres.packages.package_builder import PackageLimits
 
@@ -82,6 +84,7 @@ class Producer:
             records = CaptureRecords(connection, self._name)
             capture = records.capture()
             check_setup(connection, capture)
+            self._begin_route(ConsumerRecords(connection))
             context = DeliveryContext(capture, records, self._destination, self.limits, self.pace)
             reads = TableReads(self._dsn, capture, records, self._destination)
             opened.callback(reads.close)
@@ -94,6 +97,13 @@ class Producer:
                     return True
             run.finish()
         return True
+
+    def _begin_route(self, consumers: ConsumerRecords) -> None:
+        """Say where rows go, before the first one does. A store that is fed from here has its consumer in here."""
+        place = self._destination
+        consumers.begin_route(self._name, place.name if place.is_broker else None)
+        if not place.is_broker:
+            consumers.register(self._name, place.name, None, self.stores or ())
 
     def _columns(self, connection: SourceConnection) -> KnownColumns:
         descriptions = TableDescriptions(connection, self._name)
@@ -108,6 +118,7 @@ class _StreamRun:
         self._context, self._stream, self._reads = context, stream, reads
         self._columns = columns
         connection, self._descriptions = columns.connection, columns.descriptions
+        self._consumers = ConsumerRecords(connection)
         self._tracker = SchemaTracker(connection, self._descriptions)
         self._values = UnchangedValues(connection, self._descriptions, self._tracker.type_name)
         self._tables: dict[int, TableDelivery] = {}
@@ -276,5 +287,13 @@ class _StreamRun:
             at = waiting if waiting is not None else self._all_received()
             lsn, delivered = self._sent.get(oid, (0, 0))
             if at > lsn and (is_due or each.delivered > delivered):
-                self._context.records.acknowledge(self._context.destination.name, each.table.store, at)
+                self._note_delivered(each.table.store, at)
                 self._sent[oid] = (at, each.delivered)
+
+    def _note_delivered(self, store: str, lsn: int) -> None:
+        """All changes of a table up to an LSN are at the destination: in a broker no store has them yet."""
+        place = self._context.destination
+        if place.is_broker:
+            self._consumers.publish(self._context.capture.name, place.name, store, lsn_text(lsn))
+        else:
+            self._context.records.acknowledge(place.name, store, lsn)

@@ -145,7 +145,8 @@ class CaptureRecords:
             "read_version = NULL, read_done = insert_only, problem = NULL, problem_code = NULL, problem_since = NULL"
         )
         self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {again} WHERE capture = %s", self._name)
-        self._run(f"DELETE FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s", self._name)
+        for each in ("acknowledged", "published"):
+            self._run(f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s", self._name)
 
     def note_setup(self, version: int) -> None:
         """All that a version of setup makes is there."""
@@ -191,10 +192,9 @@ class CaptureRecords:
     def remove_table(self, oid: int) -> None:
         """Forget a table and who has acknowledged it."""
         this = f"(SELECT store FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s)"
-        self._run(
-            f"DELETE FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s AND store IN {this}",
-            *(self._name, self._name, oid),
-        )
+        for each in ("acknowledged", "published"):
+            statement = f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s AND store IN {this}"
+            self._run(statement, self._name, self._name, oid)
         self._run(f"DELETE FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s", self._name, oid)
 
     def begin_read(self, table: CapturedTable) -> None:

@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from penstock.errors import Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
+from penstock.errors import Conflict, Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
+from penstock.postgres.application.consumer_records import ConsumerRecords
+from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.installation import (
     SETUP_VERSION,
     check_not_later,
@@ -21,7 +23,7 @@ from penstock.postgres.capture.installation import (
     install_tables,
     install_triggers,
 )
-from penstock.postgres.capture.kept_rows import forget_kept_rows
+from penstock.postgres.capture.kept_rows import count_kept_rows, forget_kept_rows
 from penstock.postgres.capture.known_columns import accept_columns
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
 from penstock.postgres.capture.schemas.schema_tracker import identity_key
@@ -139,9 +141,10 @@ def _add(connection: SourceConnection, records: CaptureRecords, choice: TableCho
 
 
 def remove_table(connection: SourceConnection, capture: str, name: QualifiedName) -> None:
-    """Capture a table no more; its rows in the stores stay. Raises NotFound, Failed."""
+    """Capture a table no more; its rows in the stores stay. Raises NotFound, OtherSetup, Failed."""
     records = CaptureRecords(connection, capture)
-    made, found = records.capture(), _captured(records, capture, name)
+    check_setup(connection, made := records.capture())
+    found = _captured(records, capture, name)
     publication = made.publications[1 if found.insert_only else 0]
     with _transaction(connection):
         if found.files_now is not None:
@@ -176,6 +179,23 @@ def remove_capture(connection: SourceConnection, capture: str) -> None:
     for each in made.publications:
         _run(connection, f"DROP PUBLICATION IF EXISTS {sql_name(each)}")
     records.end()
+
+
+def remove_consumer(connection: SourceConnection, capture: str, name: str) -> None:
+    """Wait for a consumer no more, which is gone for good. Raises NotFound, OtherSetup, Failed, and Conflict where rows
+    are kept for it: nobody else has their values."""
+    check_setup(connection, CaptureRecords(connection, capture).capture())
+    records = ConsumerRecords(connection)
+    names = [*records.of_capture(capture)]
+    if name not in names:
+        raise NotFound(f"the capture `{capture}` has no consumer `{name}`", hint=did_you_mean(name, names))
+    kept = sum(each.rows for (consumer, _), each in count_kept_rows(connection, capture).items() if consumer == name)
+    if kept:
+        hint = f"`penstock cdc replay --to {name}` sends them; of a store that is gone, delete them there"
+        raise Conflict(f"{kept:,} rows are kept for `{name}` in penstock.kept_rows", hint=hint)
+    with _transaction(connection):
+        records.forget(capture, name)
+        StopRecords(connection).leave(f"{capture}/{name}")
 
 
 def _check_server(connection: SourceConnection) -> None:

@@ -6,10 +6,11 @@ that it is known while the producer is down, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.installation import OtherSetup, check_setup
 from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
@@ -72,6 +73,17 @@ class Acknowledgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Publication:
+    """Up to which LSN all changes of a table are in a broker."""
+
+    broker: str
+    store: str
+    lsn: str
+    lag_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureStatus:
     """A capture."""
 
@@ -79,12 +91,17 @@ class CaptureStatus:
     slot: SlotStatus | None
     """None: there is no such slot any more."""
     lag_seconds: float | None
-    """Since the consumer that is furthest behind acknowledged; None: none ever did."""
+    """Since the one that is furthest behind, consumer or broker, acknowledged or was sent something; None: none ever
+    did."""
     tables: tuple[TableStatus, ...]
+    consumers: tuple[str, ...]
+    """Those that migrations wait for; one that has only begun has acknowledged nothing."""
     acknowledged: tuple[Acknowledgement, ...]
+    published: tuple[Publication, ...]
     unread: tuple[str, ...]
     """Tables of the publications that the capture does not have: somebody else published them."""
     alarms: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
@@ -95,14 +112,18 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     waits = {row[0]: row[1:] for row in _rows(connection, _WAITS, name)}
     kept = count_kept_rows(connection, name)
     tables = tuple(_table_status(each, waits[each.oid], kept) for each in captured)
+    consumers = ConsumerRecords(connection)
+    names = tuple(consumers.of_capture(name))
     acknowledged = tuple(
         Acknowledgement(consumer, store, lsn, int(lag), float(seconds))
         for consumer, store, lsn, lag, seconds in _rows(connection, _ACKNOWLEDGED, name)
+        if consumer in names
     )
+    sent = _read_published(connection, name)
     known = {str(each.name_now) for each in captured}
     published = [row[0] for row in _rows(connection, _PUBLISHED, list(capture.publications))]
     unread = tuple(each for each in published if each not in known)
-    lag = max((each.seconds for each in acknowledged), default=None)
+    lag = max((*(each.seconds for each in acknowledged), *(each.seconds for each in sent)), default=None)
     alarms = (
         *_setup_alarms(connection, capture),
         *_alarms(slot, tables, unread),
@@ -110,20 +131,17 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
         *_kept_alarms(kept),
         *lost_alarms(connection, name),
     )
-    return CaptureStatus(name, slot, lag, tables, acknowledged, unread, alarms)
-
-
-def acknowledged_lsns(connection: SourceConnection, name: str, consumer: str) -> dict[str, int]:
-    """For each table, by its name in the stores, the LSN up to which all its changes are in a consumer's store. This is
-    what the phase `post` of a migration waits for. Raises Failed, Unavailable."""
-    statement = f"SELECT store, lsn - '0/0'::pg_lsn FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s AND consumer = %s"
-    return {store: int(lsn) for store, lsn in _rows(connection, statement, name, consumer)}
+    notes = _consumer_notes(consumers.broker_of(name), names)
+    return CaptureStatus(name, slot, lag, tables, names, acknowledged, sent, unread, alarms, notes)
 
 
 _WAITS = f"""SELECT oid, problem_lsn::text, extract(epoch FROM now() - problem_since)::float8
   FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s"""
 _ACKNOWLEDGED = f"""SELECT consumer, store, lsn::text, pg_catalog.pg_current_wal_lsn() - lsn,
   extract(epoch FROM clock_timestamp() - at)::float8 FROM {OWN_SCHEMA}.acknowledged WHERE capture = %s ORDER BY 1, 2"""
+_PUBLICATIONS = f"""SELECT broker, store, lsn::text, pg_catalog.pg_current_wal_lsn() - lsn,
+  extract(epoch FROM clock_timestamp() - at)::float8 FROM {OWN_SCHEMA}.published WHERE capture = %s ORDER BY 1, 2"""
+_HAS_PUBLICATIONS = "SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL"
 _PUBLISHED = """SELECT schemaname || '.' || tablename FROM pg_catalog.pg_publication_tables WHERE pubname = ANY(%s)
   ORDER BY 1"""
 _SLOT = """SELECT active, confirmed_flush_lsn::text, pg_catalog.pg_current_wal_lsn()::text,
@@ -137,6 +155,25 @@ def _read_slot(connection: SourceConnection, name: str) -> SlotStatus | None:
         return None
     active, confirmed, current, lag, wal_status, safe = found[0]
     return SlotStatus(name, active, confirmed, current, int(lag), str(wal_status), safe)
+
+
+def _read_published(connection: SourceConnection, name: str) -> tuple[Publication, ...]:
+    if not _rows(connection, _HAS_PUBLICATIONS, f"{OWN_SCHEMA}.published"):  # an earlier version has set it up
+        return ()
+    return tuple(
+        Publication(broker, store, lsn, int(lag), float(seconds))
+        for broker, store, lsn, lag, seconds in _rows(connection, _PUBLICATIONS, name)
+    )
+
+
+def _consumer_notes(broker: str | None, consumers: Collection[str]) -> tuple[str, ...]:
+    """What is worth knowing where nobody is known who takes what is in a broker."""
+    if broker is None or consumers:
+        return ()
+    return (
+        f"no consumer behind {broker} is known here: `at_lsn` and `post` of migrations wait for one that is started "
+        "with the source's DSN",
+    )
 
 
 def _table_status(table: CapturedTable, waits: tuple[Any, ...], kept: Mapping[KeptKey, KeptCount]) -> TableStatus:

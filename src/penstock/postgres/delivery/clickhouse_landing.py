@@ -81,6 +81,8 @@ def sql_text(text: str) -> str:
 class ClickHouseLanding:
     """Tables of one database."""
 
+    is_broker = False
+
     def __init__(self, connection: ClickHouseConnection, database: str, name: str = "clickhouse"):
         self.name = name
         self._connection, self._database = connection, database

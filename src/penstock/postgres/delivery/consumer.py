@@ -1,8 +1,9 @@
 """The consumer: takes packages from a broker into a store, until it is told to end.
 
-In: a broker and a destination. Out: packages there. Invariants: a message is confirmed only when its rows are stored,
-and rows that are stored are passed over, so that it may be killed at any moment and started again, also beside another;
-a table whose rows the store cannot take waits with its messages in the broker, and the others go on.
+In: a broker and a destination. Out: packages there. Invariants: it is known where it acknowledges before it asks the
+broker for anything; a message is confirmed only when its rows are stored, and rows that are stored are passed over, so
+that it may be killed at any moment and started again, also beside another; a table whose rows the store cannot take
+waits with its messages in the broker, and the others go on.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ log = logging.getLogger("penstock.cdc")
 
 
 class Acknowledgements(Protocol):
-    """Where consumers write down how far they are."""
+    """Where consumers write down who they are and how far."""
+
+    def register(self, consumer: str, broker: str) -> None:
+        """A consumer of a broker begins."""
 
     def published(self, broker: str) -> Mapping[str, int]:
         """For each table, the LSN up to which the producer has published all its changes."""
@@ -73,15 +77,17 @@ class Consumer:
         self.acknowledgements: Acknowledgements | None = None
         """None: nobody waits for this consumer."""
         self.pace, self.limits = ConsumerPace(), PackageLimits()
+        self._is_registered = False
         self._tables: dict[str, _Table] = {}
         self._looked = self._acknowledged = float("-inf")
 
     def run(self) -> None:
         """Take messages until `stopping`; whatever is away is waited for. Raises PenstockError where that does not
-        help: the driver is missing."""
+        help: the driver is missing, there is no such capture."""
         pause = 0.1
         while not self._stopping():
             try:
+                self._register()
                 self._look()
                 for store, table in self._tables.items():
                     self._take(store, table)
@@ -92,6 +98,12 @@ class Consumer:
                 self._tables, self._looked = {}, float("-inf")
                 time.sleep(pause)
                 pause = min(2 * pause, MOST_PAUSE)
+
+    def _register(self) -> None:
+        """Be known before anything is read: whoever changes the store waits for this consumer from then on."""
+        if self.acknowledgements is not None and not self._is_registered:
+            self.acknowledgements.register(self._destination.name, self._broker.name)
+            self._is_registered = True
 
     def _look(self) -> None:
         """Take up the queues of new tables."""

@@ -66,6 +66,8 @@ class Destination(Protocol):
 
     name: str
     """What it is called in `cdc status` and as a consumer whose positions are waited for."""
+    is_broker: bool
+    """Whether it keeps packages for consumers only: what it has is in no store yet."""
 
     def position(self, source: str, store: str) -> Position | None:
         """Up to where the rows of a source are stored; None: nothing of it is."""
@@ -83,7 +85,9 @@ class Destination(Protocol):
 
 
 class ForwardingDestination:
-    """A destination on the way to another one, which is asked for all but what a subclass does about packages."""
+    """A destination on the way to a store, which is asked for all but what a subclass does about packages."""
+
+    is_broker = False
 
     def __init__(self, store: Destination):
         self._store = store

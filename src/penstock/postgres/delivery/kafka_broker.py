@@ -72,6 +72,7 @@ class KafkaBroker:
     """The topics of a capture: a destination of the producer, and the broker of a consumer."""
 
     name = "kafka"
+    is_broker = True
 
     def __init__(self, url: str, capture: str):
         if kafka is None:

@@ -118,6 +118,7 @@ class NatsBroker:
     """A stream of JetStream: a destination of the producer, and the broker of a consumer."""
 
     name = "nats"
+    is_broker = True
 
     def __init__(self, url: str, capture: str):
         self._connection = NatsConnection(url)

@@ -28,6 +28,8 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504, 507})
 class PenstockLanding:
     """The data sources of a Penstock server."""
 
+    is_broker = False
+
     def __init__(self, url: str, token: str | None, name: str = "penstock"):
         self.name = name
         register_secrets([token] if token else [])

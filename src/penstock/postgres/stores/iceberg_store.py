@@ -76,6 +76,10 @@ class IcebergStore:
     def name(self) -> str:
         return self._name
 
+    @property
+    def takes_rows(self) -> bool:
+        return False
+
     def phases(self, migration: Migration) -> tuple[Phase, ...]:
         return iceberg_phases(migration)
 

@@ -37,6 +37,10 @@ class MigrationStore(Protocol):
     def name(self) -> str:
         """Its name in the settings."""
 
+    @property
+    def takes_rows(self) -> bool:
+        """Whether consumers of `penstock cdc` bring rows there; else they come by another way."""
+
     def phases(self, migration: Migration) -> tuple[Phase, ...]:
         """The phases in which the store has something to do."""
 

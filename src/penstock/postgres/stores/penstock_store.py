@@ -43,6 +43,10 @@ class PenstockStore:
     def name(self) -> str:
         return self._name
 
+    @property
+    def takes_rows(self) -> bool:
+        return True
+
     def phases(self, migration: Migration) -> tuple[Phase, ...]:
         return migration.phases()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from penstock.errors import Unavailable
 from penstock.model.cursor import Position
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.broker import BrokerMessage
@@ -47,8 +48,10 @@ class BusyBroker:
 
     def __init__(self) -> None:
         self.queue = BusyQueue()
+        self.asked: Callable[[], None] = lambda: None
 
     def queues(self, reader: str) -> Mapping[str, BusyQueue]:
+        self.asked()
         return {"t": self.queue}
 
     def close(self) -> None:
@@ -56,7 +59,7 @@ class BusyBroker:
 
 
 class MemoryStore:
-    name = "store"
+    name, is_broker = "store", False
 
     def __init__(self) -> None:
         self.at: Position | None = None
@@ -81,6 +84,10 @@ class Notes:
     def __init__(self, queue: BusyQueue, store: MemoryStore):
         self._queue, self._store = queue, store
         self.acknowledged: list[int] = []
+        self.registered: list[tuple[str, str]] = []
+
+    def register(self, consumer: str, broker: str) -> None:
+        self.registered.append((consumer, broker))
 
     def published(self, broker: str) -> Mapping[str, int]:
         return {"t": self._queue.written}
@@ -99,3 +106,24 @@ def test_a_queue_that_is_never_empty_is_acknowledged_up_to_where_it_was() -> Non
     consumer.run()
     assert notes.acknowledged == sorted(notes.acknowledged)
     assert notes.acknowledged[0] > 0
+
+
+class AwayNotes(Notes):
+    """Somebody who does not answer at first."""
+
+    def register(self, consumer: str, broker: str) -> None:
+        super().register(consumer, broker)
+        if len(self.registered) < 3:
+            raise Unavailable("away")
+
+
+def test_nothing_is_read_before_the_consumer_is_known() -> None:
+    """Whoever changes the store waits for it from then on."""
+    broker, store = BusyBroker(), MemoryStore()
+    notes, at = AwayNotes(broker.queue, store), list[int]()
+    broker.asked = lambda: at.append(len(notes.registered))
+    consumer = Consumer(broker, store, lambda: len(notes.acknowledged) == 4)
+    consumer.acknowledgements, consumer.pace = notes, ConsumerPace(0, 0, 0, 0)
+    consumer.run()
+    assert notes.registered == [("store", "broker")] * 3
+    assert min(at) == 3

@@ -47,6 +47,7 @@ from penstock.postgres.capture.setup import (
     add_table,
     has_capture,
     remove_capture,
+    remove_consumer,
     remove_table,
     set_up,
     table_choice,
@@ -157,7 +158,9 @@ def consume(
                 print_note("without --dsn no rows are kept aside: a table waits where its store lacks a column")
         stack.callback(store.close)
         consumer = Consumer(opened, store, stopping.is_set)
-        consumer.acknowledgements = SourceAcknowledgements(found, name) if found else None
+        if found:
+            stores = named_stores(source.settings, to) or ()
+            consumer.acknowledgements = SourceAcknowledgements(found, name, stores)
         consumer.run()
 
 
@@ -192,8 +195,7 @@ def status(session: Session, dsn: DsnOption = None, name: NameOption = "main") -
     source = source_settings(session)
     with closing(open_source(source.dsn(dsn))) as connection:
         found = read_status(connection, name)
-    consumers = sorted({each.consumer for each in found.acknowledged})
-    notes = [note for each in consumers for note in notes_on_store(source.settings, each)]
+    notes = [*found.notes, *(note for each in found.consumers for note in notes_on_store(source.settings, each))]
     if session.as_json:
         print_json({**asdict(found), "notes": notes})
     else:
@@ -250,20 +252,26 @@ def remove(
     table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="schema.table.")] = None,
     dsn: DsnOption = None,
     name: NameOption = "main",
+    consumer: Annotated[
+        str | None, typer.Option("--consumer", help="A consumer that is gone for good: nobody waits for it any more.")
+    ] = None,
     capture: Annotated[bool, typer.Option("--capture", help="The whole capture, with its slot.")] = False,
 ) -> None:
-    """Capture a table no more, or remove a capture; rows in the stores stay."""
-    if (table is None) != capture:
-        raise WrongUsage("either a table is named, or --capture")
+    """Capture a table no more, or remove a consumer or a capture; rows in the stores stay."""
+    if sum((table is not None, consumer is not None, capture)) != 1:
+        raise WrongUsage("either a table is named, or a --consumer, or --capture")
     with closing(open_source(source_settings(session).dsn(dsn))) as connection:
-        if table is None:
-            remove_capture(connection, name)
-        else:
+        if table is not None:
             remove_table(connection, name, table_choice(table, ()).name)
+        elif consumer is not None:
+            remove_consumer(connection, name, consumer)
+        else:
+            remove_capture(connection, name)
     if session.as_json:
-        print_json({"capture": name, "table": table, "removed": True})
+        print_json({"capture": name, "table": table, "consumer": consumer, "removed": True})
     else:
-        console().print(f"removed {table or 'the capture ' + name}", markup=False)
+        removed = table or (f"the consumer {consumer}" if consumer is not None else f"the capture {name}")
+        console().print(f"removed {removed}", markup=False)
 
 
 def _write_datafiles(connection: SourceConnection, choices: Sequence[TableChoice], folder: Path) -> list[str]:
@@ -312,9 +320,14 @@ def _print_status(found: CaptureStatus) -> None:
         for each in found.tables
     ]
     print_table(("table", "store", "state", "rows read", "set aside", "kept", "waits for"), rows)
-    if found.acknowledged:
-        acknowledged = [(each.consumer, each.store, each.lsn, each.lag_bytes) for each in found.acknowledged]
-        print_table(("consumer", "store", "acknowledged", "bytes behind"), acknowledged)
+    published = [(each.broker, each.store, each.lsn, each.lag_bytes) for each in found.published]
+    if published:
+        print_table(("broker", "store", "published", "bytes behind"), published)
+    silent = [each for each in found.consumers if each not in {of.consumer for of in found.acknowledged}]
+    acknowledged = [(each.consumer, each.store, each.lsn, str(each.lag_bytes)) for each in found.acknowledged]
+    if acknowledged or silent:
+        begun = [(each, "", "nothing yet", "") for each in silent]
+        print_table(("consumer", "store", "acknowledged", "bytes behind"), [*acknowledged, *begun])
     for alarm in found.alarms:
         print_note(alarm)
 
