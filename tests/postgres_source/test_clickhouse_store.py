@@ -26,6 +26,7 @@ from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import (
     AddColumn,
     AddEnumValue,
+    ChangeKey,
     ChangeType,
     DropColumn,
     DropNotNull,
@@ -425,6 +426,8 @@ def test_names_that_need_quotes(session: ClickHouseSession) -> None:
         (ChangeType("id", ReplicatedType("numeric"), narrowing=False, phase=Phase.pre), "in the key of"),
         (DropColumn("title"), "to_totals needs the column `title`"),
         (DropColumn("id"), "in the key"),
+        (ChangeKey(("title",), "default", ("title",)), "the key of issues becomes title"),
+        (ChangeKey(("id",), "index", ("project", "title")), "the key of issues becomes project, title"),
         (RenameColumn("nothing", "x"), "has no column `nothing`"),
         (RenameColumn("note", "a.b"), "the name `a.b` has a dot"),
         (AddColumn("title", INTEGER, True, None, OldRowsValue(None)), "of type String already"),
@@ -438,6 +441,22 @@ def test_what_cannot_be_done_is_refused_before_anything_is(
     with pytest.raises(CannotTranslate, match=told):
         migrate(session, operation, ViewChoices(), lambda: None)
     assert ask(session, "SELECT create_table_query FROM system.tables WHERE database = '{d}' ORDER BY name") == before
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        ChangeKey(("title",), "index", ("id",)),
+        ChangeKey(("id",), "full", ("id", "title")),
+    ],
+)
+def test_a_key_by_which_the_table_is_sorted_already(session: ClickHouseSession, operation: ChangeKey) -> None:
+    """Rows are told apart by the index of the replica identity, else by the primary key."""
+    store = ClickHouseStore(
+        "w", StoreSettings("clickhouse", database=session.database), session, lambda _: ViewChoices()
+    )
+    migration = Migration("m", QualifiedName("public", "issues"), HASH, HASH, False, (operation,))
+    assert store.plan(migration, Phase.at_lsn) == ()
 
 
 def test_differences_from_postgres(session: ClickHouseSession) -> None:

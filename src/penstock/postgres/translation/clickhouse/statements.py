@@ -99,8 +99,10 @@ def _change_type(draft: ClickHouseDraft, operation: ChangeType) -> None:
 
 
 def _check_key(draft: ClickHouseDraft, operation: ChangeKey) -> None:
-    """A table that is sorted by the former key would merge rows that are different now."""
+    """A table that is sorted by the former key would merge rows that are different now. Rows are told from each other
+    by the replica identity where that is an index, which a capture sorts by (`identity_key`)."""
+    names = operation.identity if operation.replica_identity == "index" else operation.key
     keys = {each.name for each in draft.source.columns if each.is_key}
-    if operation.key and not {*operation.key} <= keys:
+    if not {*names} <= keys:
         hint = "make a table that is sorted by the new key, and copy its rows again (`penstock cdc add`)"
-        raise CannotTranslate(f"the key of {draft.table} becomes {', '.join(operation.key)}", hint)
+        raise CannotTranslate(f"the key of {draft.table} becomes {', '.join(names)}", hint)
