@@ -123,12 +123,14 @@ class Consumer:
             return
         wait = self.pace.wait / max(len(self._tables), 1)
         while (message := table.held or table.queue.receive(wait)) is not None:
-            is_stored = False
+            is_stored, waited = False, table.held is not None
             with self._holding(store, table, message):
                 is_stored = self._store(store, table, message)
                 table.queue.confirm(message)
                 crash_point("cdc.confirmed")
                 table.held, table.confirmed = None, message.place + 1
+                if waited:
+                    log.info("%s goes on behind message %d", store, message.place)
             if is_stored or table.held is not None or self._stopping():
                 return  # one that was stored with the one before it is passed over at once
 

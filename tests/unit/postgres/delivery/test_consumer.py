@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
+
+import pytest
 
 from penstock.errors import Unavailable
 from penstock.model.cursor import Position
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.broker import BrokerMessage
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
-from penstock.postgres.delivery.destination import Delivered
+from penstock.postgres.delivery.destination import Delivered, StoreLacksColumns
 from penstock.postgres.packages.package import Package, PackageColumn, PackageRow, PackageSchema, RowPackage
 from penstock.postgres.packages.package_codec import encode_package
 
@@ -127,3 +130,27 @@ def test_nothing_is_read_before_the_consumer_is_known() -> None:
     consumer.run()
     assert notes.registered == [("store", "broker")] * 3
     assert min(at) == 3
+
+
+class PickyStore(MemoryStore):
+    """A store that refuses what it is asked at first."""
+
+    def __init__(self, patience: int) -> None:
+        super().__init__()
+        self._patience = patience
+
+    def deliver(self, package: Package) -> Delivered:
+        self._patience -= 1
+        if self._patience >= 0:
+            raise StoreLacksColumns(package.store, ["a"])
+        return super().deliver(package)
+
+
+def test_a_table_that_stops_and_goes_on_says_both(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "penstock.cdc")
+    broker, store = BusyBroker(), PickyStore(3)
+    consumer = Consumer(broker, store, lambda: store.at is not None)
+    consumer.pace = ConsumerPace(0, 0, 0, 0)
+    consumer.run()
+    told = [each.getMessage() for each in caplog.records]
+    assert [each.partition(":")[0] for each in told] == ["t stops at message 1", "t goes on behind message 1"]
