@@ -197,6 +197,21 @@ def test_a_consumer_is_known_while_all_else_is_away(
     assert commands.done("status")["consumers"] == []
 
 
+def test_a_table_that_is_added_says_what_is_to_be_deployed(
+    source: Source, landing: Landing, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its rows wait at the server until then; a datafile that was there before is not named."""
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY); CREATE TABLE {s}.two (id int PRIMARY KEY)")
+    source.set_up()
+    (project / "datasources").mkdir()
+    (project / "datasources/two.datasource").write_text("SCHEMA >\n    `id` Int32\n")
+    monkeypatch.setenv("PENSTOCK_POSTGRES_DSN", source.dsn)
+    for table, written in (("one", True), ("two", False)):
+        assert run(["--project", str(project), "cdc", "add", f"{source.schema}.{table}", "--name", source.name]) == 0
+        told = f"wrote datasources/{table}.datasource: deploy it, since its rows wait until then"
+        assert (told in capsys.readouterr().out) is written
+
+
 def make_old(source: Source) -> None:
     """A capture as an earlier version left it."""
     source.run("CREATE TABLE {s}.one (id int PRIMARY KEY); INSERT INTO {s}.one VALUES (1)")

@@ -222,8 +222,9 @@ def add(
     if session.as_json:
         print_json({"table": _choice_json(choice), "files": written, "notes": list(notes)})
         return
-    for note in notes:
-        print_note(note)
+    _print_notes(notes)
+    for each in written:
+        console().print(f"wrote {each}: deploy it, since its rows wait until then", markup=False)
     console().print(f"{choice.name} is captured; `penstock cdc status` shows how far it is read", markup=False)
 
 
