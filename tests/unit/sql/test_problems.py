@@ -53,6 +53,7 @@ CASES = {
         "1:35: the aggregate `count` is not allowed in WHERE (use HAVING)"
     ],
     "SELECT sum(count()) FROM flights": ["1:12: the aggregate `count` is not allowed inside another aggregate"],
+    "SELECT carrier FROM flihgts FINAL": ["1:21: unknown data source or pipe `flihgts` (did you mean `flights`?)"],
     "SELECT carrier FROM flights FINAL": ["1:21: FINAL is not supported by the engine MergeTree (leave FINAL out)"],
     "SELECT carrier FROM flights ORDER BY carrier WITH FILL": [
         "1:38: WITH FILL needs an integer, Float64, Date or DateTime, this is LowCardinality(String)"

@@ -34,7 +34,7 @@ from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
-from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 
@@ -179,8 +179,7 @@ def _table_by_name(environment: Environment, node: exp.Table, alias: str) -> Tab
         return _table_of_output(environment, node, inline_node(environment, node, found), alias)
     source = environment.project.datasource(name)
     if source is None:
-        hint = nearest_table_name(environment, name)
-        raise refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
+        raise _unknown_table(environment, node, name)
     stored = _table_of_datasource(environment, source, alias)
     if not node.args.get("sample"):
         return stored
@@ -236,6 +235,8 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     if isinstance(of, exp.Table) and of.name not in environment.ctes:
         environment.check_name(of.name)
         source = environment.project.datasource(of.name)
+        if source is None and not of.args.get("db") and of.name and find_node(environment, of.name) is None:
+            raise _unknown_table(environment, of, of.name)
     if source is None:
         message = "FINAL needs a data source whose engine merges rows"
         raise refusal(environment.text, node, "unsupported-clause", message, "leave FINAL out")
@@ -250,6 +251,11 @@ def _table_with_final(environment: Environment, node: exp.Final) -> TableReferen
     placeholder = f"{FINAL}{source.name}__"
     environment.uses.add_datasource(placeholder, source.name)
     return _stored_table(source, of.alias or of.name, placeholder)
+
+
+def _unknown_table(environment: Environment, node: exp.Table, name: str) -> Refused:
+    hint = nearest_table_name(environment, name)
+    return refusal(environment.text, node, "unknown-table", f"unknown data source or pipe `{name}`", hint)
 
 
 def _check_prewhere(environment: Environment, node: exp.Final, source: DataSource) -> None:
