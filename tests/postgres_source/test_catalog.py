@@ -107,6 +107,7 @@ def test_a_connection_that_fails_says_why_and_no_password(source: Postgres) -> N
     with pytest.raises(Unavailable) as error:
         open_source(source.url().replace("/postgres", "/nothing"))
     assert "nothing" in error.value.message
+    assert "`createdb` makes it" in str(error.value.hint)
     assert PASSWORD not in str(error.value.as_json())
     with pytest.raises(InvalidRequest, match="no URL"):
         open_source("password=secret and more")

@@ -7,6 +7,7 @@ it connects leaves as a `PenstockError`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
@@ -54,12 +55,16 @@ def open_source(dsn: str) -> SourceConnection:
     try:
         opened: SourceConnection = psycopg2.connect(dsn, **options)
     except psycopg2.Error as error:
-        raise Unavailable(f"Postgres cannot be reached: {reason(error)}", hint=_HINT) from None
+        told = reason(error)
+        hint = _DATABASE_HINT if _NO_DATABASE.search(told) else _HINT
+        raise Unavailable(f"Postgres cannot be reached: {told}", hint=hint) from None
     opened.autocommit = True
     opened.cursor().execute("SET search_path = ''; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'")
     return opened
 
 
+_NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
+_DATABASE_HINT = "the DSN ends with the name of the database: `createdb` makes it, or name another one"
 _HINT = "the DSN is right if `psql` connects with it from here; PENSTOCK_POSTGRES_DSN may hold it"
 
 
