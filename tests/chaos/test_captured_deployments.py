@@ -71,6 +71,7 @@ def walk(server: Server, source: Source, faults: list[str]) -> tuple[int, int]: 
 
 
 @pytest.mark.bounded
+@pytest.mark.timeout(900)
 def test_a_deployment_whose_server_is_killed_while_rows_are_captured(server: Server, source: Source) -> None:  # noqa: F811
     assert walk(server, source, [FIRST])[0] == 1
 
