@@ -43,7 +43,6 @@ from penstock.plan.strategies.deletion_protection import (
 from penstock.plan.strategies.derived_columns import find_derived_columns, live_target, seq_orders_rows
 from penstock.plan.strategies.filtered_targets import find_filtered
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
-from penstock.plan.strategies.forward_query_hint import suggest_forward_query
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.rebuild_problems import rebuild_problems
 from penstock.plan.strategies.rolled_up_targets import find_rolled_up
@@ -63,6 +62,7 @@ from penstock.plan.tables.column_placement import (
     DataSourceTransition,
     value_in_older_rows,
 )
+from penstock.plan.tables.forward_query_hint import suggest_forward_query
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.stored_types import spark_type
