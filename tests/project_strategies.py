@@ -61,6 +61,15 @@ class DraftColumn:
         """Whether rows can be sorted by it."""
         return not self.is_tuple and not self.type.startswith("Nullable")
 
+    @property
+    def key(self) -> str:
+        """What a view counts by."""
+        return f"{self.quoted}.lat" if self.is_tuple else self.quoted
+
+    @property
+    def key_text(self) -> str:
+        return f"toString({self.key})"
+
     def text(self, columns: Sequence[DraftColumn]) -> str:
         other = next((each for each in columns if each.path == self.copied), None)
         given = f"toString({other.quoted})" if other is not None else self.default
@@ -82,6 +91,21 @@ class DraftView:
     condition: str | None = None
     rolled: bool = False
     kind: Literal["counted", "spark", "natural", "sampled"] = "counted"
+    label: str = "0"
+    """What makes the names of its pipe and its target its own."""
+    pipe: str = "mv"
+    """The end of the name of its pipe."""
+    is_split: bool = False
+    """Two pipes write its rows, each a part of them."""
+
+    @property
+    def target(self) -> str:
+        return f"by_{self.label}"
+
+    @property
+    def roll(self) -> str:
+        """The target of the view over this one."""
+        return f"over_{self.label}"
 
 
 @dataclass(frozen=True)
@@ -124,8 +148,8 @@ class Draft:
         """The files of the project by path."""
         found = {"events.datasource": self._events()}
         found |= {"dim.datasource": self.dim.text} if self.dim else {}
-        for number, view in enumerate(self.views):
-            found |= self._view(number, view)
+        for view in self.views:
+            found |= self._view(view)
         return found
 
     @property
@@ -141,21 +165,36 @@ class Draft:
         key = f"ENGINE_SORTING_KEY `{self.sorting}`\n" if self.engine != "Null" else ""
         return f"{described}SCHEMA >\n    {columns}\n\nENGINE {self.engine}\n{key}{forward}"
 
-    def _view(self, number: int, view: DraftView) -> dict[str, str]:
-        column, condition = self.column(view.column), f" WHERE {view.condition}" if view.condition else ""
+    def _view(self, view: DraftView) -> dict[str, str]:
+        column = self.column(view.column)
+        of = "Float64" if column.is_tuple else column.type
+        schema, engine = f"`key` {of},\n    `n` AggregateFunction(count)", "AggregatingMergeTree"
         if view.kind != "counted":
-            return _rows_target(f"by_{number}", view.kind, self._select(view))
-        of, key = ("Float64", f"`{column.name}`.lat") if column.is_tuple else (column.type, column.quoted)
-        select = f"SELECT {key} AS key, countState() AS n FROM events{condition} GROUP BY key"
-        found = _target(f"by_{number}", of, select)
+            schema, engine = "key String,\n    n Int64", "MergeTree"
+        dialect = "clickhouse" if view.kind in ("counted", "sampled") else "spark"
+        found = _target(view.target, schema, engine)
+        for number, part in enumerate(self._parts(view)):
+            end = f"{view.pipe}{number + 1 if number else ''}"
+            found |= _pipe(f"{view.target}_{end}", self._select(view, part), view.target, dialect)
         if view.rolled:
-            found |= _target(f"over_{number}", of, f"SELECT key, countMergeState(n) AS n FROM by_{number} GROUP BY key")
+            select = f"SELECT key, countMergeState(n) AS n FROM {view.target} GROUP BY key"
+            found |= _target(view.roll, schema, engine)
+            found |= _pipe(f"{view.roll}_mv", select, view.roll, "clickhouse")
         return found
 
-    def _select(self, view: DraftView) -> str:
-        """The SELECT of a view that has a row for each row."""
-        name, condition = view.column, f" WHERE {view.condition}" if view.condition else ""
+    def _parts(self, view: DraftView) -> tuple[str, ...]:
+        """The WHERE of each pipe of a view."""
+        conditions = [view.condition] if view.condition else []
+        text = self.column(view.column).key_text if view.kind == "counted" else f"CAST(`{view.column}` AS STRING)"
+        parts = [[*conditions, f"{text} {sign} '1'"] for sign in ("=", "!=")] if view.is_split else [conditions]
+        return tuple(f" WHERE {' AND '.join(part)}" if part else "" for part in parts)
+
+    def _select(self, view: DraftView, condition: str) -> str:
+        name = view.column
         match view.kind:
+            case "counted":
+                key = self.column(name).key
+                return f"SELECT {key} AS key, countState() AS n FROM events{condition} GROUP BY key"
             case "natural":
                 return f"SELECT label AS key, CAST(1 AS BIGINT) AS n FROM events NATURAL JOIN dim{condition}"
             case "sampled":
@@ -169,21 +208,13 @@ class Draft:
                 return f"SELECT CAST(`{other}` AS STRING) AS key, CAST(1 AS BIGINT) AS n FROM events{condition}"
 
 
-def _target(name: str, of: str, select: str) -> dict[str, str]:
-    schema = f"SCHEMA >\n    `key` {of},\n    `n` AggregateFunction(count)\n"
-    return {
-        f"{name}.datasource": f"{schema}\nENGINE AggregatingMergeTree\nENGINE_SORTING_KEY key\n",
-        f"{name}_mv.pipe": f"NODE counted\nSQL >\n    {select}\n\nTYPE materialized\nDATASOURCE {name}\n",
-    }
+def _target(name: str, columns: str, engine: str) -> dict[str, str]:
+    return {f"{name}.datasource": f"SCHEMA >\n    {columns}\n\nENGINE {engine}\nENGINE_SORTING_KEY key\n"}
 
 
-def _rows_target(name: str, kind: str, select: str) -> dict[str, str]:
-    dialect = "clickhouse" if kind == "sampled" else "spark"
-    pipe = f"NODE chosen\nSQL >\n    {select}\n\nTYPE materialized\nDATASOURCE {name}\n"
-    return {
-        f"{name}.datasource": "SCHEMA >\n    key String,\n    n Int64\n\nENGINE MergeTree\nENGINE_SORTING_KEY key\n",
-        f"{name}_mv.pipe": f"DIALECT {dialect}\n\n{pipe}",
-    }
+def _pipe(name: str, select: str, target: str, dialect: str) -> dict[str, str]:
+    text = f"DIALECT {dialect}\n\nNODE chosen\nSQL >\n    {select}\n\nTYPE materialized\nDATASOURCE {target}\n"
+    return {f"{name}.pipe": text}
 
 
 @st.composite
@@ -198,7 +229,9 @@ def drafts(draw: st.DrawFn) -> Draft:
     draft = Draft(columns, sorting, engine=draw(st.sampled_from(("MergeTree",) * 4 + ("Null",))))
     if draw(st.booleans()):
         draft = replace(draft, dim=DraftDimension(replace(columns[0], path="c")))
-    return replace(draft, views=tuple(draw(_new_view(draft)) for _ in range(draw(st.integers(0, 3)))))
+    for _ in range(draw(st.integers(0, 3))):
+        draft = replace(draft, views=(*draft.views, draw(_new_view(draft))))
+    return draft
 
 
 @st.composite
@@ -206,7 +239,9 @@ def _new_view(draw: st.DrawFn, draft: Draft) -> DraftView:
     kinds = KINDS if draft.dim is not None else KINDS[:2]
     kind = draw(st.sampled_from(("counted", *kinds)))
     keys = [each.name for each in draft.columns if each.is_key or (each.is_tuple and kind == "counted")]
-    return DraftView(draw(st.sampled_from(keys)), None, kind == "counted" and draw(st.booleans()), kind)
+    used = {each.label[0] for each in draft.views}
+    label = next(str(number) for number in range(10) if str(number) not in used)
+    return DraftView(draw(st.sampled_from(keys)), None, kind == "counted" and draw(st.booleans()), kind, label)
 
 
 @st.composite
@@ -297,8 +332,7 @@ def _view(draw: st.DrawFn, draft: Draft) -> Draft:
     if draft.views and draw(st.booleans()):
         changed = draw(st.integers(0, len(draft.views) - 1))
         views = list(draft.views)
-        column = draft.column(views[changed].column)
-        value = f"{column.quoted}.lat" if column.is_tuple else column.quoted
+        value = draft.column(views[changed].column).key
         views[changed] = replace(views[changed], condition=f"{value} = {value}")
         return replace(draft, views=tuple(views))
     return replace(draft, views=(*draft.views, draw(_new_view(draft))))
@@ -330,7 +364,46 @@ def _describe(draw: st.DrawFn, draft: Draft) -> Draft:
     return replace(draft, description=draw(st.sampled_from(["one", "two"])))
 
 
-EDITS = (_add, _drop, _rename, _swap, _widen, _sort, _view, _remove_views, _describe, _dim, _engine)
+@st.composite
+def _name_anew(draw: st.DrawFn, draft: Draft) -> Draft:
+    """A view's pipe, or its target, gets another name, without RENAMED_FROM."""
+    if not draft.views:
+        return draft
+    old = draw(st.sampled_from(draft.views))
+    label = old.label.removesuffix("r") if old.label.endswith("r") else f"{old.label}r"
+    renamed = (
+        replace(old, pipe="mw" if old.pipe == "mv" else "mv") if draw(st.booleans()) else replace(old, label=label)
+    )
+    return replace(draft, views=tuple(renamed if each == old else each for each in draft.views))
+
+
+@st.composite
+def _exchange(draw: st.DrawFn, draft: Draft) -> Draft:
+    """Two views exchange their targets."""
+    if len(draft.views) < 2:
+        return draft
+    one, other = draw(st.permutations(draft.views))[:2]
+    types = [draft.column(each.column).type if each.kind == "counted" else "rows" for each in (one, other)]
+    if types[0] != types[1]:
+        return draft
+    new = {one: replace(one, label=other.label), other: replace(other, label=one.label)}
+    return replace(draft, views=tuple(new.get(each, each) for each in draft.views))
+
+
+@st.composite
+def _split(draw: st.DrawFn, draft: Draft) -> Draft:
+    """A view becomes two, or two become one again."""
+    kinds = [each for each in draft.views if each.kind in ("counted", "spark")]
+    old = draw(st.sampled_from(kinds)) if kinds else None
+    return replace(
+        draft, views=tuple(replace(each, is_split=not each.is_split) if each == old else each for each in draft.views)
+    )
+
+
+EDITS = (
+    *(_add, _drop, _rename, _swap, _widen, _sort, _view, _remove_views, _describe, _dim, _engine),
+    *(_name_anew, _exchange, _split),
+)
 
 
 def _column(draft: Draft) -> st.SearchStrategy[DraftColumn]:

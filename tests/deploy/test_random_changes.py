@@ -24,7 +24,7 @@ from penstock.model.deployment import Deployment
 from project_strategies import PLACE, TYPES, Draft, DraftColumn, DraftDimension, DraftView, drafts, edits
 
 EXAMPLES, PROJECTS = int(os.environ.get("PENSTOCK_LAWS", "3")), 3
-"""Each takes some 20 seconds; `PENSTOCK_LAWS=100 pytest tests/deploy/test_random_changes.py` looks further."""
+"""Each takes some 20 to 40 seconds; `PENSTOCK_LAWS=100 pytest tests/deploy/test_random_changes.py` looks further."""
 LAWS = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -79,7 +79,7 @@ def dim_row(dim: DraftDimension) -> st.SearchStrategy[Row]:
 
 def named(draft: Draft, prefix: str) -> dict[str, str | None]:
     """The files with resources of names of their own."""
-    word = re.compile(r"\b(events|dim|by_\d|over_\d)(_mv)?\b")
+    word = re.compile(r"\b(events|dim|(?:by|over)_\dr?)(_m[vw]2?)?\b")
     return {
         f"{prefix}/{word.sub(lambda found: f'{prefix}_{found[0]}', path)}": word.sub(
             lambda found: f"{prefix}_{found[0]}", text
@@ -120,9 +120,9 @@ def truth(
     shown = [column for column in draft.columns if columns is None or column.name in columns]
     kept = rows if draft.engine != "Null" else ()
     found: dict[str, object] = {"events": Counter(tuple(value(draft, column, row) for column in shown) for row in kept)}
-    for number, view in enumerate(draft.views):
+    for view in draft.views:
         of = Counter(key for row in rows for key in keys_of(draft, view, row, dim))
-        found |= {f"by_{number}": of} | ({f"over_{number}": of} if view.rolled else {})
+        found |= {view.target: of} | ({view.roll: of} if view.rolled else {})
     return found
 
 
@@ -155,9 +155,9 @@ def tables(
     shown = [column.quoted for column in draft.columns if columns is None or column.name in columns]
     rows = running.ask(f"SELECT {', '.join(shown)} FROM {prefix}_events", version)
     found: dict[str, object] = {"events": Counter(tuple(map(_as_text, row)) for row in rows)}
-    for number, view in enumerate(draft.views):
+    for view in draft.views:
         total = "countMerge(n)" if view.kind == "counted" else "sum(n)"
-        for name in (f"by_{number}", *([f"over_{number}"] if view.rolled else [])):
+        for name in (view.target, *([view.roll] if view.rolled else [])):
             counted = running.ask(f"SELECT key, {total} FROM {prefix}_{name} GROUP BY key", version)
             found[name] = Counter({str(key): int(n) for key, n in counted})  # type: ignore[call-overload]
     return found
@@ -204,7 +204,7 @@ class Life:
     def staged(self, strategies: Mapping[str, str]) -> None:
         """What begins empty, as its source did not keep its rows, or no longer does."""
         engines = (self.step.before.engine, self.step.after.engine)
-        names = ["events"] + [name for at in range(len(self.step.after.views)) for name in (f"by_{at}", f"over_{at}")]
+        names = ["events"] + [name for view in self.step.after.views for name in (view.target, view.roll)]
         new = ("recompute", "create")
         for name in names if "Null" in engines else ():
             above = name.replace("over", "by")
@@ -225,6 +225,8 @@ class Life:
         assert found == wanted, self.prefix
 
 
+# What is cut off is tried again by Hypothesis, over what it left behind: that fails for another reason, which misleads.
+@pytest.mark.timeout(400 * (EXAMPLES + 1))
 @pytest.mark.slow
 @LAWS
 @given(st.lists(steps(), min_size=PROJECTS, max_size=PROJECTS))
@@ -253,9 +255,10 @@ def check_change(running: Running, lives: Sequence[Life], staged: Deployment) ->
     """A staged version, promoted, rolled back and promoted again, while rows arrive."""
     assert staged.state == "ready", staged.error
     rows = sum(len(life.step.rows[0]) * (1 + 2 * len(life.step.after.views)) for life in lives)
+    rows += sum(len(life.step.rows[0]) for life in lives for view in life.step.after.views if view.is_split)
     assert moved_no_more_than_a_rebuild(staged.plan, rows + sum(len(life.step.dim) * 3 for life in lives))
     for life in lives:
-        life.staged(running.strategies(staged))
+        life.staged(filled_by_views(staged))
         life.post(1)
     for life in lives:
         life.check_before("live")
@@ -271,6 +274,12 @@ def check_change(running: Running, lives: Sequence[Life], staged: Deployment) ->
     for life in lives:
         life.check_before("live")
     running.promote()
+
+
+def filled_by_views(made: Deployment) -> dict[str, str]:
+    """The strategies of the data sources that do not begin with the rows of another table."""
+    resources: list[dict[str, str]] = made.plan["resources"]  # type: ignore[assignment]
+    return {each["name"]: each["strategy"] for each in resources if "as a clone" not in each["reason"]}
 
 
 def back(running: Running, life: Life) -> None:
