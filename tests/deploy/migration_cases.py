@@ -163,6 +163,7 @@ FIXED = {
         "places",
     ),
     "66_nullable_with_a_value_in_its_place": "plans",
+    "72_rows_of_other_tables": "plans",
     **dict.fromkeys(
         ("60_a_column_added_throughout", "62_queries_written_otherwise", "63_functions_of_stored_columns"), "plans"
     ),

@@ -71,6 +71,7 @@ GROUPS = {
         "74_array_joins_of_other_rows",
         "74_finer_times_beside_array_join",
     ),
+    "of other tables": ("72_rows_of_other_tables",),
     "views": (
         "07_to_nullable",
         "09_retype_or_default",

@@ -80,6 +80,9 @@ class Table:
     whole: bool = False
     """Its views have filled it from the beginning of their sources, and none has left out a row: what is in it is what
     they give, but for rows that were posted to it. False for tables that an earlier release made."""
+    filled_as: str = ""
+    """Like `whole`, whatever its engine merges: how it has merged the rows from the first one on, and which it has let
+    expire (`merging_form`). Empty if a view has left out a row, or if they were merged in another way once."""
 
 
 EVERY_ROW = 2**63 - 1

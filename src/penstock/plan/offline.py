@@ -25,6 +25,7 @@ from penstock.plan.plan import MOVING, Live, Plan, PlanOptions, ResourcePlan, Si
 from penstock.plan.planner import plan_changes
 from penstock.plan.strategies.removal import unknown_renames
 from penstock.plan.strategies.unchanged_datasources import reuse_reason
+from penstock.plan.tables.other_table import find_possible_others
 
 FIRST_OPTIONS, NEXT_OPTIONS = PlanOptions("d1"), PlanOptions("d2")
 
@@ -54,7 +55,8 @@ def plan_projects(
     wanted = ProjectQueries(after, read)
     changes = diff_versions(read, wanted)
     reach = find_impact(before, after, changes, options.strategies)
-    names = _find_needed_names(before, after, reach)
+    others = find_possible_others(before, after, {change.resource for change in changes})
+    names = _find_needed_names(before, after, reach, others)
     old = ProjectQueries(_select_resources(before, names), read)
     new = ProjectQueries(_select_resources(after, names), wanted, old)
     first = plan_changes(None, old, FIRST_OPTIONS, diff_projects(Project(), old.project))
@@ -73,9 +75,12 @@ def live_from_manifest(project: Project, manifest: Manifest, sizes: Mapping[str,
     return Live(project, manifest, by_table)
 
 
-def _find_needed_names(before: Project, after: Project, reach: ChangeImpact) -> frozenset[str]:
-    """The names of resources that are reached or removed, and of all that they derive from in either version."""
-    names = reach.reached | (frozenset(before.names) - frozenset(after.names)) | _find_passed_over(after, reach)
+def _find_needed_names(before: Project, after: Project, reach: ChangeImpact, others: frozenset[str]) -> frozenset[str]:
+    """The names of resources that are reached or removed, or whose tables may have the rows of one that is reached
+    (`others`), and of all that they derive from in either version."""
+    names = (
+        reach.reached | (frozenset(before.names) - frozenset(after.names)) | _find_passed_over(after, reach) | others
+    )
     while True:
         more = names | with_upstream(after, names) | with_upstream(before, names)
         if more == names:

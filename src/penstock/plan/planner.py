@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import Location, Problem
-from penstock.model.manifest import Flow, Manifest, View
+from penstock.model.manifest import Binding, Flow, Manifest, Table, View
 from penstock.model.pipe import Materialized, Pipe
 from penstock.model.project import Project
 from penstock.plan.compiled_project import compile_project, unsupported_columns
@@ -19,7 +19,7 @@ from penstock.plan.diff.change_impact import ChangeImpact, find_impact, full_imp
 from penstock.plan.diff.change_places import change_places
 from penstock.plan.diff.changes import Change, change_text, join_words
 from penstock.plan.diff.column_matching import find_former_names
-from penstock.plan.diff.merged_rows import keeps_what_rows_say
+from penstock.plan.diff.merged_rows import keeps_what_rows_say, merging_form
 from penstock.plan.diff.project_diff import diff_versions
 from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import pipe_kind
@@ -219,16 +219,25 @@ def _build_manifest(outcomes: list[PlannedDataSource], project: Project) -> Mani
     planned = (_with_error_policy(flow, project) for outcome in outcomes for flow in outcome.flows)
     flows, meets = place_barriers(planned, new)
     leaky = {flow.table for flow in flows if isinstance(flow, View) and flow.on_error != "stop"}
-    bound = {outcome.binding.table: project.datasource(outcome.binding.name) for outcome in outcomes}
-    leaky |= {table for table, source in bound.items() if source is not None and not keeps_what_rows_say(source)}
+    bound = {outcome.binding.table: outcome.binding for outcome in outcomes}
     tables = (table for outcome in outcomes for table in outcome.tables)
     return Manifest(
-        tables=tuple(replace(table, whole=False) if table.id in leaky else table for table in tables),
+        tables=tuple(_as_filled(table, bound.get(table.id), project, leaks=table.id in leaky) for table in tables),
         bindings=tuple(outcome.binding for outcome in outcomes),
         quarantines=tuple(outcome.quarantined for outcome in outcomes),
         flows=flows,
         meets=(*meets, *(each for outcome in outcomes for each in outcome.meets)),
     )
+
+
+def _as_filled(table: Table, binding: Binding | None, project: Project, *, leaks: bool) -> Table:
+    """The table with what is still true of its rows: whether it is whole, and how its engine has merged them."""
+    source = project.datasource(binding.name) if binding is not None else None
+    if binding is None or source is None:
+        return table
+    whole = table.whole and not leaks and keeps_what_rows_say(source)
+    is_alike = not leaks and table.filled_as == merging_form(source, binding.columns)
+    return replace(table, whole=whole, filled_as=table.filled_as if is_alike else "")
 
 
 def _with_error_policy(flow: Flow, project: Project) -> Flow:

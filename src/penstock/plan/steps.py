@@ -78,6 +78,10 @@ class Clone:
     column, and rows of views another value."""
     views_only: tuple[str, ...] = ()
     """Tables of live for which the plan holds only while no row was posted to them."""
+    cursors: tuple[tuple[str, str], ...] = ()
+    """Pairs of a flow of the table that is cloned and the flow of the clone that takes over its cursor."""
+    unrejected: bool = False
+    """The plan holds only while live sees every row of the table that is cloned."""
 
 
 @dataclass(frozen=True, slots=True)

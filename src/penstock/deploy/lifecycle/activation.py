@@ -22,6 +22,7 @@ from penstock.errors import Conflict
 from penstock.flow.lag import FlowLag, find_lags
 from penstock.flow.landing.quarantine_commits import is_view_flow
 from penstock.flow.materialized_view import resume_view
+from penstock.lake.read.bindings import rejected_rows
 from penstock.lake.tables import physical_tables
 from penstock.lake.tables.snapshot_tags import tag_snapshot
 from penstock.lake.tables.snapshots import Progress
@@ -48,6 +49,7 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
             _make_clone(core.warehouse, manifest, each)
             _refuse_posted_rows(core.warehouse, manifest, each)
             _refuse_rows_of_others(core, each)
+            _refuse_hidden_rows(core, each)
         for view in continuing:
             _continue_view(core.warehouse, view)
         for table in step.begins:
@@ -112,7 +114,8 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
     warehouse.recorded.record_created(clone.table.id)
     warehouse.registry.forget(clone.table.id)
     own = {flow.id for flow in manifest.flows if flow.table == clone.table.id}
-    known = warehouse.registry.refresh(clone.table.id).progress
+    renamed = dict(clone.cursors)
+    known = {renamed.get(flow, flow): at for flow, at in warehouse.registry.refresh(clone.table.id).progress.items()}
     warehouse.registry.replace_progress(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
     warehouse.registry.forget(clone.of)
 
@@ -147,8 +150,8 @@ def _refuse_posted_among_filtered(core: Core, manifest: Manifest, table: str) ->
 
 
 def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
-    """Raises Conflict if a table through which the plan has seen a view got a row otherwise than by its own view, or if
-    that view left one out."""
+    """Raises Conflict if a table through which the plan has seen a view, or the cloned one, got a row otherwise than by
+    its own views, or if these left one out."""
     live = core.board.live()
     if live is None:
         return
@@ -157,9 +160,23 @@ def _refuse_rows_of_others(core: Core, clone: Clone) -> None:
             left_out = core.warehouse.registry.refresh(f"{landing.stream}__quarantine").progress
             if _last_landed_batch(core.warehouse, landing) > 0 or any(map(is_view_flow, left_out)):
                 raise Conflict(
-                    f"the table `{table}` has other rows than its view gives, and `{clone.of}` was made of them",
+                    f"the table `{table}` has other rows than its views give, so `{clone.table.id}` cannot begin as a"
+                    f" clone of `{clone.of}`",
                     hint="with `recompute` for it in `[deploy.strategy]` it is made anew",
                 )
+
+
+def _refuse_hidden_rows(core: Core, clone: Clone) -> None:
+    """Raises Conflict if the cloned table has a row that live does not see, and that would be seen in the clone."""
+    live = core.board.live()
+    bindings = live.manifest.bindings_of(clone.of) if live is not None and clone.unrejected else ()
+    hidden = [rows for each in bindings if (rows := rejected_rows(each)) is not None]
+    if any(not core.warehouse.lake.spark.sql(f"{rows} LIMIT 1").isEmpty() for rows in hidden):
+        raise Conflict(
+            f"the table `{clone.of}` has rows that its data source does not accept, which another version did:"
+            f" `{clone.table.id}` cannot begin as a clone of it",
+            hint="with `recompute` for it in `[deploy.strategy]` it is made anew",
+        )
 
 
 def _continuing_views(board: DeploymentBoard, manifest: Manifest, clones: Collection[Clone]) -> tuple[View, ...]:

@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 from penstock.lake.read.engine_merge import final_relation
 from penstock.lake.spark.names import qualified_table
 from penstock.model.manifest import REJECTS, SEQ, Accepts, Binding, BoundColumn, version_mark, view_rejects
-from penstock.model.types import Int
+from penstock.model.types import Int, String
 from penstock.sql.spark_text import quote_identifier, replace_columns, string_literal
 from penstock.sql.stored_types import spark_type
 
@@ -165,6 +165,16 @@ def accepted_conditions(chain: Sequence[Accepts]) -> list[str]:
     if not chain:
         return []
     return [f"({REJECTS} IS NULL OR NOT contains({REJECTS}, {version_mark_at_row(chain)}))"]
+
+
+def rejected_rows(binding: Binding) -> str | None:
+    """Spark SQL of the rows of its table that a binding hides, since the landing version that is in force for them has
+    rejected them; None if it hides none."""
+    accepted = accepted_conditions(binding.accepts)
+    if not accepted:
+        return None
+    marked = with_seq(Binding("rows", binding.table, (BoundColumn(REJECTS, String(), REJECTS),)))
+    return f"SELECT 1 FROM {binding_relation(marked, CURRENT)} AS `rows` WHERE NOT ({' AND '.join(accepted)})"
 
 
 def version_mark_at_row(chain: Sequence[Accepts]) -> str:

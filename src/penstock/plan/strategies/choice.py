@@ -23,6 +23,7 @@ from penstock.plan.plan import NOTHING, Size, Strategy
 from penstock.plan.strategies.costs import Cost, StrategyAlternative
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
+from penstock.plan.tables.other_table import OtherTable
 from penstock.sql.spark_text import column_names
 
 
@@ -54,6 +55,8 @@ class StrategyInputs:
     composed: ComposedHistory | str | None = None
     """Its changed view as one that gives the stored rows through other views, or why it is not known to be; None where
     that is not asked."""
+    other: OtherTable | str | None = None
+    """The live table of another name that has its rows, or why there is none; None where that is not asked."""
     rolled: RolledUp | str | None = None
     """The stored rows as those of its changed view, or why they are not known to be; None where that is not asked."""
     filtered: FilteredRows | str | None = None
@@ -83,14 +86,20 @@ class StrategyChoice:
 
     strategy: Strategy
     reason: str
-    table: Literal["live", "clone", "new"]
-    """Whether the existing rows stay in the live table, are in a clone of it, or go into a new table."""
+    table: Literal["live", "clone", "new", "other"]
+    """Whether the existing rows stay in the live table, are in a clone of it, go into a new table, or are those of a
+    live table of another name, in a clone of that."""
     moves: Cost = NOTHING
     alternatives: tuple[StrategyAlternative, ...] = ()
     views_only: tuple[str, ...] = ()
     """Tables of live for which it holds only while no row was posted to them."""
     refused: bool = False
     """Only a forward query could keep the rows, and there is none."""
+
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether other rows may take the place of those that live has."""
+        return self.strategy == "recompute" or self.table == "other"
 
 
 def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
@@ -171,18 +180,29 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
             "recompute", f"{inputs.cause}; the rows of the other views stay", "clone", inputs.added_cost
         )
         return [added, recompute], [in_place]
+    found = _find_stored_rows(inputs) if isinstance(inputs.other, OtherTable) or fits else None
+    if found is not None:
+        return [found, recompute], [in_place]
     obstacle = find_forward_obstacle(inputs)
-    if isinstance(inputs.filtered, FilteredRows) and fits:
-        columns = join_words(f"`{name}`" for name in sorted(column_names(inputs.filtered.condition)))
-        condition = f"its new condition on {columns}" if columns else "its new condition"
-        reason = f"{inputs.cause}: of the rows that are stored, those that {condition} keeps"
-        return [StrategyChoice("forward", reason, "new", inputs.size), recompute], [in_place]
     if obstacle is not None:
         return [recompute], [in_place, StrategyAlternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":
         return [recompute], [in_place, _correct_alternative(list_forward_choices(inputs)[0])]
     kept = StrategyAlternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
     return list_forward_choices(inputs), [in_place, kept]
+
+
+def _find_stored_rows(inputs: StrategyInputs) -> StrategyChoice | None:
+    """The choice to begin with rows that another live table has, or with those of the live one that a condition keeps;
+    None if neither is known to have them."""
+    if isinstance(inputs.other, OtherTable):
+        return StrategyChoice("reuse", inputs.other.reason, "other")
+    if not isinstance(inputs.filtered, FilteredRows):
+        return None
+    columns = join_words(f"`{name}`" for name in sorted(column_names(inputs.filtered.condition)))
+    condition = f"its new condition on {columns}" if columns else "its new condition"
+    reason = f"{inputs.cause}: of the rows that are stored, those that {condition} keeps"
+    return StrategyChoice("forward", reason, "new", inputs.size)
 
 
 def list_forward_choices(inputs: StrategyInputs) -> list[StrategyChoice]:

@@ -32,7 +32,7 @@ from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.composed_history import find_composed_history
-from penstock.plan.strategies.costs import ViewsFromBeginning
+from penstock.plan.strategies.costs import StrategyAlternative, ViewsFromBeginning
 from penstock.plan.strategies.deletion_protection import (
     UNPROTECT,
     is_loss_refused,
@@ -43,10 +43,11 @@ from penstock.plan.strategies.deletion_protection import (
 from penstock.plan.strategies.derived_columns import find_derived_columns, live_target, seq_orders_rows
 from penstock.plan.strategies.filtered_targets import find_filtered
 from penstock.plan.strategies.forward_query_checks import blocking_checks, build_row_checks
+from penstock.plan.strategies.other_tables import clone_other_table, find_other_table
 from penstock.plan.strategies.planning_context import PlannedDataSource, PlanningContext
 from penstock.plan.strategies.rebuild_problems import rebuild_problems
 from penstock.plan.strategies.rolled_up_targets import find_rolled_up
-from penstock.plan.strategies.rule_results import is_as_live, tell_rules
+from penstock.plan.strategies.rule_results import is_as_live, rules_of_new_target, tell_rules
 from penstock.plan.strategies.strategy_results import (
     build_views_into,
     clone_live_table,
@@ -63,6 +64,7 @@ from penstock.plan.tables.column_placement import (
     value_in_older_rows,
 )
 from penstock.plan.tables.forward_query_hint import suggest_forward_query
+from penstock.plan.tables.other_table import OtherTable
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.stored_types import spark_type
@@ -73,8 +75,21 @@ def plan_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
     source = context.project.datasource(name)
     assert source is not None, "asked for data sources of the project only"
     running = context.running(name)
-    outcome = create_datasource(context, source) if running is None else _plan_existing(context, running, source)
+    outcome = _plan_new(context, source) if running is None else _plan_existing(context, running, source)
     return _apply_engine_rules(context, source, outcome)
+
+
+def _plan_new(context: PlanningContext, source: DataSource) -> PlannedDataSource:
+    """Plan a data source that live does not have: a clone of the live table that has its rows, or an empty table."""
+    created, other = create_datasource(context, source), find_other_table(context, source)
+    if other is None:
+        return created
+    rules = rules_of_new_target(other)
+    if isinstance(other, OtherTable) and context.options.strategies.get(source.name) != "recompute":
+        dearer = StrategyAlternative("recompute", created.costs.moves)
+        choice = StrategyChoice("create", f"new; {other.reason}", "other", alternatives=(dearer,))
+        created = clone_other_table(context, source, other, choice)
+    return replace(created, resource=replace(created.resource, rules=rules))
 
 
 def _plan_existing(context: PlanningContext, running: RunningDataSource, source: DataSource) -> PlannedDataSource:
@@ -119,6 +134,9 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
     composed = None
     if found is None and isinstance(rolled, str):
         composed = find_composed_history(context, transition, placement)
+    other = None
+    if found is None and isinstance(composed, str) and transition.forward is None:
+        other = find_other_table(context, transition.new)
     if isinstance(composed, ComposedHistory):
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], composed.live),)), feeding) if feeding.new else None
     filtered = find_filtered(context, before, placement) if isinstance(composed, str) else None
@@ -140,6 +158,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         rolled=rolled,
         composed=composed,
         filtered=filtered,
+        other=other,
     )
 
 
@@ -223,6 +242,9 @@ def _build_outcome(
             filtered = inputs.filtered
             pairs = ViewPairs(((feeding.new[0], filtered.live),))
             return copy_filtered_rows(context, transition, pairs, choice, filtered.condition)
+        case "other":
+            assert isinstance(inputs.other, OtherTable), "chosen only where there is one"
+            return clone_other_table(context, transition.new, inputs.other, choice)
         case "new" if choice.strategy == "forward" and not choice.refused:
             return copy_by_forward_query(context, transition, placement, feeding, choice)
         case "new":
@@ -286,7 +308,7 @@ def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: Strat
         problem = loss_problem(message, inputs.transition.new.location, *versions)
         yield replace(problem, hint=f"{_rename_hint(inputs, column)}{problem.hint}")
     # Rows of a removed view stay in the table, unless the table is recomputed.
-    for view in inputs.feeding.removed if choice.strategy == "recompute" else ():
+    for view in inputs.feeding.removed if choice.replaces_rows else ():
         message = f"`{view.pipe}` no longer feeds `{name}`: its part of {rows} would be deleted"
         problem = loss_problem(message, inputs.transition.new.location, *versions)
         hint = '`FORWARD_QUERY > SELECT *` there keeps them, in Python forward_query="SELECT *"; or'
@@ -301,7 +323,7 @@ def _changes_of_protected_rows(inputs: StrategyInputs, choice: StrategyChoice) -
     new = inputs.transition.new
     versions, place = (inputs.transition.running.source, new), new.location
     is_filtered = isinstance(inputs.filtered, FilteredRows) and choice.strategy == "forward"
-    if (choice.strategy == "recompute" or is_filtered) and inputs.size != NOTHING and inputs.feeding.new:
+    if (choice.replaces_rows or is_filtered) and inputs.size != NOTHING and inputs.feeding.new:
         views = join_words(f"`{view.pipe}`" for view in inputs.feeding.new)
         message = f"`{new.name}` would be computed anew by {views}: rows of live may not be among those it gives"
         yield replace(
@@ -366,7 +388,7 @@ def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: P
     problems = (*outcome.problems, *kept.problems, *merges.problems)
     if kept.keeps is None or running is None:
         return replace(outcome, binding=bound, problems=problems)
-    if bound.table != running.table.id and outcome.clone is None:
+    if bound.table != running.table.id and (outcome.clone is None or outcome.clone.of != running.table.id):
         hiding = _hidden_in_new_table(source, running) if running.binding.keeps != kept.keeps else ()
         return replace(outcome, binding=bound, problems=(*problems, *hiding))
     # Equal words say nothing if a column that they name has got the place of another one.

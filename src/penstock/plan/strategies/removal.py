@@ -18,10 +18,10 @@ from penstock.plan.diff.column_matching import find_former_names, match_columns
 from penstock.plan.diff.forward_columns import read_forward_query
 from penstock.plan.diff.resource_kinds import pipe_kind
 from penstock.plan.diff.rollback import REMOVED_REASON, Rollback
-from penstock.plan.plan import ResourcePlan
+from penstock.plan.plan import NOTHING, ResourcePlan
 from penstock.plan.strategies.deletion_protection import is_loss_refused, loss_problem
 from penstock.plan.strategies.planning_context import PlanningContext
-from penstock.plan.tables.running_datasource import find_running
+from penstock.plan.tables.running_datasource import RunningDataSource, find_running
 
 _LIKENESS = 2 / 3
 """How many of their columns two data sources share if one may be the other under a new name."""
@@ -32,7 +32,8 @@ def removed_resources(context: PlanningContext) -> Iterator[ResourcePlan]:
     """The resources of the live version that the next version does not have."""
     for source in _removed_datasources(context):
         running = find_running(context.live, source.name)
-        lost = running.size if running is not None else None
+        is_kept = running is not None and _goes_on_elsewhere(context, running)
+        lost = NOTHING if is_kept else running.size if running is not None else None
         kept = Rollback(True, REMOVED_REASON)
         yield ResourcePlan(source.name, "datasource", "drop", REASON, rollback=kept, lost=lost)
     for pipe in context.live.project.pipes:
@@ -63,10 +64,18 @@ def _rename_hint(context: PlanningContext, removed: DataSource) -> str:
 def _silent_renames(context: PlanningContext, removed: DataSource) -> Iterator[Problem]:
     """A warning where a data source that may be removed looks as if it were renamed."""
     alike = _find_alike(context, removed)
-    if alike is not None:
+    running = find_running(context.live, removed.name)
+    if alike is not None and (running is None or not _goes_on_elsewhere(context, running)):
         message = f"`{removed.name}` is removed, and `{alike.name}` is new with nearly the same columns"
         hint = f"if that is its new name, add RENAMED_FROM {removed.name} there: it keeps the rows"
         yield Problem("looks-renamed", message, alike.location, hint, "warning")
+
+
+def _goes_on_elsewhere(context: PlanningContext, removed: RunningDataSource) -> bool:
+    """Whether a data source of another name begins with all rows of a removed one, and with all its columns."""
+    width = len(removed.source.columns)
+    clones = (each for each in context.done.values() if each.clone is not None and each.clone.of == removed.table.id)
+    return any(len(each.binding.columns) == width for each in clones)
 
 
 def _find_alike(context: PlanningContext, removed: DataSource) -> DataSource | None:

@@ -21,8 +21,10 @@ from penstock.plan.strategies.choice import (
     find_forward_obstacle,
     list_forward_choices,
 )
+from penstock.plan.tables.other_table import OtherTable
 
 _MOST_COLUMNS = 5
+_IN_ANOTHER_TABLE = "the rows that the views give are stored in another live table, of which the table is a clone"
 
 
 def is_as_live(choice: StrategyChoice) -> bool:
@@ -78,6 +80,7 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
             "the view and those that feed what it reads, as one, give the rows that are stored",
             composed if isinstance(composed, str) else computed if composed else "it was not asked for",
         ),
+        _tell("reuse", _IN_ANOTHER_TABLE, inputs.other if isinstance(inputs.other, str) else _other_text(inputs.other)),
         _tell(
             "recompute",
             "the other views give the rows that are stored, and only new ones run",
@@ -91,6 +94,18 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
         _tell(by_query, "a FORWARD_QUERY tells what becomes of the rows", find_forward_obstacle(inputs) or ""),
         _tell("recompute", "the views give all rows anew, from the beginning of their sources", ""),
     )
+
+
+def rules_of_new_target(other: OtherTable | str) -> tuple[RuleResult, ...]:
+    """The rules for a target of views that live does not have."""
+    return (
+        _tell("create", _IN_ANOTHER_TABLE, other if isinstance(other, str) else ""),
+        _tell("create", "the views give all rows anew, from the beginning of their sources", ""),
+    )
+
+
+def _other_text(other: OtherTable | None) -> str:
+    return "" if other is not None else "it was not asked for"
 
 
 def _tell(strategy: Strategy, rule: str, obstacle: str) -> RuleResult:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
+from penstock.plan.diff.merged_rows import merging_form
 from penstock.plan.diff.ttl_and_final import begins_empty, keeps_no_rows
 from penstock.plan.equivalence.unchanged_history import (
     bind_as_live,
@@ -47,14 +48,14 @@ from penstock.sql.stored_types import spark_type
 def create_datasource(context: PlanningContext, source: DataSource) -> PlannedDataSource:
     """Plan a data source that the live version does not have."""
     place = new_target_table(context, source)
-    stream = _choose_stream(context, source)
+    stream = choose_stream(context, source)
     lands = build_landing(place, stream, context.compiled, "beginning")
     loses_rows = bool(context.sources_without_rows(source.name))
     skips = loses_rows or (bool(context.compiled.feeders(source.name)) and not source.keeps_history)
     views = build_views_into(context, place, "placed" if skips else "beginning")
     cost = NOTHING if skips else ViewsFromBeginning(views)
     laid = build_layout(source, place.columns)
-    table = replace(build_table(place, laid), whole=bool(views) and not skips)
+    table = mark_filled(build_table(place, laid), place, whole=bool(views) and not skips)
     quarantine = quarantine_table(stream)
     accepts = (Accepts(lands.version),)
     choice = StrategyChoice("create", _reason_to_create(views, source, loses_rows), "new", cost)
@@ -141,6 +142,11 @@ def build_table(place: TargetTable, laid: TableLayout) -> Table:
     return Table(place.table, fields, laid.partition, laid.sort, lands=True)
 
 
+def mark_filled(table: Table, place: TargetTable, *, whole: bool) -> Table:
+    """A new table, with whether its views fill it from the beginning of their sources."""
+    return replace(table, whole=whole, filled_as=merging_form(place.source, place.columns) if whole else "")
+
+
 def extend_live_table(
     live: Table, placement: ColumnPlacement, columns: Iterable[BoundColumn], laid: TableLayout
 ) -> Table:
@@ -157,7 +163,7 @@ def extend_live_table(
         )
         types[column.physical] = Field(column.physical, column.type)
     fields = tuple(field for name, field in types.items() if name in used)
-    return Table(live.id, fields, laid.partition, laid.sort, live.lands, live.whole)
+    return Table(live.id, fields, laid.partition, laid.sort, live.lands, live.whole, live.filled_as)
 
 
 def _live_columns(running: RunningDataSource, columns: Iterable[BoundColumn]) -> tuple[BoundColumn, ...]:
@@ -181,7 +187,7 @@ def new_layout_problems(transition: DataSourceTransition, laid: TableLayout) -> 
     return () if same else laid.problems
 
 
-def _choose_stream(context: PlanningContext, source: DataSource) -> str:
+def choose_stream(context: PlanningContext, source: DataSource) -> str:
     """The stream of raw rows: the name of the data source, unless a renamed data source still uses it or a deleted one
     used it."""
     used = context.options.streams | {flow.stream for flow in context.live.manifest.landings}
@@ -212,7 +218,8 @@ def clone_live_table(
     lands = build_landing(place, running.landing.stream, context.compiled, "beginning")
     laid = build_layout(source, placement.columns)
     table = extend_live_table(running.table, placement, placement.columns, laid)
-    table = replace(table, id=name, whole=table.whole and choice.strategy == "reuse")
+    is_reused = choice.strategy == "reuse"
+    table = replace(table, id=name, whole=table.whole and is_reused, filled_as=table.filled_as if is_reused else "")
     binding = Binding(
         source.name, name, placement.columns, extend_accepted_versions(running.binding.accepts, lands.version)
     )
@@ -335,7 +342,7 @@ def refill_by_views(
     table = build_table(place, laid)
     accepts = (Accepts(lands.version),)
     loses_rows = bool(context.sources_without_rows(source.name))
-    table = replace(table, whole=not loses_rows)
+    table = mark_filled(table, place, whole=not loses_rows)
     binding = Binding(source.name, table.id, place.columns, accepts)
     resource = resource_plan(source, choice)
     return PlannedDataSource(
