@@ -35,6 +35,12 @@ def spark_type(of: Type) -> str:
     return value_type(of)
 
 
+def holds_floats(of: Type) -> bool:
+    """Whether values of the type are numbers with a fraction, or have such ones in them, as an array or a tuple has:
+    two of these may be equal and written differently (0.0 and -0.0)."""
+    return any(each in spark_type(of) for each in ("FLOAT", "DOUBLE"))
+
+
 @lru_cache(maxsize=4096)
 def column_default(of: Type) -> str:
     """ClickHouse's default value of the type: NULL if it is Nullable; for a state, that of no rows."""

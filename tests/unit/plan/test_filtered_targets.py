@@ -99,6 +99,20 @@ def test_what_the_target_does_not_tell(query: str, added: str) -> None:
         (PLAIN, TABLES[PLAIN][0], "ReplacingMergeTree", "toDate(at)", "at > '2024-01-01 12:00:00'"),
         # keys that are equal and differ
         ("SELECT v, n FROM events", "`v` Float64, `n` UInt32", "ReplacingMergeTree", "v", "toString(v) != '-0'"),
+        (
+            "SELECT (kind, v) AS both, n FROM events",
+            "`both` Tuple(String, Float64), `n` UInt32",
+            "ReplacingMergeTree",
+            "both",
+            "toString((kind, v).2) != '-0'",
+        ),
+        (
+            "SELECT v, count() AS n FROM events{} GROUP BY v",
+            "`v` Float64, `n` UInt64",
+            "MergeTree",
+            "v",
+            "toString(v) != '-0'",
+        ),
         # hidden, or removed
         (PLAIN, TABLES[PLAIN][0], "MergeTree", "at\nENGINE_TTL at + INTERVAL 900 DAY", "n > 3"),
         # a value that depends on other rows, or on the moment

@@ -182,3 +182,28 @@ def test_aggregates_of_a_new_source_column(aggregate: str, of: str, strategy_of:
         view: CASE.after[view].replace("max(depth) AS deepest", f"{aggregate} AS deepest"),
     }
     assert strategy(planned(after=changed), "hourly") == strategy_of
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text", "wanted"),
+    [
+        ("Tuple(String, String)", "tuple(user, kind)", "lower(tuple(user, kind).2)", "reuse"),
+        ("Tuple(String, Float64)", "tuple(user, amount)", "toString(tuple(user, amount).2)", "recompute"),
+        ("Float64", "amount", "toString(amount)", "recompute"),
+    ],
+)
+def test_numbers_that_are_equal_and_differ(key: str, value: str, text: str, wanted: str) -> None:
+    """A row that is merged has one of them (0.0 and -0.0), also in a tuple."""
+    engine = "ENGINE AggregatingMergeTree\nENGINE_SORTING_KEY {}\n"
+    hits = "`hits` AggregateFunction(count)\n\n"
+    query = "NODE n\nSQL >\n    SELECT {}, countState() AS hits FROM hits GROUP BY {}\nTYPE materialized\n"
+    source, view = "datasources/keyed.datasource", "pipes/keyed_mv.pipe"
+    before = {
+        source: f"SCHEMA >\n    `pair` {key}, {hits}{engine.format('pair')}",
+        view: query.format(f"{value} AS pair", "pair") + "DATASOURCE keyed\n",
+    }
+    after = {
+        source: f"SCHEMA >\n    `pair` {key}, `f` String, {hits}{engine.format('pair, f')}",
+        view: query.format(f"{value} AS pair, {text} AS f", "pair, f") + "DATASOURCE keyed\n",
+    }
+    assert strategy(planned(before, after), "keyed") == wanted

@@ -8,7 +8,7 @@ that have, in each row, the value that it was asked of: a key of the aggregation
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
@@ -31,9 +31,11 @@ class FilteredRows:
     live: View
 
 
-def added_condition(live: View, after: View, names: Mapping[str, str], known: KnownValues = NO_VALUES) -> str | None:
+def added_condition(
+    live: View, after: View, names: Mapping[str, str], floats: Collection[str] = (), known: KnownValues = NO_VALUES
+) -> str | None:
     """What `after` asks of rows that `live` gave. `names` are the logical names of the columns that may be read, by
-    physical column of the target."""
+    physical column of the target; `floats` those of which two values may be equal and differ (0.0 and -0.0)."""
     if content_function([live], [after]) is not view_content or widened_columns([live], [after]):
         return None
     before, now = view_meaning(live, NO_VALUES, stored_type), view_meaning(after, known, stored_type)
@@ -43,7 +45,9 @@ def added_condition(live: View, after: View, names: Mapping[str, str], known: Kn
     added = [each for each in now.conditions if now.texts.of(each) not in old]
     if not added or len(added) + len(old) != len(now.conditions):
         return None
-    stored = _stored_columns(before, names)
+    # A group has one of the values of its key that are equal.
+    exact = names if before.keys is None else {field: name for field, name in names.items() if field not in floats}
+    stored = _stored_columns(before, exact)
     told = [over_stored(each, now, stored) for each in added]
     found = [each for each in told if each is not None]
     return " AND ".join(f"({each})" for each in found) if len(found) == len(told) else None

@@ -20,7 +20,7 @@ from penstock.plan.tables.column_placement import DerivedColumn
 from penstock.sql.analysis.canonical_query import CanonicalQuery, QueryInputs, canonical_query, replace_parts
 from penstock.sql.analysis.opaque_calls import computes_row_by_row, is_constant, write_opaque
 from penstock.sql.spark_text import DIALECT
-from penstock.sql.stored_types import spark_type
+from penstock.sql.stored_types import holds_floats
 
 KnownValues: TypeAlias = Mapping[str, Mapping[str, str]]
 """Spark SQL of constants, or `NEVER_NULL`, by data source and logical column."""
@@ -42,7 +42,7 @@ def canonical_form(view: View, known: KnownValues) -> CanonicalQuery | None:
         column.name
         for source in (view.trigger, *view.others)
         for column in source.binding.columns
-        if "FLOAT" in (stored := spark_type(column.type)) or "DOUBLE" in stored  # also in an array or a tuple
+        if holds_floats(column.type)
     )
     return _cached_query(view.sql, view.trigger.placeholder, tuple(sorted(values.items())), tuple(floats))
 

@@ -9,13 +9,13 @@ the engine has made one of before.
 from __future__ import annotations
 
 from penstock.model.manifest import View
-from penstock.model.types import Float, unwrap_type
 from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.added_conditions import FilteredRows, added_condition
 from penstock.plan.strategies.derived_columns import is_safe, live_target, why_not_one_view
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, DerivedColumn
+from penstock.sql.stored_types import holds_floats
 
 _ENGINES = ("MergeTree", "ReplacingMergeTree", "AggregatingMergeTree", "SummingMergeTree")
 """Engines that make one row only of rows that have one sorting key."""
@@ -30,12 +30,10 @@ def find_filtered(
         return obstacle
     place = live_target(before, placement)
     (live,), (after,) = before.running.views, build_views_into(context, place, "beginning", context.history_binding)
-    names = {
-        column.physical: column.name
-        for column in before.running.binding.columns
-        if _is_whole_in_row(before, column.name)
-    }
-    condition = added_condition(live, after, names, context.known_values(before.new.name))
+    columns = before.running.binding.columns
+    names = {column.physical: column.name for column in columns if _is_whole_in_row(before, column.name)}
+    floats = frozenset(column.physical for column in columns if holds_floats(column.type))
+    condition = added_condition(live, after, names, floats, context.known_values(before.new.name))
     if condition is None:
         return "it differs in more than conditions over what is stored of each row"
     if not is_safe(before, DerivedColumn(condition, is_constant=False)):
@@ -67,12 +65,11 @@ def _obstacle(context: PlanningContext, before: DataSourceTransition, placement:
 
 def _is_whole_in_row(before: DataSourceTransition, name: str) -> bool:
     """Whether a column has in each row the value that the view gave, also if the engine has made one row of several:
-    that of a key. Numbers with a fraction may be equal as keys and differ (0.0 and -0.0)."""
+    that of a key. Numbers with a fraction may be equal as keys and differ."""
     if before.new.engine.name == "MergeTree":
         return True
     column = before.new.column(name)
-    is_exact = column is not None and not isinstance(unwrap_type(column.type), Float)
-    return is_exact and name in key_columns(before.running.source)
+    return column is not None and not holds_floats(column.type) and name in key_columns(before.running.source)
 
 
 def _has_more_rows_than_source(context: PlanningContext, before: DataSourceTransition, live: View) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import AggregateFunction, Float, SimpleAggregateFunction, Type, unwrap_type
+from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type
 from penstock.plan.diff.column_compatibility import is_promotion
 from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
@@ -30,7 +30,9 @@ from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
 from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn
 from penstock.sql.spark_text import column_names, quote_identifier
-from penstock.sql.stored_types import spark_type
+from penstock.sql.stored_types import holds_floats, spark_type
+
+_STATES = (AggregateFunction, SimpleAggregateFunction)
 
 
 def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> RolledUp | str:
@@ -97,7 +99,9 @@ def _is_derivable(changed: _Changed, name: str, derived: DerivedColumn) -> bool:
         return False
     if _keeps_stored_value(before, name, origin, derived):
         return _has_same_role(before, name, origin)
-    floats = {column.name for column in before.running.source.columns if isinstance(unwrap_type(column.type), Float)}
+    # A state is that of all rows of its key: of several that are equal there is none to choose.
+    values = (each for each in before.running.source.columns if not isinstance(each.type, _STATES))
+    floats = {column.name for column in values if holds_floats(column.type)}
     if column_names(derived.sql) & floats or (origin is not None and before.new.engine.name == "ReplacingMergeTree"):
         return False  # numbers that are equal may be written differently; a version may be another one
     return is_safe(before, derived) and survives_merging(before, name, derived)
