@@ -86,6 +86,30 @@ DATASOURCE events_0_1
 """Version 3 bridges the column, makes the first view's target anew, goes on from a clone below it, and puts a
 version of the landing table with another key beside it, which a view fills and keeps up to date."""
 
+CHOSEN = V1 | {
+    "penstock.toml": V1["penstock.toml"] + "[flow]\nmax_step_rows = 400\n[maintenance]\ncompact_files = 1000\n",
+    "datasources/chosen.datasource": """SCHEMA >
+    `id` UInt64,
+    `user` String
+
+ENGINE MergeTree
+ENGINE_SORTING_KEY id
+""",
+    "materializations/choose.pipe": """NODE chosen
+SQL >
+    SELECT id, user FROM events
+TYPE materialized
+DATASOURCE chosen
+""",
+}
+"""Version 1 with a view whose target has what tells its rows; it is copied in many slices."""
+KEPT = CHOSEN | {
+    "materializations/choose.pipe": CHOSEN["materializations/choose.pipe"].replace(
+        "FROM events", "FROM events WHERE user != 'u3'"
+    )
+}
+"""Its view gets a condition: those of the rows of its target are copied that it keeps."""
+
 QUERIES = {
     "events": "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM events",
     "per_user": "SELECT countMerge(events) AS rows, sumMerge(ids) AS total FROM per_user",

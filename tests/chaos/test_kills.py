@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from chaos.killable_server import Producer, Server, served
-from chaos.project_versions import QUERIES, V1, V2, V3, row
+from chaos.project_versions import CHOSEN, KEPT, QUERIES, V1, V2, V3, row
 
 
 def check(server: Server, posted: int, deployment: str) -> None:
@@ -113,6 +113,40 @@ def test_killed_while_a_view_is_recomputed_and_columns_are_materialized(server: 
     server.until(third, "ready")
     assert server.insist(lambda client: client.post(f"/v1/deployments/{third}/set-live")).status_code == 200
     settled(server, producer.finish(), "live", "previous")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_while_the_rows_that_a_condition_keeps_are_copied(server: Server) -> None:
+    """When the copy begins, after its first slice, and after two more."""
+    server.stop()
+    (server.folder / "penstock.toml").write_text(CHOSEN["penstock.toml"])
+    server.start()
+    server.ready()
+    assert server.until(server.deploy(CHOSEN, promote=True), "live") == "live"
+    before, after = Producer(server, "events", row), Producer(server, "events", row)
+    before.start()
+    before.more(2_000)
+    after.acknowledged = before.finish()
+    server.until_caught_up()
+    restart_with(server, "activate.bound:1")
+    kept = server.deploy(KEPT, promote=False)
+    server.died(90)
+    die_at(server, ("copy.committed:1", "copy.committed:2"))
+    server.until(kept, "ready")
+    plan = server.insist(lambda client: client.get(f"/v1/deployments/{kept}")).json()["plan"]
+    assert next(each["strategy"] for each in plan["resources"] if each["name"] == "chosen") == "forward"
+    after.start()
+    after.more(1_000)
+    posted = after.finish()
+    server.until_caught_up()
+    assert server.insist(lambda client: client.post(f"/v1/deployments/{kept}/set-live")).status_code == 200
+    settled(server, posted, "live", "previous")
+    chosen = "SELECT count() AS rows, uniqExact(id) AS ids, sum(id) AS total FROM chosen"
+    every = [number for number in range(posted) if number % 50]
+    for deployment, wanted in (("live", [each for each in every if each % 7 != 3]), ("previous", every)):
+        found = server.sql(chosen, deployment)
+        assert found == [{"rows": len(wanted), "ids": len(wanted), "total": sum(wanted)}], deployment
 
 
 @pytest.mark.full
