@@ -183,9 +183,10 @@ class World:
         if kind == "widen":
             fits = fits and columns[one % len(names)].type.name == "integer"
         if fits or kind in ("add", "default"):
-            self._observe(statements[kind])
+            self.observe(statements[kind])
 
-    def _observe(self, statement: str) -> None:
+    def observe(self, statement: str) -> None:
+        """Change the copy for development, and write its migrations."""
         schemas = [self.source.schema]
         before = read_catalog(self.development, schemas)
         with record_steps(self.development) as recorder:

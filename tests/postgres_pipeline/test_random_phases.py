@@ -15,6 +15,7 @@ from chaos.killable_server import Server, served
 from postgres_capture.conftest import Source, source  # noqa: F401 - a fixture
 from postgres_capture.deployment_world import STEP, World, run_steps
 from postgres_capture.penstock_side import PenstockSide
+from postgres_capture.repeated_forms import CHANGES, change, two_texts
 
 RELAXED = settings(
     max_examples=1,
@@ -34,6 +35,21 @@ def served_penstock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 @given(steps=st.lists(STEP, min_size=10, max_size=16))
 def test_penstock_ends_as_postgres_is(served_penstock: Server, source: Source, steps: list[tuple[str, Any]]) -> None:  # noqa: F811
     run_steps(World(source, PenstockSide(served_penstock)), steps)
+
+
+def test_a_consumer_that_is_before_two_changes(served_penstock: Server, source: Source) -> None:  # noqa: F811
+    """Behind both of them rows have the form that they had before."""
+    world = World(source, PenstockSide(served_penstock))
+    try:
+        two_texts(world)
+        world.producer.stop()
+        world.write([(3, 3), (2, 2)])
+        for statements in CHANGES["names exchanged"]:
+            change(world, statements)
+        world.write([(5, 3), (1, 2)])
+        world.check()
+    finally:
+        world.close()
 
 
 @pytest.mark.slow

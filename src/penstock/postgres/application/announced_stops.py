@@ -44,7 +44,13 @@ class AnnouncedStops:
                     self.take_back(store.name, wanted.migration, lambda: False)
                     stop = None
                 if (made := self._merged(wanted, stop)) != stop:
-                    self.records.announce(made)
+                    self._write(made)
+
+    def _write(self, stop: ChangeStop) -> None:
+        if self.state.stages[stop.migration] is SourceStage.before:
+            self.records.announce(stop)
+        else:
+            self.records.note_forms(stop)
 
     def missing(self, store: MigrationStore) -> frozenset[str]:
         """The migrations that Postgres does not have, whose stops before a store are not announced as they are."""
@@ -127,5 +133,5 @@ class AnnouncedStops:
         if known is None:
             return wanted
         if self.state.stages[wanted.migration] is SourceStage.before:
-            return replace(wanted, is_done=known.is_done, reached=known.reached)
+            return replace(known, before=wanted.before, after=wanted.after, is_sure=wanted.is_sure)
         return replace(known, after=known.after | (wanted.after - known.before))

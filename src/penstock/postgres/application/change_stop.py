@@ -6,11 +6,21 @@ until the store has carried it out, and rows of a form before it are never store
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Passage = Literal["goes", "waits", "late"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlaces:
+    """Where rows of one form stand in the log."""
+
+    first: int
+    """None of them was written before this LSN."""
+    committed: int | None
+    """All of them were committed by this LSN; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +42,29 @@ class ChangeStop:
     behind: int | None = None
     """An LSN from which on all rows are from behind the change, where one is known: a later change may give rows a form
     again that they had before this one."""
+    since: Mapping[str, int] = field(default_factory=dict)
+    """For forms behind the change an LSN at which Postgres did not have it: rows that were committed before that are
+    from before the change. They had the form before an earlier change took it, and this one gives it back."""
 
-    def passage(self, form: str, lsn: int) -> Passage:
-        """What becomes of rows of a form, of which none was written before an LSN."""
+    def passage(self, form: str, places: RowPlaces) -> Passage:
+        """What becomes of rows of a form."""
         if not self.is_done:
-            return "waits" if form in self.after else "goes"
-        if self.behind is not None and lsn >= self.behind:
+            return "waits" if form in self.after and not self._is_earlier(form, places) else "goes"
+        if self.behind is not None and places.first >= self.behind:
             return "goes"
         return "late" if form in self.before and form not in self.after - self.before else "goes"
 
+    def _is_earlier(self, form: str, places: RowPlaces) -> bool:
+        since = self.since.get(form)
+        return since is not None and places.committed is not None and places.committed < since
 
-def stop_of(stops: Iterable[ChangeStop], form: str, lsn: int) -> ChangeStop | None:
-    """What keeps rows of a form, from an LSN on, from a store: the first change that is to be carried out before them;
+
+def stop_of(stops: Iterable[ChangeStop], form: str, places: RowPlaces) -> ChangeStop | None:
+    """What keeps rows of a form from a store: the first change that is to be carried out before them;
     or the last one that was, if they come too late for it. The stops are in the order of their migrations."""
     concerned = [each for each in stops if form in each.after or form in each.before]
-    waiting = next((each for each in concerned if each.passage(form, lsn) == "waits"), None)
+    waiting = next((each for each in concerned if each.passage(form, places) == "waits"), None)
     if waiting is not None:
         return waiting
     done = [each for each in concerned if each.is_done]
-    return done[-1] if done and done[-1].passage(form, lsn) == "late" else None
+    return done[-1] if done and done[-1].passage(form, places) == "late" else None

@@ -8,7 +8,7 @@ after its store has; whoever stands at it says so itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 from penstock.postgres.application.change_stop import ChangeStop
@@ -20,13 +20,16 @@ _DEFINITION = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
 CREATE TABLE IF NOT EXISTS {_TABLE} (
   store text, migration text, before json NOT NULL, after json NOT NULL, is_sure boolean NOT NULL,
-  is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', behind pg_lsn,
+  is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', behind pg_lsn, since json,
   PRIMARY KEY (store, migration));
 """
-_HAS_BEHIND = """SELECT 1 FROM pg_catalog.pg_attribute
-  WHERE attrelid = pg_catalog.to_regclass(%s) AND attname = 'behind'"""
-# Stops of before have no column `behind`.
-_BEHIND = "(pg_catalog.to_jsonb(s) ->> 'behind')::pg_lsn - '0/0'::pg_lsn"
+_LATER = {"behind": "pg_lsn", "since": "json"}
+"""The columns that a table of an earlier release lacks."""
+_HAS_LATER = """SELECT count(*) FROM pg_catalog.pg_attribute
+  WHERE attrelid = pg_catalog.to_regclass(%s) AND attname = ANY(%s)"""
+_PLACES = """(pg_catalog.to_jsonb(s) ->> 'behind')::pg_lsn - '0/0'::pg_lsn,
+  coalesce(pg_catalog.to_jsonb(s) ->> 'since', '{}')"""
+_NOW = "SELECT pg_catalog.pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 _CAPTURED = f"{OWN_SCHEMA}.captured_tables"
 
 
@@ -40,15 +43,16 @@ class StopRecords:
         """Make the table, or what of it is not there."""
         if not self._is_there(_TABLE):
             self._run(_DEFINITION)
-        elif not self._rows(_HAS_BEHIND, _TABLE):
-            self._run(f"ALTER TABLE {_TABLE} ADD COLUMN IF NOT EXISTS behind pg_lsn")
+        elif self._rows(_HAS_LATER, _TABLE, [*_LATER])[0][0] < len(_LATER):
+            added = ", ".join(f"ADD COLUMN IF NOT EXISTS {each} {of}" for each, of in _LATER.items())
+            self._run(f"ALTER TABLE {_TABLE} {added}")
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         """The stops of these stores, in the order of their migrations."""
         if not self._is_there(_TABLE):
             return []
         found = self._rows(
-            f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached, {_BEHIND} FROM {_TABLE} s
+            f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached, {_PLACES} FROM {_TABLE} s
             WHERE store = ANY(%s) ORDER BY migration, store""",
             [*names],
         )
@@ -65,12 +69,22 @@ class StopRecords:
         return [each for each in self.of_stores(self.stores()) if each.reached and not each.is_done]
 
     def announce(self, stop: ChangeStop) -> None:
-        """Write a stop down, or the forms that it has now."""
+        """Write a stop down, or the forms that it has now, before Postgres has its change: rows of a new form that are
+        committed by now are from before it."""
+        now = int(self._rows(_NOW)[0][0])
+        self._write(stop, {each: stop.since.get(each, now) for each in stop.after})
+
+    def note_forms(self, stop: ChangeStop) -> None:
+        """Write a stop down, or the forms that it has now, whose change Postgres may have."""
+        last = max(stop.since.values(), default=None)
+        self._write(stop, {each: stop.since.get(each, last) for each in stop.after} if last is not None else {})
+
+    def _write(self, stop: ChangeStop, since: Mapping[str, int | None]) -> None:
         self._run(
-            f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure) VALUES (%s, %s, %s, %s, %s)
-            ON CONFLICT (store, migration) DO UPDATE SET
-              before = excluded.before, after = excluded.after, is_sure = excluded.is_sure""",
-            *(stop.store, stop.migration, _forms(stop.before), _forms(stop.after), stop.is_sure),
+            f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure, since) VALUES (%s, %s, %s, %s, %s, %s)
+            ON CONFLICT (store, migration) DO UPDATE SET before = excluded.before, after = excluded.after,
+              is_sure = excluded.is_sure, since = excluded.since""",
+            *(stop.store, stop.migration, _forms(stop.before), _forms(stop.after), stop.is_sure, json.dumps(since)),
         )
 
     def lift(self, store: str, migration: str, lsn: str | None) -> None:
@@ -135,8 +149,7 @@ def _forms(forms: Collection[str]) -> str:
 
 
 def _stop(row: tuple[Any, ...]) -> ChangeStop:
-    store, migration, before, after, is_sure, is_done, reached, behind = row
+    store, migration, before, after, is_sure, is_done, reached, behind, since = row
     forms = frozenset(json.loads(before)), frozenset(json.loads(after))
-    return ChangeStop(
-        store, migration, *forms, is_sure, is_done, frozenset(reached), None if behind is None else int(behind)
-    )
+    place = None if behind is None else int(behind)
+    return ChangeStop(store, migration, *forms, is_sure, is_done, frozenset(reached), place, json.loads(since))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from penstock.postgres.application.change_stop import ChangeStop, stop_of
+from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, stop_of
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.source_session import SourceSession
 from penstock.postgres.packages.lsn import lsn_text
@@ -20,9 +20,9 @@ class SourceStops:
     def __init__(self, dsn: str, capture: str, stores: Collection[str]):
         self._session, self._capture, self._stores = SourceSession(dsn), capture, stores
 
-    def stop_of(self, form: str, lsn: int) -> ChangeStop | None:
-        """What keeps rows of a form, from an LSN on, from the store."""
-        return stop_of(self._session.run(lambda source: StopRecords(source).of_stores(self._stores)), form, lsn)
+    def stop_of(self, form: str, places: RowPlaces) -> ChangeStop | None:
+        """What keeps rows of a form from the store."""
+        return stop_of(self._session.run(lambda source: StopRecords(source).of_stores(self._stores)), form, places)
 
     def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
         """A consumer stands at a stop, before rows from an LSN on."""

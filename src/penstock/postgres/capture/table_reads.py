@@ -106,9 +106,13 @@ class TableReads:
         form = table_form(found)
         if self._forms.get(found.oid, ("", 0))[0] == form:
             return False
-        rows = copy_rows(self._connection, "SELECT pg_catalog.pg_current_wal_insert_lsn()", ())
-        self._forms[found.oid] = (form, parse_lsn(str(rows[0][0])))
+        self._forms[found.oid] = (form, self._place())
         return True
+
+    def _place(self) -> int:
+        """Where the log is now."""
+        rows = copy_rows(self._connection, "SELECT pg_catalog.pg_current_wal_insert_lsn()", ())
+        return parse_lsn(str(rows[0][0]))
 
     def _read_rows(self, table: CapturedTable, found: ReplicatedTable) -> list[tuple[str | None, ...]]:
         key, read = identity_key(found), table.read
@@ -131,7 +135,8 @@ class TableReads:
             self._records.intend_part(table, part, [str(last[each]) for each in identity_key(found)])
         crash_point("cdc.part-intended")
         made = tuple(PackageRow((version, 0, part, at), version, "read", row) for at, row in enumerate(rows))
-        package = RowPackage(self._source, table.store, schema, made[-1].position, made)
+        # The table is held: it has this form at this place, too.
+        package = RowPackage(self._source, table.store, schema, made[-1].position, made, as_of=self._place())
         stored = self._destination.position(self._source, table.store)
         aside = self._destination.deliver(package.following(stored)).set_aside
         crash_point("cdc.part-delivered")

@@ -38,4 +38,4 @@ def join_messages(
 
 def _follows(package: RowPackage, first: RowPackage, upto: Position) -> bool:
     same = (package.source, package.store, package.schema) == (first.source, first.store, first.schema)
-    return same and package.after == upto
+    return same and package.as_of == first.as_of and package.after == upto

@@ -1,18 +1,21 @@
 """A destination that stops at changes which its store carries out where they stand in Postgres' log.
 
 In: packages. Out: those that may go, at the store. Invariant: whether rows may go is asked before each package, so that
-none of a form behind the change is stored before the store has the change, and none of before after it.
+none of a form behind the change is stored before the store has the change, and none of before after it. Of a package
+that has rows of both sides, which look the same, the first go, and the others wait.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from penstock.errors import Conflict, Failed
-from penstock.postgres.application.change_stop import ChangeStop
+from penstock.model.cursor import Position
+from penstock.postgres.application.change_stop import ChangeStop, RowPlaces
 from penstock.postgres.catalog.schema_form import schema_form
 from penstock.postgres.delivery.destination import Delivered, Destination, ForwardingDestination
-from penstock.postgres.packages.package import Package, PackageSchema, RowPackage
+from penstock.postgres.packages.package import Package, RowPackage
 
 
 class WaitsForChange(Conflict):
@@ -43,8 +46,8 @@ class LateRows(Failed):
 class ChangeStops(Protocol):
     """The stops before one store."""
 
-    def stop_of(self, form: str, lsn: int) -> ChangeStop | None:
-        """What keeps rows of a form, from an LSN on, from the store. Raises Failed, Unavailable."""
+    def stop_of(self, form: str, places: RowPlaces) -> ChangeStop | None:
+        """What keeps rows of a form from the store. Raises Failed, Unavailable."""
 
     def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
         """A consumer stands at a stop, before rows from an LSN on. Raises Failed, Unavailable."""
@@ -56,19 +59,65 @@ class StoppingDestination(ForwardingDestination):
     def __init__(self, store: Destination, stops: ChangeStops):
         super().__init__(store)
         self._stops = stops
+        self._early: dict[tuple[str, str], Delivered] = {}
+        """By source and table, the rows of a package that were stored while those behind them wait: whoever delivers
+        it does not know of them."""
 
     def deliver(self, package: Package) -> Delivered:
         """Raises WaitsForChange, LateRows, and what the store raises."""
-        if isinstance(package, RowPackage):
-            self._check(package.schema, min(each.version for each in package.rows))
-        return self._store.deliver(package)
+        if not isinstance(package, RowPackage):
+            return self._store.deliver(package)
+        key = (package.source, package.store)
+        early = self._early.get(key, Delivered(None))
+        left = _behind(package, early.position)
+        done = early
+        if left.rows:
+            self._check(left)
+            done = self._store.deliver(left)
+            done = replace(done, set_aside=done.set_aside + early.set_aside)
+        self._early.pop(key, None)
+        return done
 
-    def _check(self, schema: PackageSchema, lsn: int) -> None:
-        form = schema_form(schema.table, ((each.name, each.type) for each in schema.columns))
-        stop = self._stops.stop_of(form, lsn)
+    def _check(self, package: RowPackage) -> None:
+        name = package.schema.table
+        stop = self._stops.stop_of(_form(package), _places(package))
         if stop is None:
             return
         if stop.is_done:
-            raise LateRows(str(schema.table), stop)
-        self._stops.reach(stop, self.name, lsn)
-        raise WaitsForChange(str(schema.table), stop)
+            raise LateRows(str(name), stop)
+        waiting = _behind(package, self._store_earlier(package, stop))
+        self._stops.reach(stop, self.name, _places(waiting).first)
+        raise WaitsForChange(str(name), stop)
+
+    def _store_earlier(self, package: RowPackage, stop: ChangeStop) -> Position | None:
+        """Store the rows of a package that are from before a change, where its forms do not tell them from those behind
+        it. Returns where they end."""
+        since = stop.since.get(_form(package), 0)
+        rows = [each for each in package.rows if each.position[0] < since]
+        if _is_read(package) or not rows:
+            return None
+        earlier = package.part(rows, package.after)
+        self._check(earlier)
+        done, key = self._store.deliver(earlier), (package.source, package.store)
+        aside = self._early[key].set_aside if key in self._early else 0
+        self._early[key] = Delivered(earlier.upto, done.set_aside + aside)
+        return earlier.upto
+
+
+def _behind(package: RowPackage, position: Position | None) -> RowPackage:
+    """What of a package comes after a position that may be inside of it."""
+    is_inside = position is not None and package.rows[0].position <= position
+    return package.following(position) if is_inside else package
+
+
+def _form(package: RowPackage) -> str:
+    return schema_form(package.schema.table, ((each.name, each.type) for each in package.schema.columns))
+
+
+def _places(package: RowPackage) -> RowPlaces:
+    first, last = min(each.version for each in package.rows), package.rows[-1].position[0]
+    return RowPlaces(first, package.as_of if _is_read(package) else last)
+
+
+def _is_read(package: RowPackage) -> bool:
+    return package.rows[0].operation == "read"

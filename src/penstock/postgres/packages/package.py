@@ -75,6 +75,8 @@ class RowPackage:
     rows: tuple[PackageRow, ...]
     after: Position | None = None
     """The position of the last row before; None: it is the first package of its source."""
+    as_of: int | None = None
+    """Of rows that were read from the table: an LSN at which it had them so; None: not known."""
 
     def following(self, stored: Position | None) -> RowPackage:
         """What of it comes after a position."""

@@ -54,6 +54,7 @@ def encode_package(package: Package) -> bytes:
                 "table": _table(schema.table),
                 "fingerprint": schema.fingerprint,
                 "columns": columns,
+                "as_of": package.as_of,
                 "rows": [[position_text(r.position), r.version, r.operation, r.key_only, r.values] for r in rows],
             }
     return orjson.dumps(document)
@@ -81,7 +82,8 @@ def _package(document: Any) -> Package:
     columns = tuple(PackageColumn(c["name"], c["type"], c["typmod"], bool(c["key"])) for c in document["columns"])
     schema = PackageSchema(table, columns, document["fingerprint"])
     rows = tuple(_row(each, len(columns)) for each in document["rows"])
-    return RowPackage(source, store, schema, upto, rows, after)
+    as_of = document.get("as_of")  # a package of an earlier release does not say it
+    return RowPackage(source, store, schema, upto, rows, after, int(as_of) if as_of is not None else None)
 
 
 def _row(document: Any, width: int) -> PackageRow:

@@ -34,6 +34,8 @@ class Records:
     stops: dict[str, ChangeStop] = field(default_factory=dict)
     again: list[int] = field(default_factory=list)
     """The tables that are read again."""
+    ahead: list[str] = field(default_factory=list)
+    """The stops that were announced before Postgres had their changes."""
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         return [*self.stops.values()]
@@ -41,6 +43,10 @@ class Records:
     def announce(self, stop: ChangeStop) -> None:
         known = self.stops.get(stop.migration, stop)
         self.stops[stop.migration] = replace(stop, is_done=known.is_done, reached=known.reached)
+        self.ahead.append(stop.migration)
+
+    def note_forms(self, stop: ChangeStop) -> None:
+        self.stops[stop.migration] = stop
 
     def lift(self, store: str, migration: str, lsn: str | None) -> None:
         self.stops[migration] = replace(self.stops[migration], is_done=True)
@@ -52,8 +58,8 @@ class Records:
         self.again.append(table)
 
 
-def announcements(records: Records) -> AnnouncedStops:
-    state = SourceState({"1": SourceStage.before}, {"1": table(id=INTEGER, a=INTEGER, b=TEXT)}, ())
+def announcements(records: Records, stage: SourceStage = SourceStage.before) -> AnnouncedStops:
+    state = SourceState({"1": stage}, {"1": table(id=INTEGER, a=INTEGER, b=TEXT)}, ())
     return AnnouncedStops([CHANGE], state, cast(StopRecords, records))
 
 
@@ -69,6 +75,15 @@ def test_a_stop_is_announced_once() -> None:
     assert first is not None
     assert not first.is_done
     assert announced(records, is_confirmed=False) == first
+
+
+def test_rows_of_now_are_from_before_a_change_only_while_postgres_is_without_it() -> None:
+    records, store = Records(), cast(MigrationStore, Store())
+    announcements(records, SourceStage.after).announce([store], lambda *_: False)
+    assert ([*records.stops], records.ahead) == (["1"], [])
+    records.stops.clear()
+    announcements(records).announce([store], lambda *_: False)
+    assert records.ahead == ["1"]
 
 
 def test_a_kill_between_the_change_and_its_stop() -> None:

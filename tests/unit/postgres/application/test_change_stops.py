@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.postgres.application.change_forms import ChangeForms, change_forms
-from penstock.postgres.application.change_stop import ChangeStop, stop_of
+from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, stop_of
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.catalog.replicated_table import (
     QualifiedName,
@@ -36,6 +36,11 @@ SWAP, DROP = SwapColumns("a", "b"), DropColumn("b")
 def table(**columns: ReplicatedType) -> ReplicatedTable:
     made = tuple(ReplicatedColumn(at, name, of) for at, (name, of) in enumerate(columns.items(), 1))
     return ReplicatedTable(1, NAME, made)
+
+
+def at(lsn: int) -> RowPlaces:
+    """Rows of one transaction."""
+    return RowPlaces(lsn, lsn)
 
 
 def migration(id: str, *operations: Operation) -> Migration:
@@ -105,22 +110,35 @@ def test_many_operations_are_tried_in_their_order() -> None:
 )
 def test_what_becomes_of_rows(form: str, is_done: bool, passage: str) -> None:
     stop = ChangeStop("s", "1", frozenset({"old", "part"}), frozenset({"part", "new"}), True, is_done)
-    assert stop.passage(form, 7) == passage
-    assert replace(stop, behind=8).passage(form, 7) == passage
+    assert stop.passage(form, at(7)) == passage
+    assert replace(stop, behind=8).passage(form, at(7)) == passage
 
 
 def test_the_first_stop_that_is_not_lifted_is_the_one() -> None:
     one = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b", "c"}), True, True)
     two = ChangeStop("s", "2", frozenset({"a", "b"}), frozenset({"c"}), True)
-    assert stop_of([one, two], "a", 7) == one
-    assert stop_of([one, two], "b", 7) is None
-    assert stop_of([one, two], "c", 7) == two
+    assert stop_of([one, two], "a", at(7)) == one
+    assert stop_of([one, two], "b", at(7)) is None
+    assert stop_of([one, two], "c", at(7)) == two
     back = ChangeStop("s", "3", frozenset({"b"}), frozenset({"a"}), True, True)
-    assert stop_of([one, back], "a", 7) is None, "a later change led back to this form"
+    assert stop_of([one, back], "a", at(7)) is None, "a later change led back to this form"
 
 
 def test_a_form_of_before_that_a_later_change_gives_again() -> None:
     """From an LSN on that is known to be behind the change no row is from before it."""
     stop = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), is_sure=True, is_done=True, behind=8)
-    assert [stop_of([stop], "a", lsn) for lsn in (7, 8)] == [stop, None]
-    assert stop_of([replace(stop, is_done=False)], "b", 9) is not None, "it waits all the same"
+    assert [stop_of([stop], "a", at(lsn)) for lsn in (7, 8)] == [stop, None]
+    assert stop_of([replace(stop, is_done=False)], "b", at(9)) is not None, "it waits all the same"
+
+
+def test_rows_of_before_both_changes_are_not_behind_the_second() -> None:
+    """Whatever was committed before the second was announced is from before it; what is not known waits."""
+    first = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), True)
+    second = ChangeStop("s", "2", frozenset({"b"}), frozenset({"a", "c"}), True, since={"a": 8})
+    stops = [first, second]
+    assert stop_of(stops, "a", at(7)) is None
+    assert stop_of(stops, "a", at(8)) == second
+    assert stop_of(stops, "a", RowPlaces(7, 9)) == second, "a transaction that was open then"
+    assert stop_of(stops, "a", RowPlaces(7, None)) == second
+    assert stop_of(stops, "c", at(7)) == second, "a form for which no place is known"
+    assert stop_of(stops, "b", at(7)) == first

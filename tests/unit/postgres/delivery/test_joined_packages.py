@@ -53,7 +53,8 @@ def test_what_is_joined_is_one_run_of_rows() -> None:
     assert ends_at(run, rows=3) == 3
     assert ends_at(run, (4, 0), rows=3) == 4, "a package that was sent before comes whole"
     truncate = TruncatePackage("s", "t", SCHEMA.table, (3, 0), 3, (2, 0))
-    for third in (truncate, package(3, OTHER), package(3, source="s/read"), replace(package(3), after=(1, 0))):
+    others = (package(3, source="s/read"), replace(package(3), after=(1, 0)), replace(package(3), as_of=3))
+    for third in (truncate, package(3, OTHER), *others):
         assert ends_at([*run[:2], third, *run[3:]]) == 2
     long = package(2)
     long = replace(long, rows=(replace(long.rows[0], values=("9" * 5 * 2**20,)),))

@@ -1,0 +1,109 @@
+"""Rows of one package that stand on both sides of a change whose forms do not tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from penstock.model.cursor import Position
+from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, stop_of
+from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.catalog.schema_form import schema_form
+from penstock.postgres.delivery.destination import Delivered
+from penstock.postgres.delivery.stopping_destination import StoppingDestination, WaitsForChange
+from penstock.postgres.packages.package import Package, PackageColumn, PackageRow, PackageSchema, RowPackage
+from penstock.postgres.packages.package_codec import decode_package, encode_package
+
+TABLE = QualifiedName("public", "t")
+SCHEMA = PackageSchema(TABLE, (PackageColumn("id", "integer", is_key=True),))
+FORM = schema_form(TABLE, [("id", "integer")])
+SECOND = ChangeStop("s", "2", frozenset({"other"}), frozenset({FORM}), is_sure=True, since={FORM: 3})
+
+
+@dataclass
+class Store:
+    """A store in memory, which sets a row aside of each package."""
+
+    name = "store"
+    is_broker = False
+    rows: list[PackageRow] = field(default_factory=list)
+    after: list[Position | None] = field(default_factory=list)
+
+    def position(self, source: str, store: str) -> Position | None:
+        return self.rows[-1].position if self.rows else None
+
+    def unsure(self, source: str, store: str) -> Position | None:
+        return None
+
+    def deliver(self, package: Package) -> Delivered:
+        assert isinstance(package, RowPackage)
+        assert package.after == self.position("s", "t")
+        self.rows += package.rows
+        self.after.append(package.after)
+        return Delivered(package.upto, 1)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class Stops:
+    """The stops of one store, in memory."""
+
+    stops: Sequence[ChangeStop]
+    reached: list[int] = field(default_factory=list)
+
+    def stop_of(self, form: str, places: RowPlaces) -> ChangeStop | None:
+        return stop_of(self.stops, form, places)
+
+    def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
+        self.reached.append(lsn)
+
+
+def package(*lsns: int) -> RowPackage:
+    rows = tuple(PackageRow((each, 0), each, "insert", (str(each),)) for each in lsns)
+    return RowPackage("s", "t", SCHEMA, rows[-1].position, rows)
+
+
+def lsns(store: Store) -> list[int]:
+    return [each.version for each in store.rows]
+
+
+def test_the_rows_before_the_change_go_and_the_others_wait() -> None:
+    store, stops = Store(), Stops([SECOND])
+    stopping, mixed = StoppingDestination(store, stops), package(1, 2, 3, 4)
+    for _ in range(2):
+        with pytest.raises(WaitsForChange):
+            stopping.deliver(mixed)
+        assert lsns(store) == [1, 2], "once, however often the package comes"
+    assert stops.reached == [3, 3]
+    stops.stops = [replace(SECOND, is_done=True)]
+    assert stopping.deliver(mixed) == Delivered((4, 0), 2)
+    assert lsns(store) == [1, 2, 3, 4]
+    assert stopping.deliver(replace(package(5), after=(4, 0))) == Delivered((5, 0), 1)
+
+
+def test_a_part_of_the_package_that_ends_at_the_change() -> None:
+    """A consumer of a broker tries the first of several joined messages by itself."""
+    store, stops = Store(), Stops([SECOND])
+    stopping = StoppingDestination(store, stops)
+    with pytest.raises(WaitsForChange):
+        stopping.deliver(package(1, 2, 3))
+    assert stopping.deliver(package(1, 2)) == Delivered((2, 0), 1), "what was set aside is told"
+    assert lsns(store) == [1, 2]
+
+
+def test_rows_that_were_read_go_by_the_place_of_their_reading() -> None:
+    read = replace(package(1), rows=(replace(package(1).rows[0], operation="read"),))
+    for as_of, goes in ((2, True), (3, False), (None, False)):
+        store = Store()
+        sent = decode_package(encode_package(replace(read, as_of=as_of)))
+        stopping = StoppingDestination(store, Stops([SECOND]))
+        if goes:
+            assert stopping.deliver(sent) == Delivered((1, 0), 1)
+        else:
+            with pytest.raises(WaitsForChange):
+                stopping.deliver(sent)
+        assert lsns(store) == ([1] if goes else [])
