@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import sqlglot
@@ -57,12 +57,13 @@ def is_same_text(before: Text | None, after: Text | None, dialect: Dialect = "cl
 
 def is_same_sql(before: str, after: str, dialect: Dialect = "clickhouse") -> bool:
     """Whether two texts have one normal form. That they have the same tokens is found out sooner."""
-    if before == after or _are_same_tokens(before, after, dialect):
-        return True
-    return normalize_sql(before, dialect) == normalize_sql(after, dialect)
+    is_same = _are_same_tokens(before, after, dialect)
+    return is_same or normalize_sql(before, dialect) == normalize_sql(after, dialect)
 
 
 def _are_same_tokens(before: str, after: str, dialect: Dialect) -> bool:
+    if before == after:
+        return True
     if is_template(before) or is_template(after):
         return False
     try:
@@ -78,7 +79,8 @@ def is_same_pipe(before: ProjectQueries, after: ProjectQueries, name: str) -> bo
     old, new = before.project.pipe(name), after.project.pipe(name)
     if old is None or new is None:
         return False
-    if old.dialect == new.dialect and _is_same_text_of_nodes(old, new):
+    is_same = _are_same_tokens if _is_known_by_query(old) and _is_known_by_query(new) else is_same_sql
+    if old.dialect == new.dialect and _is_same_text_of_nodes(old, new, is_same):
         return True
     if list(map(_comparable_handler, old.nodes)) != list(map(_comparable_handler, new.nodes)):
         return False
@@ -95,14 +97,20 @@ def _differs_by_call(pipe: Pipe) -> bool:
     return pipe.materialized is None and is_templated(pipe)
 
 
-def _is_same_text_of_nodes(old: Pipe, new: Pipe) -> bool:
-    """Whether the nodes of two pipes of one dialect say the same. The name of the last one does not count if no SQL can
-    read it."""
+def _is_known_by_query(pipe: Pipe) -> bool:
+    """Whether the compiled query tells a pipe, whose form is then not looked at twice: a view in ClickHouse's SQL, of
+    which the compiler writes each part anew."""
+    return pipe.materialized is not None and pipe.dialect == "clickhouse"
+
+
+def _is_same_text_of_nodes(old: Pipe, new: Pipe, is_same: Callable[[str, str, Dialect], bool]) -> bool:
+    """Whether the nodes of two pipes of one dialect say the same, by a comparison of their SQL. The name of the last
+    one does not count if no SQL can read it."""
     ends = {old.nodes[-1].name, new.nodes[-1].name}
     is_free = not any(_may_name(each, node.sql.text) for each in ends for node in (*old.nodes, *new.nodes))
     unread = ends if is_free else set()
     return _comparable_nodes(old, unread) == _comparable_nodes(new, unread) and all(
-        is_same_sql(before.sql.text, after.sql.text, old.dialect)
+        is_same(before.sql.text, after.sql.text, old.dialect)
         for before, after in zip(old.nodes, new.nodes, strict=True)
     )
 

@@ -57,7 +57,7 @@ def _cached_parts(view: View, known: tuple[tuple[str, tuple[tuple[str, str], ...
     texts = Texts(sources, stored_type)
     rows = tuple(texts.of(each) for name in _CLAUSES for each in _as_list(tree.args.get(name)))
     items = [texts.of(each.unalias()) for each in tree.expressions]
-    aggregates = any(map(has_opaque_aggregate, query.tree.expressions))
+    aggregates = any(map(has_opaque_aggregate, _computed(tree)))
     read = tuple((name, source_rows_content(each), _merged(each)) for name, each in sorted(sources.items()))
     return ViewParts(view.table, (rows, aggregates, read), dict(zip(view.fields, items, strict=False)))
 
@@ -70,7 +70,12 @@ def _as_list(value: object) -> list[exp.Expr]:
 def _is_one_block(tree: exp.Select) -> bool:
     given = {name for name, value in tree.args.items() if value}
     queries = list(tree.find_all(exp.Query, exp.Subquery))
-    return given <= {"expressions", *_CLAUSES} and queries == [tree] and not any(map(makes_rows, tree.expressions))
+    return given <= {"expressions", *_CLAUSES} and queries == [tree] and not any(map(makes_rows, _computed(tree)))
+
+
+def _computed(tree: exp.Select) -> list[exp.Expr]:
+    """The columns of the result but for those that are passed on."""
+    return [each for each in tree.expressions if not isinstance(each.unalias(), exp.Column)]
 
 
 def _sources(tree: exp.Select, view: View) -> Mapping[str, Source] | None:
@@ -103,18 +108,21 @@ class Texts:
 
     def of(self, node: exp.Expr) -> str:
         """The text; each column of a source is written by what it shows, and each table by its meaning."""
-        if isinstance(node, exp.Column):
-            node = self._named(node)  # most columns are passed on
-            return node.name if isinstance(node, exp.Var) else str(node.sql(dialect=DIALECT))
+        if isinstance(node, exp.Column):  # most columns are passed on
+            return self._column(node) or str(node.sql(dialect=DIALECT))
         return str(node.copy().transform(self._named, copy=False).sql(dialect=DIALECT, copy=False))
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and node.alias_or_name in self.sources:
             return exp.Var(this=f"{source_meaning(self.sources[node.alias_or_name])} {node.alias_or_name}")
-        if not isinstance(node, exp.Column) or node.table not in self.sources:
-            return node
-        bound = self.sources[node.table].binding.column(node.name)
-        return exp.Var(this=f"<{node.table} {column_content(bound, self.type_of)!r}>") if bound is not None else node
+        text = self._column(node) if isinstance(node, exp.Column) else None
+        return exp.Var(this=text) if text is not None else node
+
+    def _column(self, node: exp.Column) -> str | None:
+        """What a column of a source shows; None for another one."""
+        source = self.sources.get(node.table)
+        bound = source.binding.column(node.name) if source is not None else None
+        return f"<{node.table} {column_content(bound, self.type_of)!r}>" if bound is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ def view_meaning(view: View, known: KnownValues, type_of: Callable[[BoundColumn]
     tree = query.tree
     texts = Texts(sources, type_of)
     group = tree.args.get("group")
-    if group is None and any(map(has_opaque_aggregate, tree.expressions)):
+    if group is None and any(map(has_opaque_aggregate, _computed(tree))):
         return None
     clauses = (name for name in _CLAUSES if name not in ("group", "where"))
     rows = tuple(texts.of(each) for name in clauses for each in _as_list(tree.args.get(name)))
