@@ -97,7 +97,7 @@ def test_iceberg_ends_as_postgres_is(
 
 
 @pytest.mark.slow
-@settings(RELAXED, max_examples=40)
+@settings(RELAXED, max_examples=15)
 @given(steps=st.lists(STEP, min_size=12, max_size=40))
 def test_iceberg_ends_as_postgres_is_after_many_steps(
     source: Source, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any]]
