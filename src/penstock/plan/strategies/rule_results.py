@@ -80,7 +80,7 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
             "the view and those that feed what it reads, as one, give the rows that are stored",
             composed if isinstance(composed, str) else computed if composed else "it was not asked for",
         ),
-        _tell("reuse", _IN_ANOTHER_TABLE, inputs.other if isinstance(inputs.other, str) else _other_text(inputs.other)),
+        _tell("reuse", _IN_ANOTHER_TABLE, _obstacle_to_other(inputs.other)),
         _tell(
             "recompute",
             "the other views give the rows that are stored, and only new ones run",
@@ -99,13 +99,16 @@ def _rules_for_view_target(inputs: StrategyInputs, kept: Collection[str] | None)
 def rules_of_new_target(other: OtherTable | str) -> tuple[RuleResult, ...]:
     """The rules for a target of views that live does not have."""
     return (
-        _tell("create", _IN_ANOTHER_TABLE, other if isinstance(other, str) else ""),
+        _tell("create", _IN_ANOTHER_TABLE, _obstacle_to_other(other)),
         _tell("create", "the views give all rows anew, from the beginning of their sources", ""),
     )
 
 
-def _other_text(other: OtherTable | None) -> str:
-    return "" if other is not None else "it was not asked for"
+def _obstacle_to_other(other: OtherTable | str | None) -> str:
+    """Why no other table has the rows; empty where one has them."""
+    if isinstance(other, OtherTable):
+        return ""
+    return other if other is not None else "it was not asked for"
 
 
 def _tell(strategy: Strategy, rule: str, obstacle: str) -> RuleResult:
