@@ -145,6 +145,7 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "60_a_column_added_throughout": lambda number: {"bot": number % 3},
     "64_numbers_widened_below_their_values": lambda number: {"count": number if number % 2 else 65_535 - number},
     "71_numbers_of_64_bits": lambda number: {"count": number if number % 2 else 2**32 - 1 - number},
+    "72_rows_of_other_tables": lambda number: {"amount": number % 10 * 2.5},
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""
@@ -169,6 +170,11 @@ FIXED = {
     ),
 }
 """Data sources that have all their rows before the others get any, as views join what there is at that moment."""
+
+
+def batch(case: Case, number: int) -> list[dict[str, object]]:
+    """The rows that each landing table of the case gets with its batch of this number, from 0."""
+    return [row(each, case.folder) for each in range(number * ROWS, (number + 1) * ROWS)]
 
 
 class Posting:
@@ -208,8 +214,7 @@ class Posting:
             is_fixed = name == f"{case.prefix}{fixed}"
             if is_fixed and case.posts:
                 continue
-            first = case.posts * ROWS
-            rows = [row(number, case.folder) for number in range(first, first + ROWS)]
+            rows = batch(case, case.posts)
             if any(self._sent(each, rows) for each in names):
                 case.sent.setdefault(name, []).append(rows)
             if is_fixed:
