@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from penstock.crash_points import Crashed
 from penstock.errors import PenstockError
+from penstock.postgres.application.delivery_records import PublishedTable
 from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
 from penstock.postgres.delivery.broker import PackageBroker
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
 from penstock.postgres.delivery.destination import Destination
 from postgres_capture.conftest import Source
+from waiting import wait_until
+
+
+class CountedAcknowledgements(SourceAcknowledgements):
+    """Those of a consumer, with how often it asked what it may acknowledge."""
+
+    rounds = 0
+
+    def published(self, broker: str) -> Mapping[str, PublishedTable]:
+        self.rounds += 1
+        return super().published(broker)
 
 
 class RunningConsumer:
@@ -21,11 +33,17 @@ class RunningConsumer:
         self._stop = threading.Event()
         self._consumer = Consumer(broker, destination, self._stop.is_set)
         self._consumer.pace = ConsumerPace(0.05, 0.1, 0.1, 0.1)
-        self._consumer.acknowledgements = SourceAcknowledgements(source.dsn, source.name, stores)
+        self._acknowledgements = CountedAcknowledgements(source.dsn, source.name, stores)
+        self._consumer.acknowledgements = self._acknowledgements
         self._broker = broker
         self.failure: PenstockError | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def wait_for_rounds(self) -> None:
+        """Until it has asked several more times what it may acknowledge."""
+        wanted = self._acknowledgements.rounds + 5
+        wait_until(lambda: self._acknowledgements.rounds >= wanted, 30)
 
     @property
     def has_ended(self) -> bool:

@@ -44,6 +44,9 @@ class IcebergLanding:
         found = self._catalog.load_table(f"app.{store}").properties.get(f"position.{source}")
         return parse_position(found) if found is not None else None
 
+    def forget_position(self, source: str, store: str) -> None:
+        """It is asked each time."""
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 

@@ -18,7 +18,7 @@ from postgres_capture.conftest import Source
 from postgres_capture.landing_server import InboxPipeline
 
 Landing = tuple[InboxPipeline, str, str]
-OF_VERSION = {1: "6f2500d3433fd962", 2: "d8b23335b64cec4f", 3: "fc6b89df3310842d"}
+OF_VERSION = {1: "6f2500d3433fd962", 2: "d8b23335b64cec4f", 3: "fc6b89df3310842d", 4: "770a5ff2d9742153"}
 """What the statements of each version hash to."""
 
 

@@ -61,11 +61,6 @@ class ConsumerRecords:
             *(capture, broker, store, lsn),
         )
 
-    def published(self, capture: str, broker: str) -> dict[str, int]:
-        """For each table, by its name in the stores, the LSN up to which all its changes are in a broker."""
-        statement = f"SELECT store, lsn - '0/0' FROM {OWN_SCHEMA}.published WHERE capture = %s AND broker = %s"
-        return {str(store): int(lsn) for store, lsn in self._rows(statement, capture, broker)}
-
     def of_capture(self, capture: str) -> dict[str, frozenset[str]]:
         """The consumers of a capture, with the stores that each takes rows to: those that registered, and those of
         before, which only acknowledged."""

@@ -9,7 +9,7 @@ do not tell.
 from __future__ import annotations
 
 from penstock.errors import Conflict
-from penstock.postgres.application import consumer_records
+from penstock.postgres.application import consumer_records, delivery_records
 from penstock.postgres.capture import kept_rows, known_columns, lost_values
 from penstock.postgres.capture.records import DEFINITIONS, CaptureRecord
 from penstock.postgres.capture.schemas import table_descriptions
@@ -19,7 +19,7 @@ from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE
 
-SETUP_VERSION = 3
+SETUP_VERSION = 4
 """Of what setup makes for a capture, here and in `setup`: whoever changes that takes the next number. A capture from
 before there were versions has 0."""
 _MARK = f"penstock setup {SETUP_VERSION}"
@@ -30,6 +30,7 @@ _TABLES = (
     lost_values.DEFINITION,
     known_columns.DEFINITION,
     consumer_records.DEFINITION,
+    delivery_records.DEFINITION,
 )
 _EMIT = f"""
     SELECT {SNAPSHOT} INTO found FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = changed.objid;

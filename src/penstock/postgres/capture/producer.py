@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.postgres.application.consumer_records import ConsumerRecords
+from penstock.postgres.application.delivery_records import DeliveryRecords, SentPosition
 from penstock.postgres.capture.installation import check_setup
 from penstock.postgres.capture.known_columns import KnownColumns
 from penstock.postgres.capture.records import CaptureRecords
@@ -84,12 +85,13 @@ class Producer:
             records = CaptureRecords(connection, self._name)
             capture = records.capture()
             check_setup(connection, capture)
-            self._begin_route(ConsumerRecords(connection))
-            context = DeliveryContext(capture, records, self._destination, self.limits, self.pace)
-            reads = TableReads(self._dsn, capture, records, self._destination)
+            deliveries = DeliveryRecords(connection, self._name)
+            context = DeliveryContext(capture, records, deliveries, self._destination, self.limits, self.pace)
+            reads = TableReads(self._dsn, context)
             opened.callback(reads.close)
             stream = ReplicationStream(self._dsn, capture.slot, capture.publications)
             opened.callback(stream.close)
+            self._begin_route(ConsumerRecords(connection))  # the slot is ours: no other producer delivers elsewhere
             run = _StreamRun(context, stream, reads, self._columns(connection))
             log.info("capture %s reads slot %s", capture.name, capture.slot)
             while not self._stopping():
@@ -127,7 +129,10 @@ class _StreamRun:
         """Of the transaction that is being received."""
         self._end = 0
         """Of the last transaction that was received."""
-        self._looked = self._acknowledged = self._read = float("-inf")
+        self._looked = self._acknowledged = self._read = self._noted = float("-inf")
+        self._in_source: dict[int, SentPosition] = {}
+        """How far each table was sent, as the source knows it."""
+        self._is_outdated = False
         self._sent: dict[int, tuple[int, int]] = {}
         self._read_again: dict[int, float] = {}
         """When a table is read again whose rows the store did not take."""
@@ -150,12 +155,13 @@ class _StreamRun:
             self._read = now
             self._may_read = self._read_tables()
         self._confirm()
-        return self._columns.is_outdated
+        return self._columns.is_outdated or self._is_outdated
 
     def finish(self) -> None:
         """Deliver what was received, and confirm it."""
         for each in self._tables.values():
             each.flush_whole()
+        self._noted = float("-inf")
         self._confirm()
         self._acknowledge(float("inf"))
 
@@ -168,6 +174,8 @@ class _StreamRun:
             del self._tables[oid]
         for oid, table in known.items():
             if oid in self._tables:
+                # One that was removed and added meanwhile begins anew.
+                self._is_outdated = self._is_outdated or self._tables[oid].table.since != table.since
                 self._tables[oid].table = table
             else:
                 self._tables[oid] = TableDelivery(self._context, table)
@@ -236,6 +244,8 @@ class _StreamRun:
         table = self._tracker.table(change.relation, lsn) if delivery is not None else None
         if table is None or delivery is None or delivery.waits or self._begin is None:
             return
+        if delivery.table.is_before(lsn):
+            return
         commit = self._begin.commit_lsn
         if delivery.has_stored((commit, ordinal + 1)) or delivery.waits:
             return
@@ -264,14 +274,32 @@ class _StreamRun:
         for relation in relations:
             position = (self._begin.commit_lsn, self._next_ordinal())
             delivery = self._tables.get(relation)
-            if delivery is not None and not delivery.waits and not delivery.has_stored(position):
+            if delivery is None or delivery.waits or delivery.table.is_before(lsn):
+                continue
+            if not delivery.has_stored(position) and not delivery.waits:
                 delivery.truncate(position, lsn, self._end)
 
     def _confirm(self) -> None:
-        """Confirm what is stored of every table."""
+        """Confirm what is stored of every table, and known to be."""
         waiting = [at for each in self._tables.values() if (at := each.confirmable()) is not None]
-        self._stream.confirm(min(waiting, default=self._all_received()))
+        at = min(waiting, default=self._all_received())
+        if self._note_sent():
+            self._stream.confirm(at)
         self._stream.beat()
+
+    def _note_sent(self) -> bool:
+        """Write down how far each table was sent, now and then. Returns whether the source knows it of all."""
+        begun = {oid: each for oid, each in self._tables.items() if each.is_begun}
+        fresh = {oid: each for oid, each in begun.items() if each.sent != self._in_source.get(oid)}
+        if not fresh:
+            return True
+        if time.monotonic() - self._noted < self._context.pace.look:
+            return False
+        source = self._context.capture.source
+        self._context.deliveries.note_sent(((each.table.store, source), each.sent) for each in fresh.values())
+        self._in_source |= {oid: each.sent for oid, each in fresh.items()}
+        self._noted = time.monotonic()
+        return True
 
     def _all_received(self) -> int:
         """The LSN up to which all that was committed has been received."""
@@ -282,13 +310,33 @@ class _StreamRun:
         is_due = now - self._acknowledged >= self._context.pace.acknowledge
         if is_due:
             self._acknowledged = time.monotonic()
-        for oid, each in self._tables.items():
+        due = {oid: each for oid, each in self._tables.items() if is_due or each.delivered > self._told(oid)[1]}
+        complete = self._complete(due)
+        if due:
+            self._noted = float("-inf")
+        if not self._note_sent():
+            return
+        for oid, each in complete.items():
             waiting = each.confirmable()
             at = waiting if waiting is not None else self._all_received()
-            lsn, delivered = self._sent.get(oid, (0, 0))
-            if at > lsn and (is_due or each.delivered > delivered):
+            if at > self._told(oid)[0]:
                 self._note_delivered(each.table.store, at)
                 self._sent[oid] = (at, each.delivered)
+
+    def _told(self, oid: int) -> tuple[int, int]:
+        """The LSN that was acknowledged of a table, and how many packages were delivered then."""
+        return self._sent.get(oid, (0, 0))
+
+    def _complete(self, tables: Mapping[int, TableDelivery]) -> dict[int, TableDelivery]:
+        """Those of which the destination lacks nothing, as far as it answers."""
+        found: dict[int, TableDelivery] = {}
+        for oid, each in tables.items():
+            try:
+                if each.waits or each.has_all():
+                    found[oid] = each
+            except Unavailable:
+                break  # it is said once rows come
+        return found
 
     def _note_delivered(self, store: str, lsn: int) -> None:
         """All changes of a table up to an LSN are at the destination: in a broker no store has them yet."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.errors import Conflict, NotFound, did_you_mean
 from penstock.model.cursor import Position
+from penstock.postgres.application import delivery_records
 from penstock.postgres.capture.lost_values import note_lost
 from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
@@ -37,12 +38,20 @@ CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.captured_tables (
   files text NOT NULL, problem text, problem_code text, problem_since timestamptz, problem_lsn pg_lsn,
   set_aside int8 NOT NULL DEFAULT 0, read_version pg_lsn, read_wait xid8, read_part int4 NOT NULL DEFAULT 0,
   read_from text[], read_upto text[], read_rows int8 NOT NULL DEFAULT 0, read_done boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (capture, oid), UNIQUE (capture, store));
+  since pg_lsn, PRIMARY KEY (capture, oid), UNIQUE (capture, store));
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
+    WHERE attrelid = '{OWN_SCHEMA}.captured_tables'::regclass AND attname = 'since') THEN
+    ALTER TABLE {OWN_SCHEMA}.captured_tables ADD COLUMN since pg_lsn;
+  END IF;
+END $$;
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.acknowledged (
   capture text NOT NULL REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, consumer text NOT NULL,
   store text NOT NULL, lsn pg_lsn NOT NULL, at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (capture, consumer, store));
 """
+_PROGRESS = ("acknowledged", "published", *delivery_records.TABLES)
+"""The tables that say how far each captured table is."""
 # Captures of before have no column `setup_version`.
 _CAPTURES = f"""SELECT name, id, slot, publication,
   coalesce((pg_catalog.to_jsonb(c) ->> 'setup_version')::int4, 0) FROM {OWN_SCHEMA}.captures c"""
@@ -113,6 +122,12 @@ class CapturedTable:
     problem: str | None
     set_aside: int
     read: ReadProgress
+    since: int | None
+    """The LSN at which it was captured, last; None: before that was noted."""
+
+    def is_before(self, lsn: int) -> bool:
+        """Whether a change at an LSN is from before it was captured: reading it brings what the change made."""
+        return self.since is not None and lsn < self.since and not self.insert_only
 
 
 class CaptureRecords:
@@ -141,11 +156,10 @@ class CaptureRecords:
             ON CONFLICT (name) DO UPDATE SET id = excluded.id, created_at = now()""",
             *(self._name, id, slot, publication),
         )
-        again = (
-            "read_version = NULL, read_done = insert_only, problem = NULL, problem_code = NULL, problem_since = NULL"
-        )
+        again = """read_version = NULL, read_done = insert_only, since = pg_catalog.pg_current_wal_insert_lsn(),
+          problem = NULL, problem_code = NULL, problem_since = NULL"""
         self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {again} WHERE capture = %s", self._name)
-        for each in ("acknowledged", "published"):
+        for each in _PROGRESS:
             self._run(f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s", self._name)
 
     def note_setup(self, version: int) -> None:
@@ -162,7 +176,8 @@ class CaptureRecords:
             f"""SELECT t.oid, t.schema_name, t.table_name, t.store, t.insert_only, t.files, {FILES},
               coalesce(n.nspname, t.schema_name), coalesce(c.relname, t.table_name), t.problem,
               t.set_aside, t.read_version - '0/0'::pg_lsn, t.read_wait::text, t.read_part, t.read_from, t.read_upto,
-              t.read_rows, t.read_done
+              t.read_rows, t.read_done,
+              (pg_catalog.to_jsonb(t) ->> 'since')::pg_lsn - '0/0'::pg_lsn
             FROM {OWN_SCHEMA}.captured_tables t LEFT JOIN pg_catalog.pg_class c ON c.oid = t.oid::oid
               LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
             WHERE t.capture = %s ORDER BY 2, 3""",
@@ -184,15 +199,16 @@ class CaptureRecords:
             )
         self._run(
             f"""INSERT INTO {OWN_SCHEMA}.captured_tables
-              (capture, oid, schema_name, table_name, store, insert_only, files, read_done)
-            SELECT %s, c.oid, %s, %s, %s, %s, {FILES}, %s FROM pg_catalog.pg_class c WHERE c.oid = %s::oid""",
+              (capture, oid, schema_name, table_name, store, insert_only, files, read_done, since)
+            SELECT %s, c.oid, %s, %s, %s, %s, {FILES}, %s, pg_catalog.pg_current_wal_insert_lsn()
+            FROM pg_catalog.pg_class c WHERE c.oid = %s::oid""",
             *(self._name, name.schema, name.name, store, insert_only, insert_only, oid),
         )
 
     def remove_table(self, oid: int) -> None:
-        """Forget a table and who has acknowledged it."""
+        """Forget a table, how far it was sent and who has acknowledged it."""
         this = f"(SELECT store FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s)"
-        for each in ("acknowledged", "published"):
+        for each in _PROGRESS:
             statement = f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s AND store IN {this}"
             self._run(statement, self._name, self._name, oid)
         self._run(f"DELETE FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s", self._name, oid)
@@ -276,7 +292,7 @@ class CaptureRecords:
 
 def _captured_table(row: tuple[Any, ...]) -> CapturedTable:
     oid, schema, name, store, insert_only, files, files_now, *rest = row
-    schema_now, name_now, problem, aside, version, wait, part, after, upto, rows, done = rest
+    schema_now, name_now, problem, aside, version, wait, part, after, upto, rows, done, since = rest
     read = ReadProgress(
         int(version) if version is not None else None,
         int(wait) if wait is not None else None,
@@ -287,4 +303,5 @@ def _captured_table(row: tuple[Any, ...]) -> CapturedTable:
         done,
     )
     name, now = QualifiedName(schema, name), QualifiedName(schema_now, name_now)
-    return CapturedTable(oid, name, store, insert_only, files, files_now, now, problem, aside, read)
+    place = int(since) if since is not None else None
+    return CapturedTable(oid, name, store, insert_only, files, files_now, now, problem, aside, read, place)

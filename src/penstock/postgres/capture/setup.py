@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from penstock.errors import Conflict, Failed, InvalidProject, InvalidRequest, NotFound, Problem, did_you_mean
 from penstock.postgres.application.consumer_records import ConsumerRecords
+from penstock.postgres.application.delivery_records import DeliveryRecords
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.installation import (
     SETUP_VERSION,
@@ -195,6 +196,7 @@ def remove_consumer(connection: SourceConnection, capture: str, name: str) -> No
         raise Conflict(f"{kept:,} rows are kept for `{name}` in penstock.kept_rows", hint=hint)
     with _transaction(connection):
         records.forget(capture, name)
+        DeliveryRecords(connection, capture).forget_consumer(name)
         StopRecords(connection).leave(f"{capture}/{name}")
 
 

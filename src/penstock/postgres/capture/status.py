@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.postgres.application.consumer_records import ConsumerRecords
+from penstock.postgres.application.delivery_records import DeliveryRecords
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.installation import OtherSetup, check_setup
 from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
@@ -18,6 +19,7 @@ from penstock.postgres.capture.lost_values import lost_alarms
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.delivery.stopping_destination import WaitsForChange
 
 LITTLE_WAL = 2**30
 """Bytes that a slot may still keep, below which it is said."""
@@ -128,6 +130,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
         *_setup_alarms(connection, capture),
         *_alarms(slot, tables, unread),
         *_stop_alarms(connection, name),
+        *_consumer_alarms(DeliveryRecords(connection, name)),
         *_kept_alarms(kept),
         *lost_alarms(connection, name),
     )
@@ -229,6 +232,15 @@ def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:
         for stop in StopRecords(connection).reached()
         for consumer in sorted(stop.reached)
         if consumer.startswith(f"{name}/")
+    ]
+
+
+def _consumer_alarms(records: DeliveryRecords) -> list[str]:
+    """The tables that consumers behind a broker do not take further; changes of their store are told by its stops."""
+    return [
+        f"the consumer {each.consumer} takes no rows of `{each.store}`: {each.problem}"
+        for each in records.stops()
+        if each.code != WaitsForChange.code
     ]
 
 

@@ -2,7 +2,8 @@
 
 In: changes of the stream. Out: packages at their destination. Invariants: changes are delivered in the order of their
 positions, each once, whatever the stream repeats; where one cannot be stored, nothing behind it is: the table waits at
-its LSN, its rows in the slot, and goes on by itself once the store takes them.
+its LSN, its rows in the slot, and goes on by itself once the store takes them. What was sent is known to the source, so
+that a destination that has less is noticed, also after a restart.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.model.cursor import Position, position_text
+from penstock.postgres.application.delivery_records import DeliveryRecords, SentPosition, latest
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.capture.unchanged_values import Reason
-from penstock.postgres.delivery.destination import Destination
-from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, TruncatePackage
+from penstock.postgres.delivery.destination import Destination, LostRows, lacks
+from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, RowPackage, TruncatePackage
 from penstock.postgres.packages.package_builder import PackageBuilder, PackageLimits
 
 log = logging.getLogger("penstock.cdc")
@@ -43,6 +45,7 @@ class DeliveryContext:
 
     capture: CaptureRecord
     records: CaptureRecords
+    deliveries: DeliveryRecords
     destination: Destination
     limits: PackageLimits
     pace: CapturePace
@@ -56,6 +59,8 @@ class _Obstacle:
     """What could not be delivered; None if the changes could not even be read."""
     confirmable: int
     """The LSN that may be confirmed meanwhile."""
+    is_gap: bool = False
+    """Whether the store lacks rows that were sent before."""
 
 
 class TableDelivery:
@@ -68,10 +73,14 @@ class TableDelivery:
         self._obstacle: _Obstacle | None = None
         self._tried = time.monotonic()
         self._stored: Position | None = None
-        """Where the store says that its source is."""
-        self._passed: Position | None = None
-        """Up to where everything is done; a TRUNCATE may not move the store's position."""
-        self._knows_stored = False
+        """What the next package follows: where the store says that its source is, or the last row that went into any
+        broker."""
+        self.sent = SentPosition()
+        """Up to where everything is done, wherever it was sent."""
+        self.is_begun = False
+        """Whether it is known where the destination is."""
+        self._was_sent = True
+        """Whether rows were sent before; not known at first."""
         self._lost: Counter[tuple[str, Reason]] = Counter()
         """The rows that wait and are without a value, for each column."""
         self.delivered = 0
@@ -88,20 +97,61 @@ class TableDelivery:
             return self._obstacle.confirmable
         return None if self._builder.is_empty else self._builder.confirmable
 
+    def has_all(self) -> bool:
+        """Whether the destination lacks nothing that was sent before. Raises Unavailable."""
+        try:
+            self._begin()
+        except Unavailable:
+            raise
+        except PenstockError:
+            return not self._was_sent  # its first row stops it
+        return self.is_begun
+
     def has_stored(self, position: Position) -> bool:
         """Whether the change at a position is stored. Raises Unavailable."""
-        if not self._knows_stored:
-            try:
-                self._stored = self._context.destination.position(self._context.capture.source, self.table.store)
-                self._passed, self._knows_stored = self._stored, True
-                unsure = self._context.destination.unsure(self._context.capture.source, self.table.store)
-                self._builder.whole = unsure
-            except Unavailable:
-                raise
-            except PenstockError as error:
-                self.stop(error, position, None, 0)
-                return False
-        return self._passed is not None and position <= self._passed
+        try:
+            self._begin()
+        except Unavailable:
+            raise
+        except PenstockError as error:
+            self.stop(error, position, None, 0)
+        return self.sent.upto is not None and position <= self.sent.upto
+
+    def _begin(self) -> None:
+        """Ask where the destination is, once. Where it is behind what was sent, such as a store that was put back, or
+        that does not have yet what is in a broker of before, the table waits. Raises what the destination raises."""
+        if self.is_begun or self._obstacle is not None:
+            return
+        source, store, destination = self._context.capture.source, self.table.store, self._context.destination
+        known = self._context.deliveries.sent(store)
+        self._was_sent = any(each.rows is not None for each in known.values())
+        sent, stored = known.get(source, SentPosition()), destination.position(source, store)
+        if destination.is_broker:
+            self._note_reading(known)
+        elif (gap := self._find_gap(known)) is not None:
+            self.stop(gap, gap.sent, None, 0)
+            return
+        self._stored = sent.rows if destination.is_broker else stored
+        self.sent = SentPosition(latest(sent.rows, self._stored), latest(sent.upto, stored))
+        self._builder.whole = destination.unsure(source, store)
+        self.is_begun = True
+
+    def _find_gap(self, sent: Mapping[str, SentPosition]) -> LostRows | None:
+        """What the store lacks of the rows that were sent, by source."""
+        store = self.table.store
+        for source, each in sent.items():
+            stored = self._context.destination.position(source, store)
+            if each.rows is not None and lacks(stored, each.rows):
+                return LostRows(store, stored, each.rows)
+        return None
+
+    def _note_reading(self, sent: Mapping[str, SentPosition]) -> None:
+        """Write down how far the rows that are read are in a broker, if nobody has, as before there were such
+        records."""
+        source, store = self._context.capture.read_source, self.table.store
+        if source not in sent and not self.table.insert_only:
+            upto = self._context.destination.position(source, store)
+            self._context.deliveries.note_sent([((store, source), SentPosition(upto, upto))])
 
     def add(self, schema: PackageSchema, rows: Iterable[PackageRow], confirmable: int) -> None:
         """Take rows that are not stored yet. Raises Unavailable."""
@@ -149,7 +199,7 @@ class TableDelivery:
         """The table waits at a position until the error is gone."""
         if not self._builder.is_empty:
             confirmable = self._builder.confirmable
-        self._obstacle = _Obstacle(package, confirmable)
+        self._obstacle = _Obstacle(package, confirmable, isinstance(error, LostRows))
         self._builder = PackageBuilder(self._context.capture.source, self.table.store, self._context.limits)
         self._lost.clear()  # its rows come again
         self._tried = time.monotonic()
@@ -163,6 +213,8 @@ class TableDelivery:
         if obstacle is None or time.monotonic() - self._tried < self._context.pace.retry:
             return False
         self._tried = time.monotonic()
+        if obstacle.is_gap:
+            return self._is_closed()
         if obstacle.package is not None:
             try:
                 self._context.destination.deliver(obstacle.package)
@@ -173,6 +225,17 @@ class TableDelivery:
                 return False
             self._context.records.note_problem(self.table, None, None)
             log.info("%s goes on", self.table.name)
+        return True
+
+    def _is_closed(self) -> bool:
+        """Whether the store has what it lacked, or the table was captured anew. Raises what the store raises."""
+        sent = self._context.deliveries.sent(self.table.store)
+        for source in sent:
+            self._context.destination.forget_position(source, self.table.store)
+        if self._find_gap(sent) is not None:
+            return False
+        self._context.records.note_problem(self.table, None, None)
+        log.info("%s goes on", self.table.name)
         return True
 
     def _deliver(self, package: Package, confirmable: int) -> None:
@@ -191,7 +254,9 @@ class TableDelivery:
             self.stop(error, package.upto, following, confirmable)
             return
         crash_point("cdc.delivered")
-        self._stored, self._passed = done.position, package.upto
+        self._stored = done.position
+        rows = package.upto if isinstance(package, RowPackage) else self.sent.rows
+        self.sent = SentPosition(rows, package.upto)
         self.delivered += 1
         if self.table.problem is not None:
             self._context.records.note_problem(self.table, None, None)

@@ -18,14 +18,17 @@ from contextlib import suppress
 
 from penstock.crash_points import crash_point
 from penstock.errors import Failed
-from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
+from penstock.model.cursor import Position
+from penstock.postgres.application.delivery_records import SentPosition, latest
+from penstock.postgres.capture.records import CapturedTable
 from penstock.postgres.capture.schemas.schema_tracker import identity_key, read_table, table_schema
+from penstock.postgres.capture.table_delivery import DeliveryContext
 from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, own_rows_sql, sql_name
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
-from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.delivery.destination import LostRows, lacks
 from penstock.postgres.packages.lsn import parse_lsn
-from penstock.postgres.packages.package import PackageRow, RowPackage
+from penstock.postgres.packages.package import PackageRow, RowPackage, begins_reading
 
 PART_ROWS = 5_000
 PART_BYTES = 4 * 2**20
@@ -35,11 +38,11 @@ log = logging.getLogger("penstock.cdc")
 class TableReads:
     """Reads the tables of one capture into one destination."""
 
-    def __init__(self, dsn: str, capture: CaptureRecord, records: CaptureRecords, destination: Destination):
+    def __init__(self, dsn: str, context: DeliveryContext):
         self._connection = open_reader(dsn)
-        self._source = capture.read_source
-        self._records = records
-        self._destination = destination
+        self._source = context.capture.read_source
+        self._records, self._deliveries = context.records, context.deliveries
+        self._destination = context.destination
         self._part_rows: dict[int, int] = {}
         self._forms: dict[int, tuple[str, int]] = {}
         """The form of each table, and a place in the log at which it had it."""
@@ -66,8 +69,15 @@ class TableReads:
 
     def _is_stored(self, table: CapturedTable) -> bool:
         """Whether the part that was under way is in the store."""
-        stored = self._destination.position(self._source, table.store)
+        stored = self._delivered(table)[0]
         return stored is not None and stored[0] == table.read.version and stored[2] >= table.read.part
+
+    def _delivered(self, table: CapturedTable) -> tuple[Position | None, Position | None]:
+        """Up to where the rows of its readings are at the destination, and were sent; all that is in some broker
+        counts."""
+        stored = self._destination.position(self._source, table.store)
+        sent = self._deliveries.sent(table.store).get(self._source, SentPosition()).rows
+        return latest(stored, sent) if self._destination.is_broker else stored, sent
 
     def _deliver_part(self, table: CapturedTable) -> bool:
         connection = self._connection
@@ -137,9 +147,12 @@ class TableReads:
         made = tuple(PackageRow((version, 0, part, at), version, "read", row) for at, row in enumerate(rows))
         # The table is held: it has this form at this place, too.
         package = RowPackage(self._source, table.store, schema, made[-1].position, made, as_of=self._place())
-        stored = self._destination.position(self._source, table.store)
+        stored, sent = self._delivered(table)
+        if sent is not None and lacks(stored, sent) and not begins_reading(package):
+            raise LostRows(table.store, stored, sent)
         aside = self._destination.deliver(package.following(stored)).set_aside
         crash_point("cdc.part-delivered")
+        self._deliveries.note_sent([((table.store, self._source), SentPosition(package.upto, package.upto))])
         self._records.finish_part(table, len(rows))
         if aside:
             self._records.note_set_aside(table, aside)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from penstock.errors import Failed, Forbidden, InvalidRequest, Unavailable
 from penstock.redaction import register_secrets
@@ -101,3 +102,28 @@ def source_errors(doing: str) -> Iterator[None]:
         raise UnknownName(f"penstock {doing}, and Postgres refused it: {reason(error)}") from None
     except psycopg2.Error as error:
         raise Failed(f"penstock {doing}, and Postgres refused it: {reason(error)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQueries:
+    """Statements on a connection that are for one thing, which errors name. Raises what `source_errors` raises."""
+
+    connection: SourceConnection
+    doing: str
+    """What penstock did, as in "wrote its records"."""
+
+    def run(self, statement: str, *values: object) -> None:
+        """Run a statement whose rows nobody wants."""
+        with source_errors(self.doing):
+            self.connection.cursor().execute(statement, values)
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        with source_errors(self.doing):
+            cursor = self.connection.cursor()
+            cursor.execute(statement, values)
+            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there, by its full name."""
+        return bool(self.rows("SELECT pg_catalog.to_regclass(%s) IS NOT NULL", name)[0][0])

@@ -1,7 +1,8 @@
 """What a broker on the way to a store can do, and the part of a delivery that all brokers share.
 
 In: packages. Out: messages of limited size, each with its source and position. Invariants: a source's messages have
-rising positions; a message follows the one before it or is not sent (`after`), so that a consumer notices a gap.
+rising positions; a message says which rows are before it (`after`), so that a consumer notices a gap, also where those
+were sent to another broker.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol
 from penstock.errors import Failed
 from penstock.model.cursor import Position, parse_position, position_text
 from penstock.postgres.delivery.destination import UnstorableRow
-from penstock.postgres.packages.package import Package, RowPackage
+from penstock.postgres.packages.package import Package, RowPackage, begins_reading
 from penstock.postgres.packages.package_codec import encode_package
 
 SOURCE_HEADER, POSITION_HEADER, ROWS_HEADER = "Penstock-Source", "Penstock-Position", "Penstock-Rows-Position"
@@ -48,9 +49,19 @@ def position_of(headers: Mapping[str, str], source: str) -> BrokerPosition | Non
     )
 
 
-def with_predecessor(package: Package, at: BrokerPosition) -> Package:
-    """The package as a message that follows the last one with rows."""
-    return replace(package, after=at.rows)
+def unsent_part(package: Package, at: BrokerPosition) -> Package | None:
+    """What of a package is not in the broker yet, as a message; None if all of it is. It says behind which rows it is
+    to be stored: those that the broker has last, or that were sent elsewhere since, such as to a broker of before or to
+    this one before it was emptied. A reading that begins follows nothing: it brings every row."""
+    if at.last is not None and at.last >= package.upto:
+        return None
+    following = package.following(at.last)
+    if isinstance(following, RowPackage):
+        if not following.rows:
+            return None
+        if begins_reading(following):
+            return replace(following, after=None)
+    return replace(following, after=max((each for each in (at.rows, package.after) if each), default=None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +89,6 @@ class PackageQueue(Protocol):
 
     def is_empty(self) -> bool:
         """Whether all messages that the broker has now are confirmed; False if that is not known."""
-
-    def end(self) -> int:
-        """The place behind all messages that the broker has now."""
 
 
 class PackageBroker(Protocol):

@@ -93,6 +93,9 @@ class ClickHouseLanding:
     def position(self, source: str, store: str) -> Position | None:
         return self._progress(source, store).stored
 
+    def forget_position(self, source: str, store: str) -> None:
+        self._known.pop((source, store), None)
+
     def unsure(self, source: str, store: str) -> Position | None:
         progress = self._progress(source, store)
         return progress.upto if progress.state != DONE else None

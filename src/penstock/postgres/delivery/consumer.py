@@ -10,35 +10,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.postgres.delivery.broker import BrokerMessage, PackageBroker, PackageQueue
+from penstock.postgres.delivery.consumer_progress import Acknowledgements, ConsumerProgress
 from penstock.postgres.delivery.destination import Delivered, Destination, pending_part
 from penstock.postgres.delivery.joined_packages import join_messages
-from penstock.postgres.packages.package import Package, RowPackage
+from penstock.postgres.packages.package import Package, RowPackage, TruncatePackage
 from penstock.postgres.packages.package_builder import PackageLimits
 from penstock.postgres.packages.package_codec import decode_package
 
 MOST_PAUSE = 5.0
 log = logging.getLogger("penstock.cdc")
-
-
-class Acknowledgements(Protocol):
-    """Where consumers write down who they are and how far."""
-
-    def register(self, consumer: str, broker: str) -> None:
-        """A consumer of a broker begins."""
-
-    def published(self, broker: str) -> Mapping[str, int]:
-        """For each table, the LSN up to which the producer has published all its changes."""
-
-    def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
-        """All changes of a table up to an LSN are in the consumer's store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +50,6 @@ class _Table:
     """A message that the store does not take."""
     again: float = 0.0
     """When it is tried again."""
-    confirmed: int = 0
-    """The place behind the last message that was confirmed."""
-    goal: tuple[int, int] | None = None
-    """The LSN that is acknowledged once all messages before a place are confirmed."""
 
 
 class Consumer:
@@ -77,7 +60,7 @@ class Consumer:
         self.acknowledgements: Acknowledgements | None = None
         """None: nobody waits for this consumer."""
         self.pace, self.limits = ConsumerPace(), PackageLimits()
-        self._is_registered = False
+        self._progress: ConsumerProgress | None = None
         self._tables: dict[str, _Table] = {}
         self._looked = self._acknowledged = float("-inf")
 
@@ -101,9 +84,10 @@ class Consumer:
 
     def _register(self) -> None:
         """Be known before anything is read: whoever changes the store waits for this consumer from then on."""
-        if self.acknowledgements is not None and not self._is_registered:
-            self.acknowledgements.register(self._destination.name, self._broker.name)
-            self._is_registered = True
+        if self.acknowledgements is not None and self._progress is None:
+            progress = ConsumerProgress(self.acknowledgements, self._destination, self._broker.name)
+            progress.register()
+            self._progress = progress
 
     def _look(self) -> None:
         """Take up the queues of new tables."""
@@ -128,19 +112,26 @@ class Consumer:
                 is_stored = self._store(store, table, message)
                 table.queue.confirm(message)
                 crash_point("cdc.confirmed")
-                table.held, table.confirmed = None, message.place + 1
+                table.held = None
                 if waited:
                     log.info("%s goes on behind message %d", store, message.place)
+                    if self._progress is not None:
+                        self._progress.go_on(store)
             if is_stored or table.held is not None or self._stopping():
                 return  # one that was stored with the one before it is passed over at once
 
     def _store(self, store: str, table: _Table, message: BrokerMessage) -> bool:
         """Store what of a message is not stored yet; returns whether there was something."""
-        pending = pending_part(self._destination, decode_package(message.content))
+        package: Package | None = decode_package(message.content)
+        if package is not None and self._progress is not None:
+            package = self._progress.wanted_part(package)
+        pending = pending_part(self._destination, package) if package is not None else None
         if pending is None:
             return False
         done = self._deliver(pending, table, message)
         crash_point("cdc.consumed")
+        if isinstance(package, TruncatePackage) and self._progress is not None:
+            self._progress.note_passed(package)
         if done.set_aside:
             log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
         return True
@@ -170,31 +161,19 @@ class Consumer:
         except PenstockError as error:
             if table.held is None:
                 log.error("%s stops at message %d: %s", store, message.place, error.message)
+                if self._progress is not None:
+                    self._progress.stop(store, error)
             table.held, table.again = message, time.monotonic() + self.pace.retry
 
     def _acknowledge(self) -> None:
-        """Acknowledge what the producer had published of each table: once its queue is empty, or is not there, or has
-        been taken up to where its end was then, since under a steady load it is never empty."""
-        known = self.acknowledgements
-        if known is None or time.monotonic() - self._acknowledged < self.pace.acknowledge:
+        """Acknowledge what is stored; a table of which nothing was received may be new."""
+        if self._progress is None or time.monotonic() - self._acknowledged < self.pace.acknowledge:
             return
         self._acknowledged = time.monotonic()
-        published = known.published(self._broker.name)
-        if published.keys() - self._tables.keys():
+        if self._progress.acknowledge(self._is_empty) - self._tables.keys():
             self._look_now()
-        for store, lsn in published.items():
-            table = self._tables.get(store)
-            reached = lsn if table is None else _reached_lsn(table, lsn)
-            if reached is not None:
-                known.acknowledge(self._destination.name, store, reached)
 
-
-def _reached_lsn(table: _Table, published: int) -> int | None:
-    """The LSN up to which all is stored; the goal is set anew once it is reached."""
-    if table.held is None and table.queue.is_empty():
-        table.goal = None
-        return published
-    reached = table.goal[0] if table.goal is not None and table.confirmed >= table.goal[1] else None
-    if table.goal is None or reached is not None:
-        table.goal = (published, table.queue.end())
-    return reached
+    def _is_empty(self, store: str) -> bool:
+        """Whether nothing of a table waits in the broker."""
+        table = self._tables.get(store)
+        return table is None or (table.held is None and table.queue.is_empty())

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.errors import Conflict, Failed
-from penstock.model.cursor import Position, position_text
+from penstock.model.cursor import Position
+from penstock.postgres.packages.lsn import lsn_text
 from penstock.postgres.packages.package import Package, RowPackage
 
 
@@ -36,17 +37,18 @@ class UnstorableRow(Failed):
 
 
 class LostRows(Failed):
-    """A store or broker no longer has rows that it had confirmed."""
+    """Rows that were sent are not in the store, and do not come any more on the way that its rows take."""
 
     code = "lost-rows"
 
-    def __init__(self, store: str, stored: Position | None, after: Position | None):
-        at = position_text(stored) if stored is not None else "its beginning"
-        sent = position_text(after) if after is not None else "its beginning"
+    def __init__(self, store: str, stored: Position | None, sent: Position):
+        self.sent = sent
+        at = f"has nothing behind LSN {lsn_text(stored[0])}" if stored is not None else "has nothing"
         super().__init__(
-            f"`{store}` is at {at}, and all up to {sent} had been stored there: it was put back, or rows were removed "
-            "from the broker",
-            hint="empty the table in the store, then `penstock cdc remove` and `cdc add` read it anew",
+            f"`{store}` {at}, and rows up to LSN {lsn_text(sent[0])} were sent before those that come next: they were "
+            "removed from the broker, are in another one, or the store was put back or is another one",
+            hint="where another broker has them, `penstock cdc consume --from` takes them from there, and the table "
+            "goes on by itself; else empty it in the store, then `penstock cdc remove` and `cdc add` read it anew",
         )
 
 
@@ -72,6 +74,9 @@ class Destination(Protocol):
     def position(self, source: str, store: str) -> Position | None:
         """Up to where the rows of a source are stored; None: nothing of it is."""
 
+    def forget_position(self, source: str, store: str) -> None:
+        """Ask anew where a source is when somebody wants to know: it may be elsewhere than this process thinks."""
+
     def unsure(self, source: str, store: str) -> Position | None:
         """Up to where a package was sent of which nobody knows whether it is stored: it is to be sent again with the
         same rows. None if there is no such package, or it does not matter how rows are packed."""
@@ -96,6 +101,9 @@ class ForwardingDestination:
     def position(self, source: str, store: str) -> Position | None:
         return self._store.position(source, store)
 
+    def forget_position(self, source: str, store: str) -> None:
+        self._store.forget_position(source, store)
+
     def unsure(self, source: str, store: str) -> Position | None:
         return self._store.unsure(source, store)
 
@@ -103,12 +111,20 @@ class ForwardingDestination:
         self._store.close()
 
 
+def lacks(stored: Position | None, sent: Position | None) -> bool:
+    """Whether a store at a position has not all that was sent up to another one."""
+    return sent is not None and (stored is None or stored < sent)
+
+
 def pending_part(destination: Destination, package: Package) -> Package | None:
     """What of a package is not stored yet; None if all of it is. Raises LostRows if there is a gap before it."""
     stored = destination.position(package.source, package.store)
+    if lacks(stored, package.after):
+        destination.forget_position(package.source, package.store)
+        stored = destination.position(package.source, package.store)
     if stored is not None and stored >= package.upto:
         return None
-    if package.after is not None and (stored is None or stored < package.after):
+    if package.after is not None and lacks(stored, package.after):
         raise LostRows(package.store, stored, package.after)
     following = package.following(stored)
     if isinstance(following, RowPackage) and not following.rows:

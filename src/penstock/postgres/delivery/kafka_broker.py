@@ -23,9 +23,9 @@ from penstock.postgres.delivery.broker import (
     PackageQueue,
     message_parts,
     position_of,
-    with_predecessor,
+    unsent_part,
 )
-from penstock.postgres.delivery.destination import Delivered, pending_part
+from penstock.postgres.delivery.destination import Delivered
 from penstock.postgres.packages.package import Package
 from penstock.redaction import register_secrets
 
@@ -87,16 +87,20 @@ class KafkaBroker:
     def position(self, source: str, store: str) -> Position | None:
         return self._at(source, store).last
 
+    def forget_position(self, source: str, store: str) -> None:
+        self._known.pop((source, store), None)
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 
     def deliver(self, package: Package) -> Delivered:
-        pending = pending_part(self, package)
+        at = self._at(package.source, package.store)
+        pending = unsent_part(package, at)
         if pending is not None:
-            at = self._at(package.source, package.store)
-            for part, content in message_parts(with_predecessor(pending, at), MOST_BYTES):
+            for part, content in message_parts(pending, MOST_BYTES):
                 self._publish(part, content)
-        return Delivered(self.position(package.source, package.store))
+            at = at.after(pending)
+        return Delivered(at.rows)
 
     def queues(self, reader: str) -> Mapping[str, PackageQueue]:
         with _kafka_errors("listed topics"):
@@ -251,12 +255,11 @@ class KafkaQueue:
             self._reader.commit(offsets=[at], asynchronous=False)
 
     def is_empty(self) -> bool:
-        return not self._ahead and self._ended_at >= self.end()
-
-    def end(self) -> int:
+        if self._ahead:
+            return False
         with _kafka_errors("asked for the end of a topic"):
             _, end = self._reader.get_watermark_offsets(kafka.TopicPartition(self._topic, 0), timeout=SECONDS)
-        return int(end)
+        return bool(self._ended_at >= end)
 
     def close(self) -> None:
         self._reader.close()

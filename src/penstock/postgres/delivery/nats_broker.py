@@ -25,9 +25,9 @@ from penstock.postgres.delivery.broker import (
     PackageQueue,
     message_parts,
     position_of,
-    with_predecessor,
+    unsent_part,
 )
-from penstock.postgres.delivery.destination import Delivered, pending_part
+from penstock.postgres.delivery.destination import Delivered
 from penstock.postgres.packages.package import Package
 from penstock.redaction import register_secrets
 
@@ -130,18 +130,23 @@ class NatsBroker:
     def position(self, source: str, store: str) -> Position | None:
         return self._at(source, store)[0].last
 
+    def forget_position(self, source: str, store: str) -> None:
+        self._known.pop(self._subject(source, store), None)
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 
     def deliver(self, package: Package) -> Delivered:
-        pending = pending_part(self, package)
+        at, _ = self._at(package.source, package.store)
+        pending = unsent_part(package, at)
         if pending is not None:
-            at, _ = self._at(package.source, package.store)
-            for part, content in message_parts(with_predecessor(pending, at), self._connection.most_bytes):
+            for part, content in message_parts(pending, self._connection.most_bytes):
                 self._publish(part, content)
-        return Delivered(self.position(package.source, package.store))
+            at = at.after(pending)
+        return Delivered(at.rows)
 
     def queues(self, reader: str) -> Mapping[str, PackageQueue]:
+        self._made = False  # somebody may have deleted it
         self._make_stream()
         info = self._asked(lambda context: context.stream_info(self._stream, subjects_filter=">"))
         stores = {subject.split(".")[3] for subject in info.state.subjects or {}}
@@ -195,7 +200,8 @@ class NatsBroker:
     def _publish(self, part: Package, content: bytes) -> None:
         subject = self._subject(part.source, part.store)
         at, sequence = self._at(part.source, part.store)
-        del self._known[subject]  # after an error nobody knows whether it is there
+        del self._known[subject]  # after an error nobody knows whether it is there, nor whether the stream is
+        self._made = False
         reached = at.after(part)
         headers = {
             **reached.headers(part.source),
@@ -206,7 +212,7 @@ class NatsBroker:
             done = self._connection.call(lambda context: context.publish(subject, content, headers=headers))
         except (errors.NotFoundError, NatsTimeout) as error:
             raise Unavailable(f"NATS did not take a message: {error}") from None
-        self._known[subject] = (reached, int(done.seq))
+        self._known[subject], self._made = (reached, int(done.seq)), True
 
 
 class NatsQueue:
@@ -257,15 +263,6 @@ class NatsQueue:
         except (errors.NotFoundError, NatsTimeout):
             return False
         return int(info.num_pending or 0) == 0 and int(info.num_ack_pending or 0) == 0
-
-    def end(self) -> int:
-        try:
-            last = self._connection.call(lambda context: context.get_last_msg(self._stream, self._subject))
-        except errors.NotFoundError:
-            return 0
-        except NatsTimeout as error:
-            raise Unavailable(f"NATS does not answer: {error}") from None
-        return int(last.seq or 0) + 1
 
     def _open(self) -> None:
         """Subscribe, if that was not done on this connection."""

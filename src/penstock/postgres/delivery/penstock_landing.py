@@ -45,6 +45,9 @@ class PenstockLanding:
         found = self._call("GET", f"/v0/datasources/{store}/positions", {}).json()["positions"].get(source)
         return parse_position(found) if found is not None else None
 
+    def forget_position(self, source: str, store: str) -> None:
+        self._stored.pop((source, store), None)
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 

@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias, Union
 from penstock.model.cursor import Position
 from penstock.postgres.catalog.replicated_table import QualifiedName
 
+FIRST_READ = (1, 0)
+"""The part of a reading, and the number in it, of its first row."""
 Operation = Literal["insert", "update", "delete", "read"]
 """`read` is a row that was read from the table, not from the stream."""
 
@@ -105,3 +107,19 @@ class TruncatePackage:
 
 
 Package: TypeAlias = Union[RowPackage, TruncatePackage]
+
+
+def begins_reading(package: RowPackage) -> bool:
+    """Whether it has the first rows that were read from a table: with those behind them they are all that it has."""
+    first = package.rows[0]
+    return first.operation == "read" and first.position[2:] == FIRST_READ
+
+
+def part_since(package: Package, since: int) -> Package | None:
+    """What of a package was changed, or read, at an LSN or behind it; None if nothing was."""
+    match package:
+        case TruncatePackage():
+            return package if package.version >= since else None
+        case RowPackage():
+            rows = tuple(each for each in package.rows if each.version >= since)
+            return replace(package, rows=rows) if rows else None

@@ -9,6 +9,12 @@ import pytest
 
 from penstock.errors import Unavailable
 from penstock.model.cursor import Position
+from penstock.postgres.application.delivery_records import (
+    CaptureBeginning,
+    ConsumerStop,
+    PublishedTable,
+    SourceKey,
+)
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.broker import BrokerMessage
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
@@ -42,9 +48,6 @@ class BusyQueue:
     def is_empty(self) -> bool:
         return False
 
-    def end(self) -> int:
-        return self.written + 1
-
 
 class BusyBroker:
     name = "broker"
@@ -70,6 +73,9 @@ class MemoryStore:
     def position(self, source: str, store: str) -> Position | None:
         return self.at
 
+    def forget_position(self, source: str, store: str) -> None:
+        """It is asked each time."""
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 
@@ -92,8 +98,23 @@ class Notes:
     def register(self, consumer: str, broker: str) -> None:
         self.registered.append((consumer, broker))
 
-    def published(self, broker: str) -> Mapping[str, int]:
-        return {"t": self._queue.written}
+    def published(self, broker: str) -> Mapping[str, PublishedTable]:
+        return {"t": PublishedTable(self._queue.written, {"s": (self._queue.written, 0)})}
+
+    def beginning(self, store: str) -> CaptureBeginning | None:
+        return None
+
+    def passed(self, consumer: str) -> Mapping[SourceKey, Position]:
+        return {}
+
+    def note_passed(self, consumer: str, key: SourceKey, upto: Position) -> None:
+        raise AssertionError("nobody truncates here")
+
+    def note_stop(self, stop: ConsumerStop) -> None:
+        raise AssertionError("nothing stops here")
+
+    def note_going_on(self, consumer: str, store: str) -> None:
+        raise AssertionError("nothing had stopped")
 
     def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
         assert self._store.at is not None

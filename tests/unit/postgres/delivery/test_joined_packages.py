@@ -81,9 +81,6 @@ class ListQueue:
     def is_empty(self) -> bool:
         return self.at == len(self._messages)
 
-    def end(self) -> int:
-        return len(self._messages)
-
 
 class ListBroker:
     name = "broker"
@@ -111,6 +108,9 @@ class PickyStore:
 
     def position(self, source: str, store: str) -> Position | None:
         return self.at
+
+    def forget_position(self, source: str, store: str) -> None:
+        """It is asked each time."""
 
     def unsure(self, source: str, store: str) -> Position | None:
         return None

@@ -34,6 +34,9 @@ class Store:
     def position(self, source: str, store: str) -> Position | None:
         return self.rows[-1].position if self.rows else None
 
+    def forget_position(self, source: str, store: str) -> None:
+        """It is asked each time."""
+
     def unsure(self, source: str, store: str) -> Position | None:
         return None
 
