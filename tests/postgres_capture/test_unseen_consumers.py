@@ -176,6 +176,19 @@ def test_a_known_consumer_is_waited_for_although_others_have_passed(world: Broke
     assert (done.waits_for, done.state) == (None, "confirmed")
 
 
+def test_a_consumer_whose_stores_are_not_known(world: BrokerWorld) -> None:
+    """Such as one of an earlier version, or without the store in its settings: it may be that of another store."""
+    connection, name = world.source.connection, world.source.name
+    ConsumerRecords(connection).register(name, "old", "nats", [])
+    world.change("drop")
+    CaptureRecords(connection, name).acknowledge("old", world.name, world.source.written() + 2**32)
+    reason = world.reason(Phase.post)
+    assert f"a consumer of warehouse behind nats: {name}/old did not say to which stores it takes rows" in reason
+    assert f"`penstock cdc consume --name {name} --from nats://… --to warehouse`" in reason
+    with world.consuming():
+        world.check()
+
+
 def test_a_consumer_that_restarts_stays_known(world: BrokerWorld) -> None:
     with world.consuming():
         world.source.wait_until_stored("warehouse")

@@ -24,7 +24,7 @@ class ConsumerPosition:
     has_passed: bool
     """Whether it has acknowledged the LSN that was asked for."""
     stores: frozenset[str]
-    """Those that it takes rows to, by their names in the settings; empty: not known, so it may be any."""
+    """Those that it takes rows to, by their names in the settings; empty: not known."""
     silent_seconds: float
     """Since it started or acknowledged something."""
 
@@ -46,9 +46,6 @@ class ConsumerPosition:
             return ""
         forget = f"penstock cdc remove --consumer {self.name} --name {self.capture}"
         return f" (nothing was heard of it for {silent:,.0f} s; `{forget}` if it is gone for good)"
-
-    def feeds(self, store: str) -> bool:
-        return not self.stores or store in self.stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +84,20 @@ class TableConsumers:
                 return f"the capture {capture}, which has delivered nothing yet (`penstock cdc run --name {capture}`)"
         if self._is_fed(store):
             return None
-        behind = ((capture, broker) for capture, broker in self.brokers.items() if broker is not None)
-        return next((_never_started(*each, store.name) for each in behind), None)
+        behind = {capture: broker for capture, broker in self.brokers.items() if broker is not None}
+        vague = next((each for each in self.known if each.capture in behind and not each.stores), None)
+        if vague is not None:
+            return _started_vaguely(vague, behind[vague.capture], store.name)
+        return next((_never_started(*each, store.name) for each in behind.items()), None)
 
     def _is_fed(self, store: FedStore) -> bool:
         """Whether somebody is known who takes rows to a store, or it needs nobody."""
-        return not store.takes_rows or any(each.feeds(store.name) for each in self.known)
+        return not store.takes_rows or any(self._feeds(each, store.name) for each in self.known)
+
+    def _feeds(self, consumer: ConsumerPosition, store: str) -> bool:
+        """Whether a consumer takes rows to a store. Of a producer that delivers itself and does not say where to it is
+        taken for granted; behind a broker it may be any other store."""
+        return store in consumer.stores or (not consumer.stores and self.brokers.get(consumer.capture) is None)
 
     def has_passed(self, store: FedStore) -> bool:
         """Whether everybody who takes rows of the table has acknowledged the LSN that was asked for."""
@@ -103,8 +108,22 @@ class TableConsumers:
 def _never_started(capture: str, broker: str, store: str | None) -> str:
     """What is said where nobody is known behind a broker, or nobody who takes rows to this store."""
     of = f" of {store}" if store is not None else ""
-    command = f"penstock cdc consume --name {capture} --from {broker}://… --to {store or 'STORE'}"
+    command = _command(capture, broker, store or "STORE")
     return (
         f"a consumer{of} behind {broker}: none was ever started with the source's DSN (`{command}`; "
         "--without-consumers if those without it have stopped or passed)"
     )
+
+
+def _started_vaguely(consumer: ConsumerPosition, broker: str, store: str) -> str:
+    """What is said of one that may take rows to this store, or to another one."""
+    command = _command(consumer.capture, broker, store)
+    return (
+        f"a consumer of {store} behind {broker}: {consumer.full_name} did not say to which stores it takes rows. Start "
+        f"it anew with the source's DSN, and with [stores.{store}] in its penstock.toml (`{command}`; "
+        "--without-consumers if all have stopped or passed)"
+    )
+
+
+def _command(capture: str, broker: str, store: str) -> str:
+    return f"penstock cdc consume --name {capture} --from {broker}://… --to {store}"
