@@ -61,3 +61,4 @@ class RunningConsumer:
         self._stop.set()
         self._thread.join(30)
         self._broker.close()
+        self._acknowledgements.close()

@@ -15,19 +15,27 @@ T = TypeVar("T")
 
 
 class SourceSession:
-    """One connection at a time, of one thread."""
+    """One connection at a time, of one thread. `begin` is the first thing that is done with each."""
 
-    def __init__(self, dsn: str):
-        self._dsn = dsn
+    def __init__(self, dsn: str, begin: Callable[[SourceConnection], None] = lambda _: None):
+        self._dsn, self._begin = dsn, begin
         self._connection: SourceConnection | None = None
 
     def run(self, work: Callable[[SourceConnection], T]) -> T:
         """The result of a piece of work. Raises what it raises, and what `open_source` raises."""
+        is_new = self._connection is None
         if self._connection is None:
             self._connection = open_source(self._dsn)
         try:
+            if is_new:
+                self._begin(self._connection)
             return work(self._connection)
         except PenstockError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
             self._connection.close()
             self._connection = None
-            raise

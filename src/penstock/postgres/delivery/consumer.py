@@ -62,6 +62,8 @@ class Consumer:
         self.pace, self.limits = ConsumerPace(), PackageLimits()
         self._progress: ConsumerProgress | None = None
         self._tables: dict[str, _Table] = {}
+        self._sources: set[tuple[str, str]] = set()
+        """The sources of packages that were received, with their tables."""
         self._looked = self._acknowledged = float("-inf")
 
     def run(self) -> None:
@@ -78,9 +80,15 @@ class Consumer:
                 pause = 0.1
             except Unavailable as error:
                 log.warning("%s; trying again", error.message)
-                self._tables, self._looked = {}, float("-inf")
+                self._forget()
                 time.sleep(pause)
                 pause = min(2 * pause, MOST_PAUSE)
+
+    def _forget(self) -> None:
+        """Ask anew where everything is: another process may have gone on from here."""
+        self._tables, self._looked, self._progress = {}, float("-inf"), None
+        for source, store in self._sources:
+            self._destination.forget_position(source, store)
 
     def _register(self) -> None:
         """Be known before anything is read: whoever changes the store waits for this consumer from then on."""
@@ -122,16 +130,16 @@ class Consumer:
 
     def _store(self, store: str, table: _Table, message: BrokerMessage) -> bool:
         """Store what of a message is not stored yet; returns whether there was something."""
-        package: Package | None = decode_package(message.content)
-        if package is not None and self._progress is not None:
-            package = self._progress.wanted_part(package)
+        whole = decode_package(message.content)
+        self._sources.add((whole.source, whole.store))
+        package = self._progress.wanted_part(whole) if self._progress is not None else whole
         pending = pending_part(self._destination, package) if package is not None else None
         if pending is None:
             return False
         done = self._deliver(pending, table, message)
         crash_point("cdc.consumed")
-        if isinstance(package, TruncatePackage) and self._progress is not None:
-            self._progress.note_passed(package)
+        if isinstance(pending, TruncatePackage) and self._progress is not None:
+            self._progress.note_passed(pending)
         if done.set_aside:
             log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
         return True

@@ -160,7 +160,9 @@ def consume(
         consumer = Consumer(opened, store, stopping.is_set)
         if found:
             stores = named_stores(source.settings, to) or ()
-            consumer.acknowledgements = SourceAcknowledgements(found, name, stores)
+            acknowledgements = SourceAcknowledgements(found, name, stores)
+            stack.callback(acknowledgements.close)
+            consumer.acknowledgements = acknowledgements
         consumer.run()
 
 
