@@ -37,6 +37,8 @@ from penstock.postgres.packages.row_values import OWN_COLUMNS
 
 LEAST_VERSION = 140_000
 """Of Postgres: the first that sends messages of pg_logical_emit_message to pgoutput."""
+MOST_NAME_BYTES = 96
+"""Of the name of a table in the stores: it is a part of the names of topics and subjects, whatever its letters."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEIRS = """WITH RECURSIVE heirs AS (
   SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent::int8 = ANY(%s)
@@ -77,7 +79,14 @@ def table_choice(text: str, insert_only: Sequence[str]) -> TableChoice:
     if not table or (dot and not schema):
         raise InvalidRequest(f"`{text}` is no table", hint="schema.table, or table=NAME_IN_THE_STORES")
     name = QualifiedName(schema or "public", table)
-    return TableChoice(name, store or store_name(name), full in insert_only or str(name) in insert_only)
+    chosen = store or store_name(name)
+    if len(chosen.encode()) > MOST_NAME_BYTES or not chosen.isprintable():
+        raise InvalidRequest(
+            f"`{chosen}` is no name of a table in the stores: it has letters that cannot be printed, or more than "
+            f"{MOST_NAME_BYTES} bytes",
+            hint=f"{full}=NAME gives it another one",
+        )
+    return TableChoice(name, chosen, full in insert_only or str(name) in insert_only)
 
 
 def store_name(name: QualifiedName) -> str:

@@ -25,6 +25,7 @@ from penstock.postgres.delivery.broker import (
     position_of,
     unsent_part,
 )
+from penstock.postgres.delivery.broker_names import KAFKA_NAMES
 from penstock.postgres.delivery.destination import Delivered
 from penstock.postgres.packages.package import Package
 from penstock.redaction import register_secrets
@@ -105,7 +106,8 @@ class KafkaBroker:
     def queues(self, reader: str) -> Mapping[str, PackageQueue]:
         with _kafka_errors("listed topics"):
             topics = AdminClient(self._settings).list_topics(timeout=SECONDS).topics
-        stores = sorted(each.removeprefix(self._prefix) for each in topics if each.startswith(self._prefix))
+        parts = sorted(each.removeprefix(self._prefix) for each in topics if each.startswith(self._prefix))
+        stores = [store for part in parts if (store := KAFKA_NAMES.decode(part)) is not None]
         group = f"penstock_cdc_{self._capture}_{reader}"
         found = {store: KafkaQueue(self._settings, self._topic(store), group) for store in stores}
         self._queues += found.values()
@@ -116,7 +118,7 @@ class KafkaBroker:
             each.close()
 
     def _topic(self, store: str) -> str:
-        return self._prefix + store
+        return self._prefix + KAFKA_NAMES.encode(store)
 
     def _publish(self, part: Package, content: bytes) -> None:
         reached = self._at(part.source, part.store).after(part)
@@ -273,6 +275,17 @@ def _collect(failures: list[object]) -> Any:
     return note
 
 
+_FINAL = frozenset(
+    {
+        kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        kafka.KafkaError.MSG_SIZE_TOO_LARGE,
+        kafka.KafkaError.TOPIC_EXCEPTION,  # the name of a topic is too long, or taken by one that differs in . and _
+    }
+    if kafka is not None
+    else ()
+)
+
+
 @contextmanager
 def _kafka_errors(doing: str) -> Any:
     """A block in which what the client raises is Unavailable, or Failed if trying again does not help."""
@@ -281,6 +294,6 @@ def _kafka_errors(doing: str) -> Any:
     except kafka.KafkaException as error:
         fault = error.args[0]
         said = f"penstock {doing}, and Kafka refused it: {fault.str()}"
-        if fault.code() in (kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED, kafka.KafkaError.MSG_SIZE_TOO_LARGE):
+        if fault.code() in _FINAL:
             raise Failed(said) from None
         raise Unavailable(said) from None

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from penstock.errors import Failed, Unavailable
+from penstock.errors import Unavailable
 from penstock.model.cursor import Position, position_text
 from penstock.postgres.delivery.broker import (
     BrokerMessage,
@@ -27,6 +27,7 @@ from penstock.postgres.delivery.broker import (
     position_of,
     unsent_part,
 )
+from penstock.postgres.delivery.broker_names import NATS_NAMES, durable_name
 from penstock.postgres.delivery.destination import Delivered
 from penstock.postgres.packages.package import Package
 from penstock.redaction import register_secrets
@@ -149,10 +150,11 @@ class NatsBroker:
         self._made = False  # somebody may have deleted it
         self._make_stream()
         info = self._asked(lambda context: context.stream_info(self._stream, subjects_filter=">"))
-        stores = {subject.split(".")[3] for subject in info.state.subjects or {}}
+        parts = {subject.split(".")[3] for subject in info.state.subjects or {}}
+        stores = {part: store for part in sorted(parts) if (store := NATS_NAMES.decode(part)) is not None}
         return {
-            store: NatsQueue(self._connection, self._stream, f"{self._prefix}.{store}.>", f"penstock_{reader}_{store}")
-            for store in sorted(stores)
+            store: NatsQueue(self._connection, self._stream, f"{self._prefix}.{part}.>", durable_name(reader, store))
+            for part, store in stores.items()
         }
 
     def close(self) -> None:
@@ -160,9 +162,7 @@ class NatsBroker:
 
     def _subject(self, source: str, store: str) -> str:
         kind = "read" if source.endswith("/read") else "changes"
-        if not store or any(each in store for each in ".*> \t\r\n"):
-            raise Failed(f"`{store}` is no part of a subject of NATS", hint="capture the table as table=OTHER_NAME")
-        return f"{self._prefix}.{store}.{kind}"
+        return f"{self._prefix}.{NATS_NAMES.encode(store)}.{kind}"
 
     def _make_stream(self) -> None:
         if not self._made:
