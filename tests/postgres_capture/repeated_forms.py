@@ -11,10 +11,12 @@ from postgres_capture.deployment_world import World
 
 DROPPED = "{table} DROP a; {table} ADD a text"
 """(a, b) becomes (b, a): the values of a are gone."""
+SWAPPED = "{table} RENAME a TO x; {table} RENAME b TO a; {table} RENAME x TO b"
 CHANGES = {
-    "names exchanged": [DROPPED, "{table} RENAME a TO x; {table} RENAME b TO a; {table} RENAME x TO b"],
+    "names exchanged": [DROPPED, SWAPPED],
     "both dropped": [DROPPED, "{table} DROP b; {table} ADD b text"],
     "a third change": [DROPPED, "{table} RENAME b TO x", "{table} RENAME a TO b; {table} RENAME x TO a"],
+    "in its own place": [SWAPPED, SWAPPED, "{table} DROP b; {table} ADD b text"],
     "a name between": ["{table} DROP a; {table} ADD x text", "{table} RENAME b TO a; {table} RENAME x TO b"],
 }
 
@@ -32,3 +34,12 @@ def change(world: World, statements: str) -> None:
     world.apply(Phase.pre)
     world.migrate()
     assert world.statement is None, "the gate is open"
+
+
+def there_and_back(world: World) -> None:
+    """A column is dropped and added anew, then dropped for good: rows have a form that they may have had before the
+    first change, and only that one has a stop."""
+    change(world, DROPPED)
+    world.write([(3, 3)])
+    change(world, "{table} DROP a")
+    world.write([(4, 3), (4, 2)])

@@ -295,7 +295,7 @@ def test_a_swap_waits_for_the_store(chdb: Chdb, database: str, source: Source, a
         table = read_catalog(source.connection, [source.schema]).table(name)
         assert table is not None
         state = SourceState({migration.id: stage}, {migration.id: table}, ())
-        return AnnouncedStops([migration], state, records)
+        return AnnouncedStops([migration], state, records, lambda _: None)
 
     stops = SourceStops(source.dsn, source.name, ["warehouse"])
     landing = StoppingDestination(ClickHouseLanding(chdb, database), stops)

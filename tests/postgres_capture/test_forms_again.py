@@ -7,10 +7,14 @@ from __future__ import annotations
 import pytest
 
 from nats_server import nats_or_skip
+from penstock.crash_points import arm
+from penstock.postgres.application.phase_record import PhaseKey
+from penstock.postgres.catalog.source_connection import open_source
+from penstock.postgres.migration.operation import Phase
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import StoreSide, World
 from postgres_capture.iceberg_side import IcebergSide
-from postgres_capture.repeated_forms import CHANGES, change, two_texts
+from postgres_capture.repeated_forms import CHANGES, DROPPED, change, there_and_back, two_texts
 from waiting import wait_until
 
 pytest.importorskip("chdb")
@@ -36,9 +40,73 @@ def test_a_consumer_that_is_before_both_changes(source: Source, side: StoreSide,
             if between:
                 world.write([(4, 3), (4, 2)])
         world.write([(5, 3), (1, 2)])
+        world.apply(Phase.pre)  # what the stops know behind their changes comes to them only now
         world.check()
         assert not any(each.reached and not each.is_done for each in world.stops.of_stores([side.name]))
     finally:
+        world.close()
+
+
+def test_a_reading_that_began_before_both_changes(source: Source, side: StoreSide) -> None:
+    """It goes on behind them, with the version of before and rows of now, and those look like rows of before."""
+    world = World(source, side)
+    try:
+        source.wait_until_stored(side.name)
+        world.producer.stop()
+        (table,) = source.records.tables()
+        source.records.begin_read(table)
+        there_and_back(world)
+        world.check()
+    finally:
+        world.close()
+
+
+def test_a_kill_between_a_change_and_its_stop(source: Source, side: StoreSide) -> None:
+    """The next run lifts the stop, and knows as well from where on rows are from behind the change."""
+    world = World(source, side)
+    try:
+        source.wait_until_stored(side.name)
+        change(world, DROPPED)
+        id = world.migrations[-1].id
+        key = PhaseKey(side.name, id, Phase.at_lsn)
+
+        def is_confirmed() -> bool:
+            """A step at a time."""
+            arm("migration.noted", 1, lambda: None)
+            world.apply(Phase.at_lsn)
+            record = world.journal.load(key)
+            return record is not None and record.is_confirmed
+
+        wait_until(is_confirmed, side.seconds)
+        world.restart()
+        (stop,) = [each for each in world.stops.of_stores([side.name]) if each.migration == id]
+        assert not stop.is_done
+        change(world, "{table} DROP a")
+        world.write([(4, 3), (4, 2)])
+        world.check()
+    finally:
+        world.close()
+
+
+def test_a_transaction_that_is_open_when_the_change_is_seen(source: Source, side: StoreSide) -> None:
+    """Its rows are from behind both changes, and come after the first one is carried out."""
+    world = World(source, side)
+    other = open_source(source.dsn)
+    try:
+        source.wait_until_stored(side.name)
+        change(world, DROPPED)
+        change(world, "{table} DROP a")
+        other.cursor().execute(f"BEGIN; INSERT INTO {source.schema}.{world.name} (id, b) VALUES (4, 'open')")
+
+        def is_done() -> bool:
+            world.apply(Phase.at_lsn)
+            return all(each.is_done for each in world.stops.of_stores([side.name]))
+
+        wait_until(is_done, side.seconds)
+        other.cursor().execute("COMMIT")
+        world.check()
+    finally:
+        other.close()
         world.close()
 
 

@@ -27,6 +27,8 @@ class AnnouncedStops:
     migrations: Sequence[Migration]
     state: SourceState
     records: StopRecords
+    seen: Callable[[str], str | None]
+    """An LSN at which Postgres was seen to have a migration; None: it does not have it."""
 
     def announce(self, stores: Iterable[MigrationStore], is_confirmed: Callable[[str, str], bool]) -> None:
         """Write down the stops of these stores. What a kill may have left is put right: a stop whose change
@@ -37,14 +39,23 @@ class AnnouncedStops:
             for wanted in self._wanted(store):
                 stop = known.get(wanted.migration)
                 if is_confirmed(store.name, wanted.migration):
-                    if stop is not None and not stop.is_done:
-                        self.lift(store.name, wanted.migration)
+                    self._lift_confirmed(wanted, stop)
                     continue
                 if stop is not None and stop.is_done:
                     self.take_back(store.name, wanted.migration, lambda: False)
                     stop = None
                 if (made := self._merged(wanted, stop)) != stop:
                     self._write(made)
+
+    def _lift_confirmed(self, wanted: ChangeStop, stop: ChangeStop | None) -> None:
+        """The store has a change: its stop is lifted, with the LSN at which Postgres had it, which a release of before
+        did not note where it had been killed."""
+        if stop is None:
+            return
+        if not stop.is_done:
+            self.lift(wanted.store, wanted.migration)
+        elif stop.seen is None and (seen := self.seen(wanted.migration)) is not None:
+            self.records.lift(wanted.store, wanted.migration, seen)
 
     def _write(self, stop: ChangeStop) -> None:
         if self.state.stages[stop.migration] is SourceStage.before:
@@ -53,14 +64,24 @@ class AnnouncedStops:
             self.records.note_forms(stop)
 
     def missing(self, store: MigrationStore) -> frozenset[str]:
-        """The migrations that Postgres does not have, whose stops before a store are not announced as they are."""
+        """The migrations that Postgres does not have, and whose forms the stops before a store do not have as they are:
+        their own stops, and those of earlier changes of the table that the store is still without."""
         known = {each.migration: each for each in self.records.of_stores([store.name])}
-        pending = [each for each in self._wanted(store) if self.state.stages[each.migration] is SourceStage.before]
+        silent = {each.migration for each in self._wanted(store) if self._is_silent(each, known.get(each.migration))}
+        found = [[each.id for each in chain] for chain in table_chains(self.migrations)]
         return frozenset(
-            each.migration
-            for each in pending
-            if (stop := known.get(each.migration)) is None or (not stop.is_done and self._merged(each, stop) != stop)
+            each
+            for chain in found
+            for at, each in enumerate(chain)
+            if self.state.stages[each] is SourceStage.before and not silent.isdisjoint(chain[: at + 1])
         )
+
+    def _is_silent(self, wanted: ChangeStop, stop: ChangeStop | None) -> bool:
+        """Whether rows may come in forms of which a stop does not know. One of a change that Postgres has already may
+        be missing: its rows have come, and the table is read again."""
+        if stop is None:
+            return self.state.stages[wanted.migration] is SourceStage.before
+        return not stop.is_done and self._merged(wanted, stop) != stop
 
     def check(self, store: str, migration: Migration) -> None:
         """Raises Conflict where a change must not be carried out: rows behind it may be in the store, and are never
@@ -80,20 +101,20 @@ class AnnouncedStops:
         stop = self._known(store, migration)
         return stop is not None and stop.is_sure
 
-    def lift(self, store: str, migration: str, lsn: str | None = None) -> None:
-        """The store has carried a change out: let rows go on. Postgres had it at an LSN, if one is known."""
+    def lift(self, store: str, migration: str) -> None:
+        """The store has carried a change out: let rows go on."""
         stop = self._known(store, migration)
         if stop is not None and not stop.is_done:
             if not stop.is_sure:
                 self.records.read_again(self._table(migration))
-            self.records.lift(store, migration, lsn)
+            self.records.lift(store, migration, self.seen(migration))
 
     def lift_by_hand(self, store: str, migration: str) -> None:
         """Somebody has carried a change out, nobody knows when: let rows go on, and read those that are there again."""
         stop = self._known(store, migration)
         if stop is not None and not stop.is_done:
             self.records.read_again(self._table(migration))
-            self.records.lift(store, migration, None)
+            self.records.lift(store, migration, self.seen(migration))
 
     def take_back(self, store: str, migration: str, passed: Callable[[], bool]) -> None:
         """The change was taken back in a store: there is no stop any more. Rows from behind the change that still come

@@ -19,6 +19,8 @@ class RowPlaces:
 
     first: int
     """None of them was written before this LSN."""
+    commits_from: int
+    """None of them was committed before this LSN."""
     committed: int | None
     """All of them were committed by this LSN; None: not known."""
 
@@ -40,8 +42,13 @@ class ChangeStop:
     reached: frozenset[str] = frozenset()
     """The consumers that stand at it, as CAPTURE/CONSUMER."""
     behind: int | None = None
-    """An LSN from which on all rows are from behind the change, where one is known: a later change may give rows a form
-    again that they had before this one."""
+    """An LSN from which on all rows are from behind the change, where a consumer found one: a later change may give
+    rows a form again that they had before this one."""
+    seen: int | None = None
+    """An LSN at which Postgres was seen to have the change: rows that are committed from then on are from behind it, as
+    Postgres changes no table that an open transaction has rows of."""
+    announced: int | None = None
+    """An LSN at which Postgres did not have the change: for forms that are known as those behind it only later."""
     since: Mapping[str, int] = field(default_factory=dict)
     """For forms behind the change an LSN at which Postgres did not have it: rows that were committed before that are
     from before the change. They had the form before an earlier change took it, and this one gives it back."""
@@ -49,13 +56,18 @@ class ChangeStop:
     def passage(self, form: str, places: RowPlaces) -> Passage:
         """What becomes of rows of a form."""
         if not self.is_done:
-            return "waits" if form in self.after and not self._is_earlier(form, places) else "goes"
-        if self.behind is not None and places.first >= self.behind:
+            return "waits" if form in self.after and not self.is_behind_rows(form, places) else "goes"
+        if self._is_behind(places):
             return "goes"
         return "late" if form in self.before and form not in self.after - self.before else "goes"
 
-    def _is_earlier(self, form: str, places: RowPlaces) -> bool:
-        since = self.since.get(form)
+    def _is_behind(self, places: RowPlaces) -> bool:
+        written = self.behind is not None and places.first >= self.behind
+        return written or (self.seen is not None and places.commits_from >= self.seen)
+
+    def is_behind_rows(self, form: str, places: RowPlaces) -> bool:
+        """Whether rows of a form are known to be from before the change, and so from before every later one."""
+        since = self.since.get(form, self.announced)
         return since is not None and places.committed is not None and places.committed < since
 
 
@@ -63,8 +75,10 @@ def stop_of(stops: Iterable[ChangeStop], form: str, places: RowPlaces) -> Change
     """What keeps rows of a form from a store: the first change that is to be carried out before them;
     or the last one that was, if they come too late for it. The stops are in the order of their migrations."""
     concerned = [each for each in stops if form in each.after or form in each.before]
-    waiting = next((each for each in concerned if each.passage(form, places) == "waits"), None)
-    if waiting is not None:
-        return waiting
+    for each in concerned:
+        if each.passage(form, places) == "waits":
+            return each
+        if each.is_behind_rows(form, places):
+            break
     done = [each for each in concerned if each.is_done]
     return done[-1] if done and done[-1].passage(form, places) == "late" else None

@@ -86,6 +86,8 @@ class MigrationWork:
 
     def announce(self, stores: Iterable[MigrationStore]) -> None:
         """Say to consumers at which changes they are to stop. Raises Failed, Unavailable."""
+        stages = self.state.stages
+        self.journal.forget_positions([each for each in stages if stages[each] is SourceStage.before])
         self._announcements().announce(stores, self._is_carried_out)
 
     def _run_earlier(self, store: MigrationStore, migration: Migration, phase: Phase) -> list[PhaseState]:
@@ -106,11 +108,16 @@ class MigrationWork:
             self._announcements().check(store.name, migration)
         record = self.runner(store).run(migration, phase)
         if phase is Phase.at_lsn:
-            self._announcements().lift(store.name, migration.id, self.journal.position_of(migration.id))
+            self._announcements().lift(store.name, migration.id)
         return self._shown(store.name, record)
 
     def _announcements(self) -> AnnouncedStops:
-        return AnnouncedStops(self.migrations, self.state, self.stops)
+        return AnnouncedStops(self.migrations, self.state, self.stops, self._seen)
+
+    def _seen(self, migration: str) -> str | None:
+        """An LSN at which Postgres was seen to have a migration; None: it does not have it."""
+        has = self.state.stages[migration] is SourceStage.after
+        return self.journal.position_of(migration) if has else None
 
     def _is_carried_out(self, store: str, migration: str) -> bool:
         record = self.journal.load(PhaseKey(store, migration, Phase.at_lsn))
@@ -124,7 +131,7 @@ class MigrationWork:
         """What must happen before a phase may run; None if nothing must."""
         for each in earlier_phases(self.migrations, migration, phase):
             if not self._is_confirmed(store, each):
-                return f"phase {each.phase.value} of {each.migration.id}, which is about `{each.column}` too"
+                return str(each)
         if phase is Phase.pre:
             return None
         for earlier in [each for each in store.phases(migration) if each.place < phase.place]:
@@ -218,6 +225,7 @@ class MigrationWork:
         for store in stores:
             taken += self.runner(store).take_back(migration)
             self._announcements().take_back(store.name, id, partial(self._has_passed, store, id, lsn))
+        self.journal.forget_positions([id])
         return taken
 
     def _forget_stops(self, stores: Sequence[str], id: str) -> None:

@@ -8,7 +8,7 @@ session, which ends with it).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from penstock.errors import Conflict
@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.migration_positions (
   migration text PRIMARY KEY, lsn pg_lsn NOT NULL, at timestamptz NOT NULL DEFAULT now());
 """
 _EXISTS = f"SELECT to_regclass('{OWN_SCHEMA}.migration_phases') IS NOT NULL"
+_END = "pg_catalog.pg_current_wal_insert_lsn()"
 _LOCK = 7_202_611_260_018
 """The key of the advisory lock: any number that nobody else uses."""
 
@@ -75,13 +76,20 @@ class SourceJournal:
         ]
 
     def position_of(self, migration: str) -> str:
-        """The LSN by which Postgres had the migration: where the log was when that was first seen."""
+        """The LSN by which Postgres had the migration: where the log was when that was first seen, with what is not
+        written to the disk yet (`synchronous_commit = off`)."""
         ((lsn,),) = self._rows(
-            f"""INSERT INTO {OWN_SCHEMA}.migration_positions (migration, lsn) VALUES (%s, pg_current_wal_lsn())
+            f"""INSERT INTO {OWN_SCHEMA}.migration_positions (migration, lsn) VALUES (%s, {_END})
             ON CONFLICT (migration) DO UPDATE SET migration = excluded.migration RETURNING lsn::text""",
             migration,
         )
         return str(lsn)
+
+    def forget_positions(self, migrations: Collection[str]) -> None:
+        """Postgres does not have these migrations (any more): once it has them again, it is by another LSN."""
+        if self._exists:
+            where = "WHERE migration = ANY(%s) RETURNING 1"
+            self._rows(f"DELETE FROM {OWN_SCHEMA}.migration_positions {where}", [*migrations])
 
     def seconds_since(self, migration: str) -> float:
         """How long ago it was first seen that Postgres has the migration."""
@@ -91,7 +99,7 @@ class SourceJournal:
 
     def end(self) -> str:
         """The LSN at the end of the log."""
-        ((lsn,),) = self._rows("SELECT pg_current_wal_lsn()::text")
+        ((lsn,),) = self._rows(f"SELECT {_END}::text")
         return str(lsn)
 
     def consumers(self, table: int, lsn: str) -> TableConsumers:

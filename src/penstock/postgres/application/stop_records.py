@@ -8,12 +8,14 @@ after its store has; whoever stands at it says so itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, cast
 
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.packages.lsn import lsn_text
 
 _TABLE = f"{OWN_SCHEMA}.migration_stops"
 _DEFINITION = f"""
@@ -21,14 +23,16 @@ CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
 CREATE TABLE IF NOT EXISTS {_TABLE} (
   store text, migration text, before json NOT NULL, after json NOT NULL, is_sure boolean NOT NULL,
   is_done boolean NOT NULL DEFAULT false, reached text[] NOT NULL DEFAULT '{{}}', behind pg_lsn, since json,
-  PRIMARY KEY (store, migration));
+  seen pg_lsn, announced pg_lsn, PRIMARY KEY (store, migration));
 """
-_LATER = {"behind": "pg_lsn", "since": "json"}
+_LATER = {"behind": "pg_lsn", "since": "json", "seen": "pg_lsn", "announced": "pg_lsn"}
 """The columns that a table of an earlier release lacks."""
 _HAS_LATER = """SELECT count(*) FROM pg_catalog.pg_attribute
   WHERE attrelid = pg_catalog.to_regclass(%s) AND attname = ANY(%s)"""
-_PLACES = """(pg_catalog.to_jsonb(s) ->> 'behind')::pg_lsn - '0/0'::pg_lsn,
-  coalesce(pg_catalog.to_jsonb(s) ->> 'since', '{}')"""
+_PLACES = ", ".join(
+    [f"(pg_catalog.to_jsonb(s) ->> '{each}')::pg_lsn - '0/0'::pg_lsn" for each in ("behind", "seen", "announced")]
+    + ["coalesce(pg_catalog.to_jsonb(s) ->> 'since', '{}')"]
+)
 _NOW = "SELECT pg_catalog.pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 _CAPTURED = f"{OWN_SCHEMA}.captured_tables"
 
@@ -72,25 +76,29 @@ class StopRecords:
         """Write a stop down, or the forms that it has now, before Postgres has its change: rows of a new form that are
         committed by now are from before it."""
         now = int(self._rows(_NOW)[0][0])
-        self._write(stop, {each: stop.since.get(each, now) for each in stop.after})
+        self._write(replace(stop, announced=now, since={each: stop.since.get(each, now) for each in stop.after}))
 
     def note_forms(self, stop: ChangeStop) -> None:
         """Write a stop down, or the forms that it has now, whose change Postgres may have."""
-        last = max(stop.since.values(), default=None)
-        self._write(stop, {each: stop.since.get(each, last) for each in stop.after} if last is not None else {})
+        # A release of before has not written down when it announced a stop, only the places of its forms.
+        last = max([*stop.since.values(), *([] if stop.announced is None else [stop.announced])], default=None)
+        found = {each: stop.since.get(each, last) for each in stop.after}
+        self._write(replace(stop, since={each: at for each, at in found.items() if at is not None}))
 
-    def _write(self, stop: ChangeStop, since: Mapping[str, int | None]) -> None:
+    def _write(self, stop: ChangeStop) -> None:
+        forms, since = (_forms(stop.before), _forms(stop.after), stop.is_sure), json.dumps(dict(stop.since))
+        announced = lsn_text(stop.announced) if stop.announced is not None else None
         self._run(
-            f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure, since) VALUES (%s, %s, %s, %s, %s, %s)
+            f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure, since, announced)
+            VALUES (%s, %s, %s, %s, %s, %s, %s::pg_lsn)
             ON CONFLICT (store, migration) DO UPDATE SET before = excluded.before, after = excluded.after,
-              is_sure = excluded.is_sure, since = excluded.since""",
-            *(stop.store, stop.migration, _forms(stop.before), _forms(stop.after), stop.is_sure, json.dumps(since)),
+              is_sure = excluded.is_sure, since = excluded.since, announced = excluded.announced""",
+            *(stop.store, stop.migration, *forms, since, announced),
         )
 
     def lift(self, store: str, migration: str, lsn: str | None) -> None:
-        """The store has carried the change out: rows go on. All rows are from behind it from an LSN on, if one is
-        known."""
-        assigned = "is_done = true, behind = least(behind, %s::pg_lsn)"
+        """The store has carried the change out: rows go on. Postgres was seen to have it at an LSN, if one is known."""
+        assigned = "is_done = true, seen = least(seen, %s::pg_lsn)"
         self._run(f"UPDATE {_TABLE} SET {assigned} WHERE store = %s AND migration = %s", lsn, store, migration)
 
     def forget(self, store: str, migration: str) -> None:
@@ -149,7 +157,8 @@ def _forms(forms: Collection[str]) -> str:
 
 
 def _stop(row: tuple[Any, ...]) -> ChangeStop:
-    store, migration, before, after, is_sure, is_done, reached, behind, since = row
+    store, migration, before, after, is_sure, is_done, reached, *places, since = row
     forms = frozenset(json.loads(before)), frozenset(json.loads(after))
-    place = None if behind is None else int(behind)
-    return ChangeStop(store, migration, *forms, is_sure, is_done, frozenset(reached), place, json.loads(since))
+    behind, seen, announced = (None if each is None else int(each) for each in places)
+    found = ChangeStop(store, migration, *forms, is_sure, is_done, frozenset(reached))
+    return replace(found, behind=behind, seen=seen, announced=announced, since=json.loads(since))

@@ -115,8 +115,12 @@ def _form(package: RowPackage) -> str:
 
 
 def _places(package: RowPackage) -> RowPlaces:
-    first, last = min(each.version for each in package.rows), package.rows[-1].position[0]
-    return RowPlaces(first, package.as_of if _is_read(package) else last)
+    """Rows that were read are what the table had at their place: that is where they stand, whatever their version."""
+    first = min(each.version for each in package.rows)
+    if not _is_read(package):
+        return RowPlaces(first, package.rows[0].position[0], package.rows[-1].position[0])
+    at = package.as_of
+    return RowPlaces(first, first, None) if at is None else RowPlaces(at, at, at)
 
 
 def _is_read(package: RowPackage) -> bool:

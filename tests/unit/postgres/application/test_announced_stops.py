@@ -12,12 +12,16 @@ from penstock.postgres.application.announced_stops import AnnouncedStops
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.operation import Phase
+from penstock.postgres.migration.operation import DropColumn, Phase
+from penstock.postgres.packages.lsn import parse_lsn
 from penstock.postgres.stores.migration_store import MigrationStore
 from unit.postgres.application.test_change_stops import INTEGER, SWAP, TEXT, migration, table
 
 CHANGE = migration("1", SWAP)
+SEEN = "0/7"
+"""Where Postgres was seen to have it."""
 
 
 class Store:
@@ -36,6 +40,8 @@ class Records:
     """The tables that are read again."""
     ahead: list[str] = field(default_factory=list)
     """The stops that were announced before Postgres had their changes."""
+    places: list[str | None] = field(default_factory=list)
+    """Where Postgres was seen to have a change whose stop was lifted."""
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         return [*self.stops.values()]
@@ -49,7 +55,9 @@ class Records:
         self.stops[stop.migration] = stop
 
     def lift(self, store: str, migration: str, lsn: str | None) -> None:
-        self.stops[migration] = replace(self.stops[migration], is_done=True)
+        seen = None if lsn is None else parse_lsn(lsn)
+        self.stops[migration] = replace(self.stops[migration], is_done=True, seen=seen)
+        self.places.append(lsn)
 
     def forget(self, store: str, migration: str) -> None:
         del self.stops[migration]
@@ -60,7 +68,7 @@ class Records:
 
 def announcements(records: Records, stage: SourceStage = SourceStage.before) -> AnnouncedStops:
     state = SourceState({"1": stage}, {"1": table(id=INTEGER, a=INTEGER, b=TEXT)}, ())
-    return AnnouncedStops([CHANGE], state, cast(StopRecords, records))
+    return AnnouncedStops([CHANGE], state, cast(StopRecords, records), lambda _: SEEN)
 
 
 def announced(records: Records, *, is_confirmed: bool) -> ChangeStop | None:
@@ -93,7 +101,27 @@ def test_a_kill_between_the_change_and_its_stop() -> None:
     assert lifted is not None
     assert lifted.is_done
     assert announced(records, is_confirmed=True) == lifted
+    assert records.places == [SEEN], "rows from behind it may have a form of before again"
+    records.stops["1"] = replace(lifted, seen=None)  # a release of before did not note it
+    assert announced(records, is_confirmed=True) == lifted
     assert announced(Records(), is_confirmed=True) is None, "nobody is to stop at a change that is over"
+
+
+def test_a_later_migration_waits_until_an_earlier_stop_knows_its_forms() -> None:
+    """Else rows of it would pass the stop, which knows the forms of its own change only."""
+    records, store = Records(), cast(MigrationStore, Store())
+    announced(records, is_confirmed=False)
+    later = migration("2", DropColumn("b"))
+    state = SourceState(
+        {"1": SourceStage.after, "2": SourceStage.before},
+        dict.fromkeys("12", table(id=INTEGER, b=INTEGER, a=TEXT)),
+        (),
+    )
+    both = AnnouncedStops([CHANGE, later], state, cast(StopRecords, records), lambda _: SEEN)
+    assert both.missing(store) == {"2"}
+    both.announce([store], lambda *_: False)
+    assert both.missing(store) == frozenset()
+    assert table_form(table(id=INTEGER, a=TEXT)) in records.stops["1"].after
 
 
 def test_a_table_is_read_again_where_rows_may_have_passed() -> None:
@@ -105,7 +133,7 @@ def test_a_table_is_read_again_where_rows_may_have_passed() -> None:
     assert (records.stops["1"].is_done, records.again) == (True, [])
     records.stops["1"] = replace(records.stops["1"], is_done=False)
     announcements(records).lift_by_hand("store", "1")
-    assert (records.stops["1"].is_done, records.again) == (True, [1])
+    assert (records.stops["1"].is_done, records.again, records.places) == (True, [1], [SEEN, SEEN])
     records.stops["1"] = replace(records.stops["1"], is_done=False, is_sure=False)
     announcements(records).lift("store", "1")
     assert records.again == [1, 1]

@@ -40,7 +40,7 @@ def table(**columns: ReplicatedType) -> ReplicatedTable:
 
 def at(lsn: int) -> RowPlaces:
     """Rows of one transaction."""
-    return RowPlaces(lsn, lsn)
+    return RowPlaces(lsn, lsn, lsn)
 
 
 def migration(id: str, *operations: Operation) -> Migration:
@@ -131,6 +131,13 @@ def test_a_form_of_before_that_a_later_change_gives_again() -> None:
     assert stop_of([replace(stop, is_done=False)], "b", at(9)) is not None, "it waits all the same"
 
 
+def test_a_transaction_that_was_open_when_postgres_was_seen_to_have_a_change() -> None:
+    """No table changes while a transaction that is open has rows of it: what it commits later is from behind."""
+    stop = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), is_sure=True, is_done=True, seen=8)
+    assert stop_of([stop], "a", RowPlaces(7, 8, 9)) is None
+    assert stop_of([stop], "a", RowPlaces(7, 7, 9)) == stop
+
+
 def test_rows_of_before_both_changes_are_not_behind_the_second() -> None:
     """Whatever was committed before the second was announced is from before it; what is not known waits."""
     first = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), True)
@@ -138,7 +145,16 @@ def test_rows_of_before_both_changes_are_not_behind_the_second() -> None:
     stops = [first, second]
     assert stop_of(stops, "a", at(7)) is None
     assert stop_of(stops, "a", at(8)) == second
-    assert stop_of(stops, "a", RowPlaces(7, 9)) == second, "a transaction that was open then"
-    assert stop_of(stops, "a", RowPlaces(7, None)) == second
+    assert stop_of(stops, "a", RowPlaces(7, 9, 9)) == second, "a transaction that was open then"
+    assert stop_of(stops, "a", RowPlaces(7, 7, None)) == second
     assert stop_of(stops, "c", at(7)) == second, "a form for which no place is known"
     assert stop_of(stops, "b", at(7)) == first
+
+
+def test_rows_of_before_a_change_are_from_before_every_later_one() -> None:
+    """A later one for which no place is known does not keep them: whoever stood there would release the first, too."""
+    first = ChangeStop("s", "1", frozenset({"a"}), frozenset({"b"}), is_sure=True, announced=5)
+    third = ChangeStop("s", "3", frozenset(), frozenset({"a"}), is_sure=False)
+    assert stop_of([first, third], "a", at(4)) is None
+    assert stop_of([first, third], "a", at(5)) == third
+    assert stop_of([first], "b", at(4)) is None, "a form that is known as one behind it only later"

@@ -29,7 +29,8 @@ ADD = AddColumn("b", TEXT, True, None, OldRowsValue(None))
         (SetNotNull("a"), SwapColumns("a", "b"), Phase.at_lsn, [Phase.post]),
         (SetNotNull("b"), ADD, Phase.pre, []),
         (DropColumn("c"), RenameColumn("a", "b"), Phase.at_lsn, []),
-        (DropColumn("b"), SetNotNull("b"), Phase.post, []),
+        (DropColumn("b"), SetNotNull("b"), Phase.post, [Phase.at_lsn]),
+        (SwapColumns("a", "b"), DropColumn("b"), Phase.post, [Phase.at_lsn]),
     ],
 )
 def test_what_comes_first(first: Operation, second: Operation, phase: Phase, expected: list[Phase]) -> None:

@@ -12,7 +12,7 @@ from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, sto
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.schema_form import schema_form
 from penstock.postgres.delivery.destination import Delivered
-from penstock.postgres.delivery.stopping_destination import StoppingDestination, WaitsForChange
+from penstock.postgres.delivery.stopping_destination import LateRows, StoppingDestination, WaitsForChange
 from penstock.postgres.packages.package import Package, PackageColumn, PackageRow, PackageSchema, RowPackage
 from penstock.postgres.packages.package_codec import decode_package, encode_package
 
@@ -110,3 +110,13 @@ def test_rows_that_were_read_go_by_the_place_of_their_reading() -> None:
             with pytest.raises(WaitsForChange):
                 stopping.deliver(sent)
         assert lsns(store) == ([1] if goes else [])
+
+
+def test_rows_that_were_read_are_not_late_by_their_version() -> None:
+    """A reading that began before a change goes on behind it: its rows have the form and the values of then."""
+    done = ChangeStop("s", "1", frozenset({FORM}), frozenset({"other"}), is_sure=True, is_done=True, seen=8, behind=6)
+    read = replace(package(1), rows=(replace(package(1).rows[0], operation="read"),))
+    assert StoppingDestination(Store(), Stops([done])).deliver(replace(read, as_of=7)) == Delivered((1, 0), 1)
+    for as_of in (5, None):
+        with pytest.raises(LateRows):
+            StoppingDestination(Store(), Stops([done])).deliver(replace(read, as_of=as_of))
