@@ -28,6 +28,7 @@ SOURCES = {
         "FixedTime.java",
         "Hashes.java",
         "CityHash.java",
+        "FarmHash.java",
         "SipHash.java",
         "ByteTexts.java",
         "JsonSource.java",

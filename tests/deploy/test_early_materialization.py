@@ -12,9 +12,12 @@ import pytest
 
 from deploy.conftest import Running
 from penstock.deploy.lifecycle.deployer import DeployOptions
-from penstock.deploy.runtime import early_materialization
+from penstock.deploy.maintenance.column_materialization import materialize_next
+from penstock.deploy.runtime import bridged_columns, early_materialization
 from penstock.errors import Conflict
+from penstock.lake.read.history_slices import SliceLimits
 from penstock.model.deployment import Deployment
+from penstock.state import crash_counts
 from waiting import wait_until
 
 EVENTS = """SCHEMA >
@@ -180,6 +183,35 @@ def test_a_table_that_cannot_be_rewritten_fails_nothing(
     assert settled(running, name, "ready") < 1.0
     assert rows_of(running, name, "staging") == [shown(number) for number in range(4)]
     running.pipeline.deployer.discard("staging")
+
+
+def test_slices_in_which_spark_ends_get_smaller_and_are_left_to_the_background(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running.deploy(old("dear"))
+    running.post("dear", [row(number) for number in range(4)])
+    tried: list[int] = []
+
+    def end_spark(*given: object) -> None:
+        tried.append(given[-1].rows)  # type: ignore[attr-defined]
+        raise ConnectionResetError
+
+    flow = running.pipeline.core.settings.flow
+    with monkeypatch.context() as patch:
+        patch.setattr(bridged_columns, "next_slice", end_spark)
+        patch.setattr(early_materialization, "PAUSE", 0.05)
+        staged = running.deploy(new("dear"), promote=False)
+        assert staged.state == "ready", staged.error
+        assert tried == [flow.max_step_rows >> 3 * crashes for crashes in range(bridged_columns.MOST_CRASHES)]
+    table = next(each.table for each in staged.manifest.bindings if each.name == "dear")
+    counts = running.pipeline.store.crash_counts
+    assert [count for (of, _), count in counts.deaths.items() if of == table] == [bridged_columns.MOST_CRASHES]
+    running.promote()
+    assert not materialize_next(running.pipeline.core, SliceLimits(flow.max_step_rows, flow.max_step_bytes))
+    monkeypatch.setattr(crash_counts, "CALM_SECONDS", 0.0)  # an hour later
+    wait_until(lambda: settled(running, "dear", "live") == 1.0, 120)
+    assert rows_of(running, "dear") == [shown(number) for number in range(4)]
+    assert counts.count((table, "materialization")) < bridged_columns.MOST_CRASHES
 
 
 def test_beyond_the_budget_the_plan_says_so_and_no_check_is_left_in_the_columns(running: Running) -> None:

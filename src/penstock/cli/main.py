@@ -47,6 +47,8 @@ class Command:
     summary: str
     folder: str = ""
     """The package inside `penstock.cli.commands` that has the module."""
+    goes_on: bool = False
+    """Whether it may run for days, so that its garbage has to be looked for."""
 
     @property
     def module(self) -> str:
@@ -63,13 +65,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("mock", "Make rows for a data source; needs no server.", "project_tests"),
     Command("test", "Run the tests that a project has of its endpoints.", "project_tests"),
     Command("pull", "Get the files of a version as they were deployed.", "project"),
-    Command("up", "Start the server of a project.", "server"),
+    Command("up", "Start the server of a project.", "server", goes_on=True),
     Command("down", "Stop the server of a project.", "server"),
     Command("status", "Show the running deployments, their progress, and what fails.", "server"),
     Command("backup", "Save everything of a project while its server runs, or is stopped.", "server"),
     Command("restore", "Make a project folder of a backup.", "server"),
     Command("plan", "Show the plan from one project folder to another; needs no server.", "project"),
-    Command("dev", "Show the plan and the problems at each save; deploy to staging on a key.", "dev"),
+    Command("dev", "Show the plan and the problems at each save; deploy to staging on a key.", "dev", goes_on=True),
     Command("deploy", "Plan a project against what is live, and carry the plan out."),
     Command("diff", "Compare the rows and answers of two versions at the same batches."),
     Command("deployment", "List, show, promote, roll back, pause, resume, discard and retire deployments."),
@@ -83,7 +85,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("topic", "Show how topics are read, and go on without what one has lost."),
     Command("sql", "Run a query."),
     Command("migrations", "Take schema changes of a Postgres to the stores, before its rows.", "postgres"),
-    Command("cdc", "Capture what changes in a Postgres, and bring it into stores.", "postgres"),
+    Command("cdc", "Capture what changes in a Postgres, and bring it into stores.", "postgres", goes_on=True),
     Command("token", "List, create, rotate and remove tokens.", "server"),
     Command("audit", "Show who deployed, promoted, rolled back or changed tokens.", "server"),
     Command("logs", "Show the log of the server.", "server"),
@@ -91,10 +93,12 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def app() -> NoReturn:
-    """The entry of the command, also where a shell asks how a line may go on. A command makes little garbage and ends
-    soon: looking for it in what is imported would take a quarter of its time."""
-    gc.set_threshold(*_RARELY)
-    code = run(sys.argv[1:])
+    """The entry of the command, also where a shell asks how a line may go on. Most commands make little garbage and end
+    soon: looking for it in what is imported would take a quarter of their time."""
+    arguments = sys.argv[1:]
+    if not any(each.goes_on and each.name in arguments for each in COMMANDS):
+        gc.set_threshold(*_RARELY)
+    code = run(arguments)
     gc.freeze()  # what is left goes with the process
     sys.exit(code)
 

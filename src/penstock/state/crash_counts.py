@@ -1,8 +1,8 @@
-"""Counts how many times in a row a flow, or a query, was running when Spark's process ended.
+"""Counts how many times in a row a flow, a query, or a table's materialization was running when Spark's process ended.
 
-In: a table and a flow, or the digest of a query. Out: counts. Invariant: a flow has a count from its crash on until its
-steps have succeeded again, whatever process runs them and however often the server starts in between; a query until it
-has run without harm, or a day after its last crash.
+In: a table and a flow, of which a table's materialization counts as one, or the digest of a query. Out: counts.
+Invariant: a flow has a count from its crash on until its steps have succeeded again, whatever process runs them and
+however often the server starts in between; a query until it has run without harm, or a day after its last crash.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ class CrashCounts:
     def is_suspected(self, flow: FlowKey) -> bool:
         """Whether no step of the flow has succeeded since its last crash, so that it may be the cause."""
         return flow in self._deaths and flow not in self._stepped
+
+    def crashed_lately(self, flow: FlowKey) -> bool:
+        """Whether a flow with crashes had one in the last CALM_SECONDS, or may have had, before this server's start."""
+        return flow in self._deaths and time.monotonic() - self._calm_since[flow] < CALM_SECONDS
 
     def record_deaths(self, flows: Iterable[FlowKey], most: int | None = None) -> None:
         """Count one more crash, up to `most`, for flows that were running when Spark's process ended, or that left a

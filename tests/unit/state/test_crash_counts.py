@@ -50,6 +50,16 @@ def test_after_quiet_hours_the_count_goes_down_by_one(database: Database, monkey
     assert CrashCounts(database).deaths == counts.deaths == {}
 
 
+def test_a_crash_was_lately_until_a_quiet_hour_has_gone(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = CrashCounts(database)
+    assert not counts.crashed_lately(FLOW)
+    counts.record_deaths([FLOW])
+    assert counts.crashed_lately(FLOW)
+    assert CrashCounts(database).crashed_lately(FLOW)
+    monkeypatch.setattr(crash_counts, "CALM_SECONDS", 0.0)
+    assert not counts.crashed_lately(FLOW)
+
+
 def test_they_go_with_their_table(database: Database) -> None:
     CrashCounts(database).record_deaths([FLOW, OTHER])
     MadeTables(database).forget(FLOW[0])

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from penstock.deploy.maintenance.maintenance_share import MaintenanceShare, waiting_tables
-from penstock.deploy.runtime.bridged_columns import bridged_columns, materialize_slice
+from penstock.deploy.runtime.bridged_columns import bridged_columns, is_given_up, materialize_slice
 from penstock.deploy.runtime.core import Core
 from penstock.lake.read.history_slices import SliceLimits
 
@@ -59,7 +59,8 @@ def materialize_next(core: Core, most: SliceLimits, may: Callable[[str], bool] =
     live = core.board.live()
     if live is None:
         return False
-    found = next((each for each in bridged_columns(live.manifest, core.board.readers.leases) if may(each.table)), None)
+    left = (each for each in bridged_columns(live.manifest, core.board.readers.leases) if may(each.table))
+    found = next((each for each in left if not is_given_up(core, each.table)), None)
     if found is None:
         return False
     materialize_slice(core, live.manifest, found, most)

@@ -17,6 +17,7 @@ from penstock.deploy.runtime.state_store import StateStore
 from penstock.lake.maintenance.rewrite import ColumnValues, materialize_columns
 from penstock.lake.read.bindings import accepted_conditions
 from penstock.lake.read.history_slices import SliceLimits, next_slice
+from penstock.lake.spark.errors import has_spark_ended, is_out_of_memory
 from penstock.lake.tables.java_table import RewriteConflict
 from penstock.model.manifest import Before, Binding, BoundColumn, Manifest
 from penstock.model.manifest_updates import mark_materialized
@@ -24,6 +25,11 @@ from penstock.model.merge_rule import Aggregating, Summing
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
+
+_MATERIALIZATION = "materialization"
+"""In the place of a flow, where the crashes of a table's materialization are counted."""
+MOST_CRASHES = 4
+"""After so many the smallest slices end Spark, too, and the table is tried once an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,25 @@ class BridgedColumns:
 
 def materialize_slice(core: Core, manifest: Manifest, found: BridgedColumns, most: SliceLimits) -> None:
     """Write the values into the next slice of the rows, and record it in all running deployments. Does nothing if other
-    maintenance rewrote these files meanwhile. May be run again after a crash anywhere in it."""
+    maintenance rewrote these files meanwhile. May be run again after a crash anywhere in it: where Spark's process
+    ended in a slice of the table, or had no memory for it, the next ones are smaller."""
+    crashes, flow = core.store.crash_counts, (found.table, _MATERIALIZATION)
+    try:
+        _materialize(core, manifest, found, most.after_crashes(crashes.count(flow)))
+    except Exception as error:
+        if has_spark_ended(error) or is_out_of_memory(error):
+            crashes.record_deaths([flow], MOST_CRASHES)
+        raise
+    crashes.record_success(flow)
+
+
+def is_given_up(core: Core, table: str) -> bool:
+    """Whether slices of a table, also the smallest ones, ended Spark's process, and lately."""
+    crashes, flow = core.store.crash_counts, (table, _MATERIALIZATION)
+    return crashes.count(flow) >= MOST_CRASHES and crashes.crashed_lately(flow)
+
+
+def _materialize(core: Core, manifest: Manifest, found: BridgedColumns, most: SliceLimits) -> None:
     core.warehouse.recorded.verify([found.table])
     current = core.warehouse.registry.refresh(found.table).current
     if current is None:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from penstock.deploy.runtime.bridged_columns import BridgedColumns, bridged_columns, materialize_slice
+from penstock.deploy.runtime.bridged_columns import BridgedColumns, bridged_columns, is_given_up, materialize_slice
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Unavailable
 from penstock.flow.throttle import REST_FACTOR
@@ -23,7 +23,7 @@ from penstock.plan.steps import MaterializeColumns
 
 ATTEMPTS = 5
 """A slice that failed, or came second to other maintenance of its files, so many times in a row is left to the
-background, which tries it once the version is live."""
+background, which tries it once the version is live. So is a table whose slices ended Spark's process."""
 PAUSE = 1.0
 log = logging.getLogger("penstock.deploy")
 
@@ -39,7 +39,7 @@ def materialize_table(core: Core, step: MaterializeColumns, go_on: Callable[[], 
         if found is None:
             return
         tries, last = tries + 1 if found == last else 1, found
-        if tries > ATTEMPTS:
+        if tries > ATTEMPTS or is_given_up(core, found.table):
             break
         began = time.monotonic()
         failed = False

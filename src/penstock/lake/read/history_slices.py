@@ -30,6 +30,10 @@ class SliceLimits:
     rows: int
     bytes: int
 
+    def after_crashes(self, crashes: int) -> SliceLimits:
+        """An eighth of them for each time that Spark's process ended in such a slice."""
+        return SliceLimits(max(1, self.rows >> 3 * crashes), max(1, self.bytes >> 3 * crashes))
+
 
 @dataclass(frozen=True, slots=True)
 class HistorySlice:

@@ -54,7 +54,6 @@ MISSING: Mapping[str, str] = {
         ("rowNumberInBlock", "rowNumberInAllBlocks", "blockNumber", "blockSize"),
         "there are no blocks of rows; row_number() OVER (ORDER BY …) - 1 numbers the rows from 0",
     ),
-    "farmHash64": "its hash of 512 bytes and more is one of the processor's instructions; cityHash64(…) or xxHash64(…)",
     **dict.fromkeys(
         ("firstSignificantSubdomainCustom", "cutToFirstSignificantSubdomainCustom"),
         "there are no lists of one's own; firstSignificantSubdomain(…) and cutToFirstSignificantSubdomain(…)",

@@ -22,6 +22,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class Hashes {
     private static final long INT_HASH_SEED = 0x4CF2D2BAAE6DA887L;
     private static final long SHORT_INT_HASH_SEED = 0x75D9543DE018BF45L;
+    private static final int GCC_SEED = 0xC70F6907;
+    private static final int KAFKA_SEED = 0x9747B28C;
     private static final long LOW_HALF = 0xFFFFFFFFL;
     private static final BigInteger TWO_64 = BigInteger.ONE.shiftLeft(64);
 
@@ -55,6 +57,18 @@ public final class Hashes {
     public static long shortMurmur2(UTF8String text) {
         byte[] bytes = text.getBytes();
         return MurmurHash2.hash32(bytes, bytes.length, 0) & LOW_HALF;
+    }
+
+    /** What GCC's standard library makes of a text. */
+    public static long gccMurmur(UTF8String text) {
+        byte[] bytes = text.getBytes();
+        return MurmurHash2.hash64(bytes, bytes.length, GCC_SEED);
+    }
+
+    /** What the default partitioner of Kafka makes of a key. */
+    public static long kafkaMurmur(UTF8String text) {
+        byte[] bytes = text.getBytes();
+        return MurmurHash2.hash32(bytes, bytes.length, KAFKA_SEED) & Integer.MAX_VALUE;
     }
 
     public static long murmur3(UTF8String text) {

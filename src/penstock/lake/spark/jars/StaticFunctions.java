@@ -66,10 +66,15 @@ public final class StaticFunctions {
         add("penstock_city_pair", CityHash.class, "pair", number);
         add("penstock_sip_hash", SipHash.class, "hash", number);
         add("penstock_sip_hash_128", SipHash.class, "longHash", text);
+        add("penstock_farm_hash", FarmHash.class, "hash", number);
+        add("penstock_farm_fingerprint", FarmHash.class, "fingerprint", number);
+        add("penstock_farm_pair", FarmHash.class, "pair", number);
         add("penstock_int_hash", Hashes.class, "ofNumber", number);
         add("penstock_int_hash_32", Hashes.class, "shortOfNumber", number);
         add("penstock_murmur2", Hashes.class, "murmur2", number);
         add("penstock_murmur2_32", Hashes.class, "shortMurmur2", number);
+        add("penstock_gcc_murmur", Hashes.class, "gccMurmur", number);
+        add("penstock_kafka_murmur", Hashes.class, "kafkaMurmur", number);
         add("penstock_murmur3", Hashes.class, "murmur3", number);
         add("penstock_murmur3_32", Hashes.class, "shortMurmur3", number);
         add("penstock_murmur3_128", Hashes.class, "longMurmur3", text);

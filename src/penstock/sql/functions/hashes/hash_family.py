@@ -1,7 +1,7 @@
 """The hash functions of bytes, each with what it makes of a number, of two hashes, of an array's size and of NULL.
 
 In: SQL of bytes, numbers and hashes. Out: SQL. The names are those of Java classes of ours, `lake/spark/jars/Hashes`,
-`CityHash` and `SipHash`, which every session has. Invariant: the bits are those of ClickHouse's
+`CityHash`, `FarmHash` and `SipHash`, which every session has. Invariant: the bits are those of ClickHouse's
 src/Functions/FunctionsHashing.h, and SQL that is given is written once.
 """
 
@@ -107,6 +107,10 @@ def _city_pair(first: str, second: str) -> str:
     return f"penstock_city_pair({first}, {second})"
 
 
+def _farm_pair(first: str, second: str) -> str:
+    return f"penstock_farm_pair({first}, {second})"
+
+
 def _pair_of_halves(of_bytes: str) -> Callable[[str, str], str]:
     """The hash of the bytes of both."""
     return lambda first, second: of_bytes.format(f"penstock_pair({first}, {second})")
@@ -124,6 +128,10 @@ FAMILIES: tuple[HashFamily, ...] = (
     HashFamily("sipHash128", _SIP_128, 128, _pair_of_texts(_SIP_128)),
     HashFamily("xxHash32", "penstock_xx_hash_32({0})", 32, _pair_of_numbers_32),
     HashFamily("xxHash64", "penstock_xx_hash({0})", 64, _city_pair),
+    HashFamily("farmHash64", "penstock_farm_hash({0})", 64, _city_pair, numbers_apart=True),
+    HashFamily("farmFingerprint64", "penstock_farm_fingerprint({0})", 64, _farm_pair, numbers_apart=True),
+    HashFamily("gccMurmurHash", "penstock_gcc_murmur({0})", 64, _pair_of_numbers),
+    HashFamily("kafkaMurmurHash", "penstock_kafka_murmur({0})", 32, _pair_of_numbers_32),
     HashFamily("murmurHash2_32", "penstock_murmur2_32({0})", 32, _pair_of_numbers_32),
     HashFamily("murmurHash2_64", "penstock_murmur2({0})", 64, _pair_of_numbers),
     HashFamily("murmurHash3_32", "penstock_murmur3_32({0})", 32, _pair_of_numbers_32),
