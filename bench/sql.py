@@ -39,6 +39,7 @@ COLUMNS = {
     "shown": "String",
     "day": "String",
     "other": "Nullable(String)",
+    "payload": "String",
 }
 PAIRS: Mapping[str, tuple[str, str]] = {
     "hits a day": (
@@ -113,6 +114,14 @@ PAIRS: Mapping[str, tuple[str, str]] = {
         "SELECT max(toDateTime64OrNull(shown, 3)) AS at FROM hits",
         "SELECT max(date_trunc('MILLISECOND', try_cast(shown AS TIMESTAMP))) AS at FROM hits",
     ),
+    "a text of a JSON document": (
+        "SELECT JSONExtractString(payload, 'path') AS place, count() AS hits FROM hits GROUP BY place ORDER BY place",
+        "SELECT get_json_object(payload, '$.path') AS place, count(1) AS hits FROM hits GROUP BY 1 ORDER BY place",
+    ),
+    "a number of a JSON document": (
+        "SELECT sum(JSONExtractInt(payload, 'ms')) AS total FROM hits",
+        "SELECT sum(CAST(get_json_object(payload, '$.ms') AS BIGINT)) AS total FROM hits",
+    ),
     "a hash of a text": (
         "SELECT count() AS n FROM hits WHERE cityHash64(path) = 1",
         "SELECT count(1) AS n FROM hits WHERE CAST(pmod(CAST(xxhash64(path) AS DECIMAL(20,0)), 18446744073709551616BD) AS DECIMAL(20,0)) = 1",
@@ -165,7 +174,9 @@ def _session(folder: str, rows: int) -> SparkSession:
         " int(id * 31 % 1000) AS ms, double(id % 10000) / 100 AS price, if(id % 4 = 0, NULL, concat('c', id % 13)) AS coupon,"
         " date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd HH:mm:ss') AS shown,"
         " date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd') AS day,"
-        " if(id % 4 = 0, NULL, date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd HH:mm:ss')) AS other"
+        " if(id % 4 = 0, NULL, date_format(timestamp_seconds(1767225600 + id % 2592000), 'yyyy-MM-dd HH:mm:ss')) AS other,"
+        " to_json(struct(concat(if(id % 3 = 0, '/shop/', '/docs/'), id % 97) AS path, int(id * 31 % 1000) AS ms, concat('u', id) AS user,"
+        " array('a', 'b') AS tags)) AS payload"
         f" FROM range({rows})"
     ).write.parquet(f"{folder}/hits")
     session.read.parquet(f"{folder}/hits").createOrReplaceTempView("hits")

@@ -26,13 +26,14 @@ SOURCES = {
         "ZoneClock.java",
         "BestEffortTime.java",
         "FixedTime.java",
-        "Hashes.java",
-        "CityHash.java",
-        "FarmHash.java",
-        "SipHash.java",
+        "hashes/Hashes.java",
+        "hashes/CityHash.java",
+        "hashes/FarmHash.java",
+        "hashes/SipHash.java",
         "ByteTexts.java",
-        "JsonSource.java",
-        "KeyValuePairs.java",
+        "json/JsonSource.java",
+        "json/JsonValue.java",
+        "json/KeyValuePairs.java",
         "LetterCases.java",
         "Initials.java",
         "PublicSuffixes.java",
@@ -71,7 +72,7 @@ def compile_classes(jvm: JavaObject, jar: Path) -> dict[str, bytes]:
     for source in SOURCES[jar]:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(loader)
-        compiler.cook(jar.with_name(source).read_text(encoding="utf-8"))
+        compiler.cook((jar.parent / source).read_text(encoding="utf-8"))
         loader = compiler.getClassLoader()
         classes = compiler.getBytecodes()
         found |= {f"{str(name).replace('.', '/')}.class": bytes(classes[name]) for name in sorted(classes)}

@@ -1,7 +1,7 @@
 """The hash functions of bytes, each with what it makes of a number, of two hashes, of an array's size and of NULL.
 
-In: SQL of bytes, numbers and hashes. Out: SQL. The names are those of Java classes of ours, `lake/spark/jars/Hashes`,
-`CityHash`, `FarmHash` and `SipHash`, which every session has. Invariant: the bits are those of ClickHouse's
+In: SQL of bytes, numbers and hashes. Out: SQL. The names are those of Java classes of ours in
+`lake/spark/jars/hashes`, which every session has. Invariant: the bits are those of ClickHouse's
 src/Functions/FunctionsHashing.h, and SQL that is given is written once.
 """
 

@@ -14,14 +14,13 @@ from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.functions.function import UINT8, BadArguments
 from penstock.sql.functions.json.paths import variant_kind
-from penstock.sql.spark_text import string_literal
+from penstock.sql.spark_text import bigint_literal, string_literal
 
 Reader = Callable[[str], str]
 """SQL of a value, of the SQL of a VARIANT."""
 MOST_DECIMAL_DIGITS = 18
 _DIGITS = 38
 _TWO_63, _TWO_64 = 2**63, 2**64
-_NUMBER_TEXT = string_literal(r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\z")
 _FLOAT_TEXT = string_literal(r"^(?i:[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[+-]?(inf|infinity|nan))\z")
 _DECIMAL_TEXT = string_literal(r"^(?!\z)([+-]?+[0-9]*+(?:[.][0-9]*+)?+(?:[eE][+-]?[0-9]++|(?=[.]|\z)))")
 """Group 1 is what ClickHouse reads: what follows an exponent, or a second point, it ignores."""
@@ -59,39 +58,14 @@ def float_as_text(v: str) -> str:
 def read_integer(of: t.Int) -> Reader:
     """Numbers without their fraction, and texts that are numbers."""
     spark = value_type(of)
-    most = min(of.high, _TWO_63 - 1)
 
     def formula(v: str) -> str:
-        plain = f"try_cast({v} AS BIGINT)"
-        fits = "" if of.bits == 64 and of.signed else f"AND {plain} BETWEEN {of.low} AND {most} "
-        shown = f"CAST({v} AS STRING)"
-        given = f"{is_number(v)} OR ({variant_kind(v)} = 'STRING' AND {shown} RLIKE {_NUMBER_TEXT})"
-        whole = bind_if_long(shown, lambda text: _integer_of_text(text, of))
-        first = f"WHEN {variant_kind(v)} = 'BIGINT' {fits}THEN try_cast({plain} AS {spark})"
-        return f"CASE {first} WHEN {given} THEN {whole} END"
+        if of.bits == 64 and not of.signed:
+            return f"penstock_json_unsigned({v})"
+        whole = f"penstock_json_integer({v}, {bigint_literal(of.low)}, {bigint_literal(of.high)})"
+        return whole if spark == "BIGINT" else f"try_cast({whole} AS {spark})"
 
     return formula
-
-
-def _integer_of_text(text: str, of: t.Int) -> str:
-    """A number's text without its fraction: integers of 64 bits exactly, everything else as the double it is."""
-    spark = value_type(of)
-    exact = f"try_cast({text} AS DECIMAL(20,0))"
-    whole = f"{text} NOT RLIKE '[.eE]' AND coalesce({exact} BETWEEN {-_TWO_63} AND {_TWO_64 - 1}, false)"
-    kept = f"if({exact} BETWEEN {of.low} AND {of.high}, try_cast({exact} AS {spark}), NULL)"
-    double = f"try_cast({text} AS DOUBLE)"
-    below = f"< {float(of.high + 1)!r}D" if of.bits == 64 else f"<= {of.high}D"
-    fits = f"{double} >= {float(of.low)!r}D AND {double} {below}"
-    return f"if({whole}, {kept}, if({fits}, {_integer_of_double(double, of)}, NULL))"
-
-
-def _integer_of_double(double: str, of: t.Int) -> str:
-    spark, half = value_type(of), f"{float(_TWO_63)!r}D"
-    low = f"try_cast(try_cast({double} AS BIGINT) AS {spark})"
-    if of.high < _TWO_63:
-        return low
-    high = f"CAST(try_cast({double} - {half} AS BIGINT) AS DECIMAL(20,0)) + {_TWO_63}"
-    return f"if({double} < {half}, {low}, try_cast({high} AS {spark}))"
 
 
 def read_float(of: t.Float) -> Reader:
@@ -112,11 +86,11 @@ def read_truth(v: str) -> str:
 
 
 def with_truth(number: Reader, spark: str) -> Reader:
-    """JSONExtract reads true as 1 and false as 0; JSONExtractInt does not."""
+    """JSONExtract reads true as 1 and false as 0, of which JSONExtractInt makes no number."""
 
     def formula(v: str) -> str:
         truth = f"CAST(if(CAST({v} AS STRING) = 'true', 1, 0) AS {spark})"
-        return f"if(coalesce({variant_kind(v)}, '') = 'BOOLEAN', {truth}, {number(v)})"
+        return f"coalesce({number(v)}, if({variant_kind(v)} = 'BOOLEAN', {truth}, NULL))"
 
     return formula
 

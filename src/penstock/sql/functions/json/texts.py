@@ -19,16 +19,19 @@ def ordered_json(v: str, text: str) -> str:
 
 
 def string_or_ordered_json(v: str, text: str) -> str:
-    return f"if({is_container(v)}, {ordered_json(v, text)}, {string_value(v)})"
+    """A string as it is, another value as JSON; '' for null and for a place that does not exist. Only for arrays and
+    objects is the value asked for twice."""
+    return f"coalesce({_scalar_text(v)}, {ordered_json(v, text)})"
 
 
 def string_value(v: str) -> str:
-    """A string as it is, another value as JSON; '' for null and for a place that does not exist."""
-    return (
-        f"CASE WHEN {v} IS NULL OR {variant_kind(v)} = 'VOID' OR {is_infinite(v)} THEN '' "
-        f"WHEN {variant_kind(v)} = 'STRING' THEN CAST({v} AS STRING) "
-        f"WHEN {has_fraction(v)} THEN {float_as_text(v)} ELSE to_json({v}) END"
-    )
+    """As `string_or_ordered_json`, of a value that is no array and no object."""
+    return f"coalesce({_scalar_text(v)}, to_json({v}))"
+
+
+def _scalar_text(v: str) -> str:
+    """NULL for an array and an object."""
+    return f"penstock_json_scalar(coalesce({v}, try_parse_json('null')))"
 
 
 def is_container(v: str) -> str:
