@@ -207,3 +207,41 @@ def test_numbers_that_are_equal_and_differ(key: str, value: str, text: str, want
         view: query.format(f"{value} AS pair, {text} AS f", "pair, f") + "DATASOURCE keyed\n",
     }
     assert strategy(planned(before, after), "keyed") == wanted
+
+
+def keyed(key: str, of: str = "String", user: str = "String") -> dict[str, str]:
+    """A table with one key, which a view computes of clicks, whose `user` is of a type."""
+    return {
+        "datasources/clicks.datasource": f"SCHEMA >\n    `user` {user} `json:$.user`\n\n"
+        "ENGINE MergeTree\nENGINE_SORTING_KEY tuple()\n",
+        "datasources/keyed.datasource": f"SCHEMA >\n    `page` {of}, `hits` AggregateFunction(count)\n\n"
+        "ENGINE AggregatingMergeTree\nENGINE_SORTING_KEY page\n",
+        "pipes/keyed_mv.pipe": f"NODE n\nSQL >\n    SELECT {key} AS page, countState() AS hits FROM clicks"
+        " GROUP BY page\nTYPE materialized\nDATASOURCE keyed\n",
+    }
+
+
+PAGE = "JSONExtractString(user, 'page')"
+
+
+def test_a_function_of_a_key_whose_sql_has_parentheses() -> None:
+    assert strategy(planned(keyed(PAGE), keyed(f"lower({PAGE})")), "keyed") == "reuse"
+    assert strategy(planned(keyed(PAGE), keyed("lower(JSONExtractString(user, 'path'))")), "keyed") == "recompute"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        (keyed(PAGE), keyed(PAGE, user="Nullable(String)"), "reuse"),
+        (keyed("lower(user)"), keyed("lower(user)", user="Nullable(String)"), "reuse"),
+        (keyed(PAGE), keyed(f"ifNull({PAGE}, '-')", user="Nullable(String)"), "reuse"),
+        (keyed(PAGE, user="Nullable(String)"), keyed(f"ifNull({PAGE}, '-')", user="Nullable(String)"), "recompute"),
+    ],
+)
+def test_a_source_column_that_becomes_nullable(before: dict[str, str], after: dict[str, str], wanted: str) -> None:
+    """Its rows have no NULL, so that the value for NULL in the target is in none of them."""
+    plan = planned(before, after)
+    assert strategy(plan, "keyed") == wanted
+    bound = next(each for each in plan.manifest.bindings if each.name == "keyed").column("page")
+    assert bound is not None
+    assert bound.before is None

@@ -104,10 +104,12 @@ class Texts:
 
     def tree(self, node: exp.Expr) -> exp.Expr:
         """The tree of which `of` gives the text."""
-        return node.copy().transform(self._named, copy=False)
+        return node.unnest().copy().transform(self._named, copy=False)
 
     def of(self, node: exp.Expr) -> str:
-        """The text; each column of a source is written by what it shows, and each table by its meaning."""
+        """The text, without parentheses around all of it; each column of a source is written by what it shows, and each
+        table by its meaning."""
+        node = node.unnest()
         if isinstance(node, exp.Column):  # most columns are passed on
             return self._column(node) or str(node.sql(dialect=DIALECT))
         return str(node.copy().transform(self._named, copy=False).sql(dialect=DIALECT, copy=False))

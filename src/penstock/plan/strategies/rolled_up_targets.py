@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from penstock.model.datasource import Column, DataSource
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type
+from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type, is_nullable
 from penstock.plan.diff.column_compatibility import is_promotion
 from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
@@ -29,7 +31,7 @@ from penstock.plan.strategies.derived_columns import (
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
 from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn
-from penstock.sql.spark_text import column_names, quote_identifier
+from penstock.sql.spark_text import DIALECT, column_names, parse_tree, quote_identifier
 from penstock.sql.stored_types import holds_floats, spark_type
 
 _STATES = (AggregateFunction, SimpleAggregateFunction)
@@ -56,6 +58,7 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     derived = {}
     for field, sql in given.columns.items():
         origin = origins.get(logical[field])
+        sql = _without_default(sql, origin) if origin is not None else sql
         if logical[field] not in stored or origin is None or sql not in _as_stored(before, logical[field], origin):
             derived[logical[field]] = DerivedColumn(sql, not column_names(sql))
     changed = _Changed(context, before, origins)
@@ -73,6 +76,13 @@ def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | N
     if before.running.landing.stream in context.options.streams:
         return "rows were posted to it"
     return why_not_one_view(context, before)
+
+
+def _without_default(sql: str, origin: Column) -> str:
+    """The SQL of a column without the value in the place of NULL, if it shows a live column that is never NULL."""
+    tree, stored = parse_tree(sql), quote_identifier(origin.name)
+    is_stored = isinstance(tree, exp.Coalesce) and tree.this.unnest().sql(dialect=DIALECT) == stored
+    return stored if is_stored and not is_nullable(origin.type) else sql
 
 
 def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:
