@@ -79,10 +79,11 @@ def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | N
 
 
 def _without_default(sql: str, origin: Column) -> str:
-    """The SQL of a column without the value in the place of NULL, if it shows a live column that is never NULL."""
+    """The SQL of a column without the value in the place of NULL, if it shows a live column that is never NULL, as one
+    that is no state of an aggregate."""
     tree, stored = parse_tree(sql), quote_identifier(origin.name)
     is_stored = isinstance(tree, exp.Coalesce) and tree.this.unnest().sql(dialect=DIALECT) == stored
-    return stored if is_stored and not is_nullable(origin.type) else sql
+    return stored if is_stored and not is_nullable(origin.type) and not isinstance(origin.type, _STATES) else sql
 
 
 def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:

@@ -61,8 +61,8 @@ def read_integer(of: t.Int) -> Reader:
 
     def formula(v: str) -> str:
         if of.bits == 64 and not of.signed:
-            return f"penstock_json_unsigned({v})"
-        whole = f"penstock_json_integer({v}, {bigint_literal(of.low)}, {bigint_literal(of.high)})"
+            return f"penstock_document_unsigned({v})"
+        whole = f"penstock_document_integer({v}, {bigint_literal(of.low)}, {bigint_literal(of.high)})"
         return whole if spark == "BIGINT" else f"try_cast({whole} AS {spark})"
 
     return formula

@@ -31,7 +31,7 @@ def string_value(v: str) -> str:
 
 def _scalar_text(v: str) -> str:
     """NULL for an array and an object."""
-    return f"penstock_json_scalar(coalesce({v}, try_parse_json('null')))"
+    return f"penstock_document_text(coalesce({v}, try_parse_json('null')))"
 
 
 def is_container(v: str) -> str:
