@@ -12,9 +12,9 @@ import pytest
 from penstock.postgres.capture.records import CaptureRecords
 from penstock.postgres.capture.setup import remove_capture, remove_table, set_up, table_choice
 from penstock.postgres.capture.status import read_status
+from penstock.postgres.catalog.lsn import parse_lsn
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
-from penstock.postgres.packages.lsn import parse_lsn
 from postgres_capture.landing_server import InboxPipeline, landing_server
 from postgres_server import Postgres, start_or_skip
 from waiting import wait_until

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.postgres.catalog.lsn import parse_lsn
 from penstock.postgres.migration.operation import Phase
-from penstock.postgres.packages.lsn import parse_lsn
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import StoreSide, World
 from postgres_capture.iceberg_side import IcebergSide

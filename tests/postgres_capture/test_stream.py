@@ -26,7 +26,7 @@ from penstock.postgres.capture.stream.pgoutput import (
     decode_message,
 )
 from penstock.postgres.capture.stream.replication import ReplicationStream
-from penstock.postgres.packages.lsn import lsn_text, parse_lsn
+from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from postgres_capture.conftest import Source
 from waiting import wait_until
 

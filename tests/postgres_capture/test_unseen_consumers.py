@@ -22,11 +22,11 @@ from penstock.postgres.capture.setup import add_table, remove_consumer, set_up, 
 from penstock.postgres.capture.source_stops import SourceStops
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.migration.operation import Phase
-from penstock.postgres.packages.lsn import lsn_text
 from penstock.postgres.packages.package import PackageColumn, PackageRow, PackageSchema, RowPackage
 from postgres_capture.conftest import Source
 from postgres_capture.consuming import RunningConsumer

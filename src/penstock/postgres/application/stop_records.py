@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
-from penstock.postgres.packages.lsn import lsn_text
 
 _TABLE = f"{OWN_SCHEMA}.migration_stops"
 _DEFINITION = f"""

@@ -23,10 +23,10 @@ from penstock.postgres.capture.schemas.column_numbers import ColumnNumbers, Tabl
 from penstock.postgres.capture.schemas.schema_tracker import TrackedTable, identity_key
 from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import schema_form, table_form
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
-from penstock.postgres.packages.lsn import lsn_text, parse_lsn
 
 TABLE = f"{OWN_SCHEMA}.known_columns"
 DEFINITION = f"""

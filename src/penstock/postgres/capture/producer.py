@@ -40,9 +40,9 @@ from penstock.postgres.capture.table_delivery import CapturePace, DeliveryContex
 from penstock.postgres.capture.table_reads import TableReads
 from penstock.postgres.capture.table_rows import open_reader
 from penstock.postgres.capture.unchanged_values import UnchangedValues
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.destination import Destination
-from penstock.postgres.packages.lsn import lsn_text
 from penstock.postgres.packages.package import PackageRow
 from penstock.postgres.packages.package_builder import PackageLimits
 

@@ -17,9 +17,9 @@ from penstock.postgres.application import delivery_records
 from penstock.postgres.capture.lost_values import note_lost
 from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
-from penstock.postgres.packages.lsn import lsn_text
 
 DEFINITIONS = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, stop_of
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.source_session import SourceSession
-from penstock.postgres.packages.lsn import lsn_text
+from penstock.postgres.catalog.lsn import lsn_text
 
 
 class SourceStops:

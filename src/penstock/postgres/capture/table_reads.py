@@ -24,10 +24,10 @@ from penstock.postgres.capture.records import CapturedTable
 from penstock.postgres.capture.schemas.schema_tracker import identity_key, read_table, table_schema
 from penstock.postgres.capture.table_delivery import DeliveryContext
 from penstock.postgres.capture.table_rows import copy_rows, key_condition, open_reader, own_rows_sql, sql_name
+from penstock.postgres.catalog.lsn import parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.delivery.destination import LostRows, lacks
-from penstock.postgres.packages.lsn import parse_lsn
 from penstock.postgres.packages.package import PackageRow, RowPackage, begins_reading
 
 PART_ROWS = 5_000

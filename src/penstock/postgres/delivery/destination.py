@@ -12,7 +12,7 @@ from typing import Protocol
 
 from penstock.errors import Conflict, Failed
 from penstock.model.cursor import Position
-from penstock.postgres.packages.lsn import lsn_text
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.packages.package import Package, RowPackage
 
 

@@ -12,10 +12,10 @@ from penstock.postgres.application.announced_stops import AnnouncedStops
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.catalog.lsn import parse_lsn
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import DropColumn, Phase
-from penstock.postgres.packages.lsn import parse_lsn
 from penstock.postgres.stores.migration_store import MigrationStore
 from unit.postgres.application.test_change_stops import INTEGER, SWAP, TEXT, migration, table
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from penstock.postgres.capture.schemas.column_numbers import TableDescription
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
-from penstock.postgres.packages.lsn import lsn_text, parse_lsn
 
 EVENT_TRIGGERS = ("penstock_tables", "penstock_drops")
 """They write the description of a table into the log, in the transaction that changes it."""

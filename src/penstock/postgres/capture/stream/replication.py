@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from penstock.errors import Unavailable
 from penstock.postgres.capture.stream.copy_stream import CopyStream
 from penstock.postgres.capture.stream.pgoutput import MalformedMessage, Message, decode_message
+from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.source_connection import open_source, reason
-from penstock.postgres.packages.lsn import lsn_text
 
 try:
     import psycopg2
