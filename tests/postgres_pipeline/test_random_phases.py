@@ -15,7 +15,7 @@ from chaos.killable_server import Server, served
 from postgres_capture.conftest import Source, source  # noqa: F401 - a fixture
 from postgres_capture.deployment_world import STEP, World, run_steps
 from postgres_capture.penstock_side import PenstockSide
-from postgres_capture.repeated_forms import CHANGES, change, two_texts
+from postgres_capture.repeated_forms import CHANGES, change, there_and_back, two_texts
 
 RELAXED = settings(
     max_examples=1,
@@ -47,6 +47,20 @@ def test_a_consumer_that_is_before_two_changes(served_penstock: Server, source: 
         for statements in CHANGES["names exchanged"]:
             change(world, statements)
         world.write([(5, 3), (1, 2)])
+        world.check()
+    finally:
+        world.close()
+
+
+def test_a_reading_that_began_before_both_changes(served_penstock: Server, source: Source) -> None:  # noqa: F811
+    """Rows have a form then that they may have had before the first."""
+    world = World(source, PenstockSide(served_penstock))
+    try:
+        source.wait_until_stored(world.side.name)
+        world.producer.stop()
+        (table,) = source.records.tables()
+        source.records.begin_read(table)
+        there_and_back(world)
         world.check()
     finally:
         world.close()
