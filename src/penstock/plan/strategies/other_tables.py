@@ -113,10 +113,18 @@ def _passed_on(context: PlanningContext, source: DataSource, other: RunningDataS
     read, query = view.trigger.binding, canonical_form(view, NO_VALUES)
     if read.table != other.table.id or read.merge is not None or view.others or query is None:
         return None
-    if any(value for part, value in query.tree.args.items() if part not in ("expressions", "from_")):
+    if not _reads_every_row(query.tree):
         return None
     given = zip(view.fields, query.tree.expressions, strict=True)
     return OtherTable(other, columns, ()) if all(_is_as_read(read, *each) for each in given) else None
+
+
+def _reads_every_row(tree: exp.Select) -> bool:
+    """Whether a SELECT gives a row for each row of one table: what is written around that may leave rows out."""
+    source = tree.args["from_"].this if tree.args.get("from_") else None
+    parts = {name for name, value in tree.args.items() if value}
+    of_source = {name for name, value in source.args.items() if value} if isinstance(source, exp.Table) else {"query"}
+    return parts == {"expressions", "from_"} and of_source <= {"this", "alias"}
 
 
 def _is_as_read(read: Binding, field: str, item: exp.Expr) -> bool:

@@ -75,8 +75,8 @@ def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
 
 
 def _has_unknown_form(tree: exp.Select) -> bool:
-    """Whether it has a form to which the rules below do not apply: a CTE, keys of which some are left out of some
-    groups, a field of a struct that is written like a column of a table, or an alias in another case."""
+    """Whether it has a form to which the rules below do not apply: a CTE, a sample, keys of which some are left out of
+    some groups, a field of a struct that is written like a column of a table, or an alias in another case."""
     nodes = list(tree.walk())
     named = {each.alias_or_name for each in nodes if isinstance(each, _NAMED)}
     for each in nodes:
@@ -85,7 +85,7 @@ def _has_unknown_form(tree: exp.Select) -> bool:
                 return True
             case exp.Group() if _given_parts(each) != {"expressions"}:
                 return True
-            case exp.CTE():
+            case exp.CTE() | exp.TableSample():
                 return True
             case _:
                 pass
