@@ -3,6 +3,8 @@ of before, has."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from penstock.parse.project_loader import load_files
@@ -75,5 +77,5 @@ def test_a_target_is_filled_anew_when_a_view_begins_or_ends_to_leave_rows_out(qu
 @pytest.mark.parametrize("dialect", ["clickhouse", "spark"])
 def test_a_target_is_filled_anew_when_a_view_leaves_other_rows_out(dialect: str) -> None:
     queries = CLICKHOUSE if dialect == "clickhouse" else SPARK
-    for before, after in zip(queries, queries[1:], strict=False):
+    for before, after in pairwise(queries):
         assert strategy(with_view(before, dialect), with_view(after, dialect)) == "recompute", (before, after)
