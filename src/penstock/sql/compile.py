@@ -22,6 +22,7 @@ from penstock.model.types import Array, DateTime64, Int, String, Type, has_list_
 from penstock.sql.calls.dispatch import HANDLERS
 from penstock.sql.clauses.group_array_join import split_group_array_join
 from penstock.sql.clauses.order_limit import translate_limit, translate_limit_by, translate_order_by
+from penstock.sql.clauses.order_of_rows import note_order_of_rows
 from penstock.sql.clauses.projection import (
     check_grouping,
     translate_group_by,
@@ -84,6 +85,7 @@ PASSES: tuple[Callable[[SelectBlock], SelectBlock], ...] = (
     hide_names_around,
     join_column_names,
     expand_stars,
+    note_order_of_rows,
     translate_where,
     translate_group_by,
     translate_select_list,

@@ -39,6 +39,8 @@ class AggregateInput:
     """The window clause, if any, that follows each Spark aggregate."""
     small: bool = False
     """The first argument is an integer of about 32 bits, whatever its type."""
+    keeps_order: bool = False
+    """An aggregate beside it needs the rows in their order, which Spark's DISTINCT would change."""
 
     @property
     def all_given(self) -> str:

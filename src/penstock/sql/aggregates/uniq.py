@@ -116,7 +116,7 @@ def merge_sets(state: AggregateState) -> str:
 
 
 def _count_distinct(call: AggregateInput) -> str:
-    if call.over:
+    if call.over or call.keeps_order:
         return f"size({_set_state(call)})"
     return f"count(DISTINCT {packed_arguments(call)})"
 

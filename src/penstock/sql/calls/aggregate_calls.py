@@ -178,7 +178,8 @@ def _aggregate_values(
         args = [f"if({as_condition(tests[0])}, 1, NULL)"]
     if call.distinct and args:
         args[0] = f"DISTINCT {args[0]}"
-    given = AggregateInput(tuple(args), types, parameters, over, any(map(sum_fits_int64, values[:1])))
+    small = any(map(sum_fits_int64, values[:1]))
+    given = AggregateInput(tuple(args), types, parameters, over, small, tr.scope.keeps_order)
     if call.form == "State":
         return _state_of_values(tr, node, call, given, () if call.outside else tuple(test.type for test in tests))
     return _result_of_values(tr, node, call, given)
@@ -277,7 +278,7 @@ def _resolve_distinct(tr: Translator, node: exp.Anonymous, call: ParsedAggregate
     """The call with the function that DISTINCT makes of it (count: uniqExact), or Refused."""
     if not call.distinct:
         return call if call.form != "State" else _combined_row(tr, node, call)
-    if call.row.name == "sum" and call.form == "plain" and not call.or_null:
+    if call.row.name == "sum" and call.form == "plain" and not call.or_null and not tr.scope.keeps_order:
         return call
     return _combined_row(tr, node, call)
 

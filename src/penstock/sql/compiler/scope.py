@@ -77,6 +77,8 @@ class SelectScope:
     windows: Mapping[str, exp.Window] = field(default_factory=dict)
     grouped: bool = False
     """The SELECT groups or aggregates its rows."""
+    keeps_order: bool = False
+    """An aggregate needs the rows in the order in which FROM gives them."""
     joining: bool = False
     """The names are those of the condition of a JOIN, where nothing that follows FROM is known."""
 
