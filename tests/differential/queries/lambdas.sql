@@ -15,3 +15,10 @@ SELECT toString(toFloat64OrZero(toString(toFloat64OrNull(num)))) AS k, concat(k,
 SELECT toString(toFloat64OrNull(toString(sum(f32) / count()))) AS a, toString(toFloat64OrNull(toString((SELECT sum(f32) FROM t WHERE id > 1)))) AS b FROM t;
 SELECT id, toString(toFloat64OrNull(toString(sum(u8) OVER (PARTITION BY lc ORDER BY id)))) AS a FROM t;
 SELECT DISTINCT toString(toFloat64OrNull(toString(toFloat64OrNull(num)))) AS a FROM t ORDER BY a;
+SELECT arrayMap(i -> countIf(u8 >= i), [1, 2, 3]) FROM t;
+SELECT arrayMap(i -> sum(u8 * i), [1, 2]) FROM t;
+SELECT arrayMap((i, j) -> sum(u8 * j), [1, 2], [3, 4]) FROM t;
+SELECT arrayMap(u8 -> max(u8), [1, 2]) FROM t;
+SELECT arrayMap(i -> i + max(u8), [1, 2]) FROM t;
+SELECT arrayMap(i -> max(length(arrayMap(x -> x + 1, arr))) + i, [1, 2]) FROM t;
+SELECT arrayMap(i -> arrayCount(n -> n >= i, groupArray(u8)), [1, 2, 3]) FROM t;

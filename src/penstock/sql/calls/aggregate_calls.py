@@ -20,6 +20,7 @@ from penstock.sql.aggregates.filled_conditions import takes_own_result, type_ove
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name, with_state_combinators
 from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
+from penstock.sql.expr.bind_once import depends_on_lambda
 from penstock.sql.expr.json_documents import dynamic_hint, key_of
 from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.spark_types import is_fine_time, value_type
@@ -71,6 +72,8 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
     inner = tr.at("window" if over else "aggregate")
     values = inner.translate_all(arguments)
     refuse_intervals(tr, node, values)
+    for argument, value in zip(arguments, values, strict=True):
+        _refuse_lambda_parameter(tr, node, argument, value)
     if not over:
         del tr.trace.free[mark:]
     compiled = _merge_states if call.form in ("Merge", "MergeState") else _aggregate_values
@@ -78,6 +81,17 @@ def aggregate_call(tr: Translator, node: exp.Anonymous, call: ParsedAggregate, o
     if not over:
         tr.trace.aggregate_sqls.append(found.sql)
     return found
+
+
+def _refuse_lambda_parameter(tr: Translator, node: exp.Anonymous, argument: exp.Expr, value: TypedSql) -> None:
+    """Raises Refused for an argument with the parameter of a lambda around the aggregate: it has no value where the
+    rows are read."""
+    found = (name for name, each in tr.locals.items() if depends_on_lambda(each.sql) and each.sql in value.sql)
+    name = next(found, None)
+    if name is not None:
+        message = f"the aggregate `{call_name(node)}` reads `{name}`, the parameter of a lambda around it"
+        hint = "gather the values: arrayMap(i -> arrayCount(n -> n >= i, groupArray(n)), [1, 2])"
+        raise tr.refusal(argument, "misplaced-aggregate", message, hint)
 
 
 def _read_call(
