@@ -15,15 +15,20 @@ from sqlglot import exp
 
 from penstock.model.manifest import BoundColumn, View
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import DateTime, is_nullable, unwrap_type
+from penstock.model.types import DateTime, SimpleAggregateFunction, is_nullable, unwrap_type
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
+from penstock.plan.equivalence.merged_aggregates import (
+    GivenAggregate,
+    as_aggregate,
+    is_merged_by,
+    is_plain_call,
+    is_zero,
+)
 from penstock.plan.equivalence.truncated_times import truncation, units_within
-from penstock.sql.analysis.constant_folding import known_value
 from penstock.sql.analysis.opaque_calls import (
     call_name,
     computes_row_by_row,
     has_opaque_aggregate,
-    is_constant,
     makes_rows,
     write_opaque,
 )
@@ -85,6 +90,7 @@ def _feed(view: View, feeder: View) -> _Feed:
         {column.name: spark_type(column.type) for column in read},
         {column.name: column for column in feeder.trigger.binding.columns},
         frozenset(column.name for column in read if isinstance(unwrap_type(column.type), DateTime)),
+        {column.name: of.function for column in read if isinstance(of := column.type, SimpleAggregateFunction)},
     )
 
 
@@ -223,20 +229,19 @@ def _merged(node: exp.Expr, values: Mapping[str, exp.Expr], feed: _Feed) -> exp.
         return None
     name, state = columns[0].name, values[columns[0].name]
     if _is_union(node):
-        is_set = isinstance(state, exp.Cast) and call_name(state.this) == "collect_set" and _is_call(state.this)
+        is_set = isinstance(state, exp.Cast) and call_name(state.this) == "collect_set" and is_plain_call(state.this)
         return state.copy() if is_set else None
-    outer, inner = _as_aggregate(node), _as_aggregate(state)
+    outer, inner = as_aggregate(node), as_aggregate(state)
     if outer is None or inner is None or not isinstance(outer.call.expressions[0], exp.Column):
         return None
-    match call_name(outer.call), call_name(inner.call):
-        case ("sum", "sum" | "count") if feed.types.get(name) in _SUMMED:
-            is_kept = all(each is None or known_value(each) == 0 for each in (outer.zero, inner.zero))
-        case ("min", "min") | ("max", "max"):
-            # What stands for no value in one group would be a value beside those of other groups.
-            is_kept = inner.zero is None or feed.is_never_null(inner.call.expressions[0])
-        case _:
-            is_kept = False
-    return _filled_alike(outer, inner, state) if is_kept else None
+    function = call_name(outer.call)
+    if function == "sum":
+        is_kept = outer.zero is None or is_zero(outer.zero)
+        if feed.types.get(name) not in _SUMMED or not is_kept:
+            return None
+    if feed.merged_by.get(name, function) != function or not is_merged_by(function, inner, feed.is_never_null):
+        return None
+    return _filled_alike(outer, inner, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,36 +254,12 @@ class _Feed:
     """The columns that the feeding view reads."""
     moments: frozenset[str]
     """The columns between them that are of type DateTime."""
+    merged_by: Mapping[str, str]
+    """The simple aggregates by which the engine of the table between them merges columns."""
 
     def is_never_null(self, value: exp.Expr) -> bool:
         column = self.below.get(value.name) if isinstance(value, exp.Column) else None
         return column is not None and not is_nullable(column.type)
-
-
-@dataclass(frozen=True, slots=True)
-class _Aggregate:
-    """A call of an aggregate, and what it gives where it would be NULL, if that is said."""
-
-    call: exp.Anonymous
-    zero: exp.Expr | None
-
-
-def _as_aggregate(node: exp.Expr) -> _Aggregate | None:
-    node = node.this if isinstance(node, exp.Paren) else node
-    zero = None
-    if isinstance(node, exp.Coalesce):
-        if len(node.expressions) != 1 or not is_constant(node.expressions[0]):
-            return None
-        zero, node = node.expressions[0], node.this
-    if not _is_call(node) or len(node.expressions) != 1:
-        return None
-    assert isinstance(node, exp.Anonymous)
-    return _Aggregate(node, zero)
-
-
-def _is_call(node: exp.Expr) -> bool:
-    """Whether it is one call, with nothing around it and no FILTER or DISTINCT."""
-    return isinstance(node, exp.Anonymous) and node.find(exp.Distinct, exp.Filter, exp.Window) is None
 
 
 def _is_union(node: exp.Expr) -> bool:
@@ -290,7 +271,7 @@ def _is_union(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column)
 
 
-def _filled_alike(outer: _Aggregate, inner: _Aggregate, state: exp.Expr) -> exp.Expr | None:
+def _filled_alike(outer: GivenAggregate, inner: GivenAggregate, state: exp.Expr) -> exp.Expr | None:
     """The inner aggregate, with what the outer one gives for NULL. A count is never NULL."""
     if call_name(inner.call) == "count":
         return state.copy() if inner.zero is None else None

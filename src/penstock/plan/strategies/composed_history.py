@@ -19,6 +19,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.plan.diff.merged_rows import keeps_what_rows_say, key_columns, merges_by_its_key
 from penstock.plan.equivalence.canonical_view import KnownValues
 from penstock.plan.equivalence.composed_views import ComposedHistory, compose_views
+from penstock.plan.equivalence.merged_aggregates import gives_what_is_merged, merged_columns
 from penstock.plan.equivalence.unchanged_history import pair_projected_views, project_view
 from penstock.plan.plan import MOVING
 from penstock.plan.strategies.derived_columns import live_target, why_not_one_view
@@ -54,12 +55,17 @@ def find_composed_history(
     place = live_target(before, placement)
     (after,) = build_views_into(context, place, "beginning", context.history_binding)
     fields = tuple(column.physical for column in place.columns)
+    merged = merged_columns(before.new, place.columns)
+
+    def is_merged(view: View) -> bool:
+        return gives_what_is_merged(view, merged)
+
     older = {each.view.trigger.binding.table: each for each in _seen_in_live(context, live, fields)}
     for now in _seen_in_next(context, after, fields):
         then = older.get(now.view.trigger.binding.table)
         if then is None or not (then.through or now.through):
             continue
-        if (then.merges or now.merges) and not _merges_rows(before):
+        if (then.merges or now.merges) and not (_merges_rows(before) and all(map(is_merged, (live, after)))):
             continue
         if _is_whole_source(context, now.view) and _are_equal(context, then.view, now.view, fields):
             names = sorted({*then.through, *now.through})

@@ -19,6 +19,7 @@ from penstock.model.manifest import Accepts, Binding, BoundColumn, Field, Table,
 from penstock.plan.diff.merged_rows import key_columns, merges_by_its_key, merging_form, merging_rule
 from penstock.plan.diff.ttl_and_final import keeps_no_rows
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
+from penstock.plan.equivalence.merged_aggregates import gives_what_is_merged, merged_columns
 from penstock.plan.equivalence.unchanged_history import pair_projected_views
 from penstock.plan.steps import Clone, CreateTable
 from penstock.plan.strategies.choice import StrategyChoice
@@ -149,7 +150,7 @@ def _given_alike(context: PlanningContext, source: DataSource, other: RunningDat
     paired = pair_projected_views(other.views, views, fields, context.known_values(source.name))
     if not paired.kept or not paired.unchanged:
         return _OTHER_ROWS.format(other.source.name)
-    reasons = [*_obstacles(context, place, other), *(_why_not_told(context, source, view) for view in views)]
+    reasons = [*_obstacles(context, place, other), *(_why_not_told(context, place, view) for view in views)]
     found = next(filter(None, reasons), None)
     if found is not None:
         return f"`{other.source.name}`: {found}"
@@ -177,7 +178,7 @@ def _can_leave_out(source: DataSource, other: DataSource) -> bool:
     return source.engine.name == "MergeTree" or (is_merged and key_columns(source) == key_columns(other))
 
 
-def _why_not_told(context: PlanningContext, source: DataSource, view: View) -> str:
+def _why_not_told(context: PlanningContext, place: TargetTable, view: View) -> str:
     """Why a view may have given other rows, batch by batch, than it would give of all rows now; empty if it has not."""
     query, read = canonical_form(view, NO_VALUES), view.trigger.binding
     if view.others or not expression_facts(view.sql).is_repeatable:
@@ -189,8 +190,9 @@ def _why_not_told(context: PlanningContext, source: DataSource, view: View) -> s
     parts = {part for part, value in query.tree.args.items() if value}
     if parts <= _ROW_BY_ROW and all(map(computes_row_by_row, query.tree.expressions)):
         return ""
-    is_merged = source.engine.name in ("AggregatingMergeTree", "SummingMergeTree")
-    return "" if is_merged and parts <= _ROLL_UP else "its rows depend on which rows came together"
+    is_merged = place.source.engine.name in ("AggregatingMergeTree", "SummingMergeTree") and parts <= _ROLL_UP
+    is_told = is_merged and gives_what_is_merged(view, merged_columns(place.source, place.columns))
+    return "" if is_told else "its rows depend on which rows came together"
 
 
 # ---------------------------------------------------------------------------------------------- the result

@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.model.datasource import Column, DataSource
+from penstock.model.manifest import View
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type, is_nullable
 from penstock.plan.diff.column_compatibility import is_promotion
 from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
 from penstock.plan.equivalence.decimal_numbers import is_wider_number
+from penstock.plan.equivalence.merged_aggregates import gives_what_is_merged
 from penstock.plan.equivalence.stored_functions import RolledUp, StoredFunctions, stored_functions
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
 from penstock.plan.strategies.derived_columns import (
@@ -65,7 +67,7 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     refused = next((name for name, each in derived.items() if not _is_derivable(changed, name, each)), None)
     if refused is not None:
         return f"`{refused}` is not known to have its value once rows are merged"
-    if given.coarser and not _merges_into(before, given, derived):
+    if given.coarser and not (_merges_into(before, given, derived) and _gives_merged(changed, live, names, derived)):
         return "the engine does not merge the stored rows into those that it would give"
     if given.coarser and _has_reader(context, before):
         return "a view reads the rows before they are merged"
@@ -167,6 +169,24 @@ def _merges_into(before: DataSourceTransition, given: StoredFunctions, derived: 
             return False
     read = {name for sql in given.keys for name in column_names(sql)}
     return len(keys) == len(new.engine.sorting_key) and read <= key_columns(old)
+
+
+def _gives_merged(
+    changed: _Changed, live: View, names: Mapping[str, str], derived: Mapping[str, DerivedColumn]
+) -> bool:
+    """Whether each column that is merged from now on was merged in the same way, of what its aggregate gives."""
+    old, new = changed.before.running.source, changed.before.new
+    fields = {name: field for field, name in names.items()}
+    merged = {}
+    for column in new.columns:
+        if column.name in derived or column.name in key_columns(new):
+            continue
+        origin = changed.origins[column.name]
+        was_merged = origin.name not in key_columns(old) and _merged_by(origin.type) == _merged_by(column.type)
+        if not was_merged or origin.name not in fields:
+            return False
+        merged[fields[origin.name]] = origin.type
+    return gives_what_is_merged(live, merged)
 
 
 def _has_reader(context: PlanningContext, before: DataSourceTransition) -> bool:

@@ -1,0 +1,264 @@
+"""Which aggregates an engine merges: of their values for some groups it makes that of all rows of these groups.
+
+In: an aggregate as it is written in a canonical query, and how values are merged; or a view, and the columns of its
+target that the engine merges. Out: whether the merged values are what one look at all rows gives. Invariant: an
+expression whose form, type or NULLs are not known counts as one that is not merged: `minIf` gives 0 for no row, and
+the values of `uniqExact`, `avg` and `round(sum(x))` do not add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sqlglot import exp
+
+from penstock.model.datasource import DataSource
+from penstock.model.manifest import BoundColumn, View
+from penstock.model.quick_dataclass import dataclass
+from penstock.model.types import (
+    AggregateFunction,
+    Date,
+    DateTime,
+    Decimal,
+    Float,
+    Int,
+    SimpleAggregateFunction,
+    String,
+    Type,
+    is_nullable,
+    unwrap_type,
+)
+from penstock.plan.diff.merged_rows import key_columns
+from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
+from penstock.sql.analysis.constant_folding import Unknown, known_value
+from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate, is_constant
+from penstock.sql.spark_text import DIALECT
+from penstock.sql.stored_types import spark_type
+
+_GROUPED = frozenset(["expressions", "from_", "where", "joins", "laterals", "group"])
+"""The parts of a SELECT that gives each group of the rows that it keeps."""
+_WHOLE = ("INT", "BIGINT", "DECIMAL(20,0)", "DECIMAL(38,0)")
+"""Types of whole numbers, each of which holds those before it, but for their sign."""
+_ORDERED = (Date, DateTime, Decimal, Float, Int, String)
+"""Types whose values Spark puts in the order of ClickHouse."""
+_COUNTS = "18446744073709551616"
+"""What the sums of a UInt64 are taken modulo of."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAggregate:
+    """A call of an aggregate, and what it gives where it would be NULL, if that is said."""
+
+    call: exp.Anonymous
+    zero: exp.Expr | None
+
+    @property
+    def argument(self) -> exp.Expr:
+        found = self.call.expressions[0]
+        assert isinstance(found, exp.Expr)
+        return found
+
+
+def as_aggregate(node: exp.Expr) -> GivenAggregate | None:
+    """The expression as one call of an aggregate; None if it is something else, or computes with one."""
+    node = node.unnest()
+    zero = None
+    if isinstance(node, exp.Coalesce):
+        if len(node.expressions) != 1 or not is_constant(node.expressions[0]):
+            return None
+        zero, node = node.expressions[0], node.this
+    if not is_plain_call(node) or len(node.expressions) != 1:
+        return None
+    assert isinstance(node, exp.Anonymous)
+    return GivenAggregate(node, zero)
+
+
+def is_plain_call(node: exp.Expr) -> bool:
+    """Whether it is one call, with nothing around it and no FILTER or DISTINCT."""
+    return isinstance(node, exp.Anonymous) and node.find(exp.Distinct, exp.Filter, exp.Window) is None
+
+
+def is_zero(value: exp.Expr) -> bool:
+    """Whether a constant is the number 0, of any type."""
+    while isinstance(value, (exp.Cast, exp.Paren)):
+        value = value.this
+    return isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0
+
+
+def is_merged_by(function: str, given: GivenAggregate, is_never_null: Callable[[exp.Expr], bool]) -> bool:
+    """Whether a function over the values of an aggregate, one for each group, gives that of all their rows."""
+    match function, call_name(given.call):
+        case ("sum", "sum" | "count"):
+            return given.zero is None or is_zero(given.zero)
+        case ("min", "min") | ("max", "max"):
+            # What stands for no value in one group would be a value beside those of other groups.
+            return given.zero is None or is_never_null(given.argument)
+        case _:
+            return False
+
+
+def gives_what_is_merged(view: View, merged: Mapping[str, Type]) -> bool:
+    """Whether the engine makes of what a view gives batch by batch what it gives of all rows. `merged` are the columns
+    that the engine merges, by physical name: a plain number is summed."""
+    query = canonical_form(view, NO_VALUES)
+    if query is None or not {part for part, value in query.tree.args.items() if value} <= _GROUPED:
+        return False
+    columns = _Columns({each.name: each for each in view.trigger.binding.columns}, view.trigger.placeholder)
+    if view.others or len(list(query.tree.find_all(exp.Query))) > 1:
+        columns = _Columns({}, "")  # a name may be that of a column of another table
+    given = dict(zip(view.fields, (each.unalias() for each in query.tree.expressions), strict=True))
+    return all(field in given and _is_merged(given[field], of, columns) for field, of in merged.items())
+
+
+def merged_columns(source: DataSource, columns: Iterable[BoundColumn]) -> Mapping[str, Type]:
+    """The columns of a table that its engine merges, if it merges all that is no part of the key, by physical name."""
+    return {each.physical: each.type for each in columns if each.name not in key_columns(source)}
+
+
+def _is_merged(value: exp.Expr, of: Type, columns: _Columns) -> bool:
+    match of:
+        case AggregateFunction():
+            # A state is what its aggregate gives, as the compiler checks; but a view may also pick one of several.
+            picks = value.find(exp.First, exp.Last) is not None or call_name(value) in ("first", "last", "max_by")
+            return has_opaque_aggregate(value) and not picks
+        case SimpleAggregateFunction(function, inner):
+            return _is_merged_value(value, function, inner, columns)
+        case _:
+            return _is_merged_value(value, "sum", of, columns)
+
+
+def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: _Columns) -> bool:
+    stored = spark_type(of)
+    given = as_aggregate(_uncast(value, stored))
+    if given is None or not is_merged_by(function, given, columns.is_never_null):
+        return False
+    may_be_null = given.zero is None and call_name(given.call) != "count" and not is_nullable(of)
+    if may_be_null and not columns.is_never_null(given.argument):
+        return False
+    if function != "sum" and not isinstance(unwrap_type(of), _ORDERED):
+        return False  # an Enum is stored as its text, and ordered by its number
+    have = "BIGINT" if call_name(given.call) == "count" else columns.type_of(given.argument)
+    return have is not None and _holds(stored, have, function)
+
+
+def _holds(stored: str, have: str, function: str) -> bool:
+    """Whether a column holds what an aggregate of values of a type gives, as it is."""
+    if have in _WHOLE:
+        return stored in _WHOLE and _WHOLE.index(have) <= _WHOLE.index(stored)
+    if function == "sum" and have in ("FLOAT", "DOUBLE"):
+        return stored == "DOUBLE"
+    if function == "sum" and have.startswith("DECIMAL") and stored.startswith("DECIMAL"):
+        return have.partition(",")[2] == stored.partition(",")[2]
+    return stored == have
+
+
+# ------------------------------------------------------------------------------------- what is written around it
+
+
+def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
+    """An expression without what only makes it a value of the stored type: casts to wider types, and what keeps the sum
+    of 64 bits in its range, which the engine does with the sum of such sums too."""
+    value = value.unnest()
+    match value:
+        case exp.Coalesce() if len(value.expressions) == 1 and isinstance(value.this.unnest(), exp.Cast):
+            inner = _uncast(value.this, stored)
+            return exp.Coalesce(this=inner.copy(), expressions=[value.expressions[0].copy()])
+        case exp.Cast() if _is_wide(value, stored):
+            return _uncast(value.this, stored)
+        case exp.Mod() if stored == "DECIMAL(20,0)" and value.expression.name == _COUNTS:
+            return _uncast(value.this, stored)
+        case exp.If() if stored == "BIGINT" and _is_signed(value):
+            return _uncast(value.args["false"], stored)
+        case _:
+            return value
+
+
+def _is_wide(cast: exp.Cast, stored: str) -> bool:
+    to = _type_text(cast)
+    return to == stored or (to == "DECIMAL(38,0)" and stored == "DECIMAL(20,0)")
+
+
+def _is_signed(choice: exp.If) -> bool:
+    """Whether it makes a number of 64 bits one with a sign: `IF(9223372036854775807 < n, n - 2^64, n)`."""
+    test, less, number = choice.this.unnest(), choice.args["true"].unnest(), choice.args.get("false")
+    return (
+        isinstance(test, exp.LT)
+        and isinstance(less, exp.Sub)
+        and test.expression == less.this == number
+        and (test.this.name, less.expression.name) == ("9223372036854775807", _COUNTS)
+    )
+
+
+def _type_text(cast: exp.Cast) -> str:
+    return str(cast.to.sql(dialect=DIALECT)).replace(" ", "")
+
+
+# ------------------------------------------------------------------------------------- what is aggregated
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of the one table that a view reads."""
+
+    by_name: Mapping[str, BoundColumn]
+    placeholder: str
+
+    def is_never_null(self, value: exp.Expr) -> bool:
+        match value:
+            case exp.Column():
+                column = self.by_name.get(value.name)
+                return column is not None and not is_nullable(column.type)
+            case exp.Coalesce():
+                return any(map(self.is_never_null, (value.this, *value.expressions)))
+            case exp.If():
+                branches = (value.args.get("true"), value.args.get("false"))
+                return all(each is not None and self.is_never_null(each) for each in branches)
+            case exp.Cast():
+                # What a type does not hold may become NULL.
+                return _keeps_values(self.type_of(value.this), _type_text(value)) and self.is_never_null(value.this)
+            case exp.Paren() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
+                return all(map(self.is_never_null, _operands(value)))
+            case _ if call_name(value) == "date_trunc":
+                return self.is_never_null(value.expressions[-1])
+            case _:
+                return not isinstance(found := known_value(value), Unknown) and found is not None
+
+    def type_of(self, value: exp.Expr) -> str | None:
+        """The type of a value as Spark writes it; None where it is not known. Of whole numbers that are computed with
+        it is one that is wide enough."""
+        value = value.unnest()
+        match value:
+            case exp.Column():
+                column = self.by_name.get(value.name)
+                return spark_type(column.type) if column is not None else None
+            case exp.Cast():
+                return _type_text(value)
+            case exp.Coalesce():
+                return self._common((value.this, *value.expressions))
+            case exp.If():
+                return self._common((value.args["true"], value.args.get("false") or exp.Null()))
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
+                found = self._common(_operands(value))
+                return "BIGINT" if found == "INT" else found
+            case exp.Literal():
+                return "STRING" if value.is_string else ("INT" if value.is_int else None)
+            case _:
+                return "TIMESTAMP" if call_name(value) == "date_trunc" else None
+
+    def _common(self, values: tuple[exp.Expr, ...]) -> str | None:
+        found = {self.type_of(each) for each in values if not isinstance(each, exp.Null)}
+        if found <= set(_WHOLE):
+            return max(found, key=_WHOLE.index, default=None)
+        return found.pop() if len(found) == 1 else None
+
+
+def _keeps_values(have: str | None, to: str) -> bool:
+    """Whether each value of a type is one of another type."""
+    if have in _WHOLE:
+        return to == "DOUBLE" or (to in _WHOLE and _WHOLE.index(have) <= _WHOLE.index(to))
+    return have == to or (have, to) in (("FLOAT", "DOUBLE"), ("TIMESTAMP", "DATE"), ("DATE", "TIMESTAMP"))
+
+
+def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    found = (node.args.get(each) for each in ("this", "expression"))
+    return tuple(each for each in found if isinstance(each, exp.Expr))
