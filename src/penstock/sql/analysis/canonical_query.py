@@ -26,7 +26,7 @@ _PROJECTION = frozenset(["expressions", "from_", "where"])
 """The parts of a SELECT that gives one row for each row it reads and keeps."""
 _BLOCK = frozenset(["expressions", "from_", "where", "joins", "laterals", "group", "having"])
 """The parts of a SELECT whose select list can be replaced by a projection of it."""
-_LONGEST_QUERY = 50_000
+_LONGEST_QUERY = 250_000
 """Characters."""
 _LONGEST_LIST = 100
 """Longer lists stay lists."""
@@ -378,8 +378,8 @@ def _sort_operands(tree: exp.Select) -> None:
     for node in reversed(list(tree.find_all(exp.Connector, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.In, exp.GT, exp.GTE))):
         match node:
             case exp.Connector():
-                parts = list(dict.fromkeys(map(_text, _operands(node, type(node)))))
-                _replace_by_junction(node, sorted(parts))
+                if not _is_operand_of_its_kind(node):  # a chain of them is put into order once, from its top
+                    _replace_by_junction(node, {_text(each): each for each in _operands(node, type(node))})
             case exp.In() if node.expressions and not node.args.get("query"):
                 node.set("expressions", sorted({_text(each): each for each in node.expressions}.values(), key=_text))
             case exp.GT():
@@ -396,6 +396,14 @@ def _sort_operands(tree: exp.Select) -> None:
         clause.set("this", _bare(clause.this))
 
 
+def _is_operand_of_its_kind(node: exp.Expr) -> bool:
+    """Whether an AND is an operand of another AND, or an OR of another OR."""
+    around = node.parent
+    while isinstance(around, exp.Paren):
+        around = around.parent
+    return type(around) is type(node)
+
+
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     """The operands of nested ANDs, or of nested ORs, without parentheses around them."""
     bare = _bare(node)
@@ -406,13 +414,12 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
         yield bare
 
 
-def _replace_by_junction(node: exp.Expr, parts: list[str]) -> None:
+def _replace_by_junction(node: exp.Expr, operands: Mapping[str, exp.Expr]) -> None:
+    """Put different operands, which are given by their texts, into the order of these."""
     kind = type(node)
-    trees = [parse_tree(part) for part in parts]
-    if any(each is None for each in trees):
-        return
     found: exp.Expr | None = None
-    for each in trees:
+    for text in sorted(operands):
+        each = operands[text].copy()
         wrapped = exp.Paren(this=each) if not isinstance(each, (exp.Column, exp.Boolean)) else each
         found = wrapped if found is None else kind(this=found, expression=wrapped)
     if found is not None:

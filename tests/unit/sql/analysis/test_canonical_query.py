@@ -21,7 +21,13 @@ COLUMNS = {
 PROJECT = Project.of([datasource("t", COLUMNS), datasource("u", COLUMNS)], [])
 KNOWN = {"__all_t__": {"b": "CAST(0 AS INT)", "n": "CAST(NULL AS INT)", "s": "''"}}
 
+MANY = [f"(a = {number} AND NOT (b = {number} OR s = 'x' OR f > {number}))" for number in range(300)]
+"""Conditions, of which a long chain is one query in any order."""
+
 SAME = [
+    (f"SELECT a FROM t WHERE {' OR '.join(MANY)}", f"SELECT a FROM t WHERE {' OR '.join(reversed(MANY))}"),
+    ("SELECT a FROM t WHERE a = 1 AND (b = 1 AND (s = 'x' OR (f = 1 OR b = 2)))",
+     "SELECT a FROM t WHERE (((b = 2 OR s = 'x') OR f = 1) AND b = 1) AND a = 1"),
     ("SELECT a FROM t WHERE a = 1 AND f > 2", "SELECT a FROM t WHERE 2 < f AND 1 = a"),
     ("SELECT a FROM t WHERE a = 1 OR a = 2", "SELECT x.a AS a FROM t AS x WHERE a IN (2, 1)"),
     ("SELECT a FROM t WHERE s != 'x' AND f = 1", "SELECT a FROM t WHERE NOT (s = 'x') AND NOT NOT (f = 1)"),
