@@ -131,6 +131,23 @@ def _sale(number: int) -> dict[str, object]:
     return {"amount": number % 3, "region": f"r{number % 2}", "number": number + (number % 3 == 1) * 2**63}
 
 
+def _of_any_type(number: int) -> dict[str, object]:
+    """A value for each added column; in every second row the columns with a DEFAULT are left out."""
+    given: dict[str, object] = {"ratio": number * 0.5, "rate": -number * 0.25, "tax": number * 0.25, "shown": True}
+    given |= {"language": ("de", "fr")[number % 2], "born": "2023-05-06", "opened": "2024-02-03 04:05:06"}
+    given |= {"fine": "2024-02-03 04:05:06.789", "values": [number * 0.5, 0.25]}
+    return {
+        **(given if number % 2 else {}),
+        "fee": number * 0.25,
+        "paid": number % 3 == 0,
+        "currency": ("EUR", "USD")[number % 2],
+        "first": f"2024-02-03 04:05:{number % 60:02}",
+        "finest": "2024-02-03 04:05:06.123456789",
+        "counts": {"a": number, "b": 1},
+        "pair": [number * 0.5, f"p{number % 3}"],
+    }
+
+
 SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "08_from_nullable_with_default": lambda number: {"payload": None} if number % 3 else {},
     "08_from_nullable_by_forward_query": lambda number: {"version": None} if number < FIRST else {},
@@ -142,6 +159,7 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "50_a_default_over_another_zone": lambda number: {"at": 1_706_745_600 + number * 1800},
     "75_aggregates_of_an_added_column": lambda number: {"bot": number % 3, "notes": ["x"][: number % 2]},
     "75_aggregates_that_depend_on_the_rows": lambda number: {"bot": number % 3, "notes": ["x"][: number % 2]},
+    "77_values_of_any_type_before_a_cut": _of_any_type,
     "60_a_column_added_throughout": lambda number: {"bot": number % 3},
     "64_numbers_widened_below_their_values": lambda number: {"count": number if number % 2 else 65_535 - number},
     "71_numbers_of_64_bits": lambda number: {"count": number if number % 2 else 2**32 - 1 - number},
@@ -166,7 +184,13 @@ FIXED = {
     "66_nullable_with_a_value_in_its_place": "plans",
     "72_rows_of_other_tables": "plans",
     **dict.fromkeys(
-        ("60_a_column_added_throughout", "62_queries_written_otherwise", "63_functions_of_stored_columns"), "plans"
+        (
+            "60_a_column_added_throughout",
+            "62_queries_written_otherwise",
+            "63_functions_of_stored_columns",
+            "77_values_of_any_type_before_a_cut",
+        ),
+        "plans",
     ),
 }
 """Data sources that have all their rows before the others get any, as views join what there is at that moment."""

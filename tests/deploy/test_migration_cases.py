@@ -59,6 +59,7 @@ GROUPS = {
         "63_functions_of_stored_columns",
         "64_numbers_widened_below_their_values",
     ),
+    "values of any type": ("77_values_of_any_type_before_a_cut",),
     "never null": ("66_nullable_with_a_value_in_its_place",),
     "64 bits": ("71_numbers_of_64_bits",),
     "kept by a condition": ("73_rows_kept_by_a_condition",),

@@ -23,6 +23,7 @@ from penstock.plan.equivalence.view_parts import ViewMeaning, stored_type, view_
 from penstock.plan.tables.column_placement import DerivedColumn
 from penstock.sql.analysis.constant_folding import Unknown, fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, write_opaque
+from penstock.sql.analysis.sure_constants import is_sure, zero_sum
 from penstock.sql.spark_text import DIALECT, quote_identifier
 
 _PICKS = frozenset(["min", "max", "first", "last"])
@@ -142,11 +143,13 @@ def _of_constant(node: exp.Expr) -> exp.Expr | None:
     if name not in (*_PICKS, *_NOTHING, _SET) or len(values) != 1 or not isinstance(values[0], exp.Expr):
         return None
     value = values[0]
-    if not _is_constant(value) or isinstance(known_value(value), Unknown):
+    found = known_value(value)
+    if not _is_constant(value) or (isinstance(found, Unknown) and not is_sure(value)):
         return None
     if name in _PICKS:
         return value.copy()
-    found = known_value(value)
+    if isinstance(found, Unknown):
+        return zero_sum(value) if name == "sum" else None
     if name == _SET:
         return exp.Array(expressions=[] if found is None else [value.copy()])
     return exp.Literal.number(0) if found == _NOTHING[name] and not isinstance(found, bool) else None

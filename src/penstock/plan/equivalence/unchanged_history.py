@@ -34,6 +34,7 @@ from penstock.sql.analysis.canonical_query import NEVER_NULL
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
+from penstock.sql.analysis.sure_constants import is_sure_sql
 from penstock.sql.compile import cast_column
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import spark_type
@@ -142,7 +143,8 @@ def _constant_value(transition: DataSourceTransition, column: BoundColumn) -> st
     if column.before is None:
         return "NULL" if is_nullable(column.type) else None
     facts = expression_facts(column.before.expression)
-    is_known = column.before.cut is None and not facts.column_names and facts.is_repeatable and not facts.may_raise
+    is_fixed = column.before.cut is None and not facts.column_names and facts.is_repeatable
+    is_known = is_fixed and (not facts.may_raise or is_sure_sql(facts.sql))
     return column.before.expression if is_known else None
 
 

@@ -36,22 +36,21 @@ from penstock.plan.tables.column_placement import (
 )
 from penstock.plan.tables.flow_builders import TargetTable
 from penstock.plan.tables.running_datasource import is_ordered_by_seq
-from penstock.sql.analysis.constant_folding import Unknown, known_value
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.may_raise import may_raise
-from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
+from penstock.sql.analysis.opaque_calls import call_name, parse_opaque_value, write_opaque
+from penstock.sql.analysis.sure_constants import is_zero, without_sure_constants
 from penstock.sql.spark_text import column_names, quote_identifier
 from penstock.sql.stored_types import spark_type
 
 _MOMENTS = (Date, DateTime)
 _MERGED_BY = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 """The simple aggregates by which the finished values of states merge."""
-_WRITTEN_MOMENT = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])( ([01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 _FINISHED = re.compile(
     r"<state>|\(?COALESCE\(<state>, CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)\)\)?"
     r"|CAST\(<state> AS DECIMAL\(20, 0\)\)"
 )
-_MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP)
+_MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ)
 
 
 def find_derived_columns(context: PlanningContext, transition: DataSourceTransition) -> Mapping[str, DerivedColumn]:
@@ -127,13 +126,14 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
     moments = {
         column.name for column in transition.running.source.columns if isinstance(unwrap_type(column.type), _MOMENTS)
     }
-    tree = parse_opaque(f"SELECT {derived.sql} AS `value`")
-    if tree is None:
+    value = parse_opaque_value(derived.sql)
+    if value is None:
         return False
+    tree = exp.select(without_sure_constants(value))
     for cast in reversed(list(tree.find_all(exp.Cast))):
-        if _keeps_moment(cast, moments) or _counts_truth(cast) or _is_known(cast) or _widens_number(cast, numbers):
+        if _keeps_moment(cast, moments) or _counts_truth(cast) or _widens_number(cast, numbers):
             cast.replace(cast.this)
-    return not may_raise(write_opaque(tree).removeprefix("SELECT ").removesuffix(" AS `value`"))
+    return not may_raise(write_opaque(tree).removeprefix("SELECT "))
 
 
 def _keeps_moment(cast: exp.Cast, moments: Collection[str]) -> bool:
@@ -147,22 +147,6 @@ def _keeps_moment(cast: exp.Cast, moments: Collection[str]) -> bool:
 
 def _is_moment(cast: exp.Expr) -> bool:
     return isinstance(cast, exp.Paren) or (isinstance(cast, exp.Cast) and cast.to.this in _MOMENT_TYPES)
-
-
-def _is_known(cast: exp.Expr) -> bool:
-    """Whether it keeps the value of a constant, or those of an array of constants, or reads a date or a time that is
-    written out."""
-    written = cast.this.name if isinstance(cast.this, exp.Literal) and cast.this.is_string else ""
-    is_moment = _is_moment(cast) and _WRITTEN_MOMENT.fullmatch(written) is not None
-    return is_moment or _keeps_elements(cast) or not isinstance(known_value(cast), Unknown)
-
-
-def _keeps_elements(cast: exp.Expr) -> bool:
-    """Whether it tells the type of the elements of an array, each of which is a constant that has that type."""
-    to = cast.args["to"].expressions
-    if not isinstance(cast.this, exp.Array) or len(to) != 1:
-        return False
-    return all(not isinstance(known_value(exp.cast(each.copy(), to[0])), Unknown) for each in cast.this.expressions)
 
 
 def _widens_number(cast: exp.Expr, types: Mapping[str, str]) -> bool:
@@ -206,8 +190,9 @@ def survives_merging(transition: DataSourceTransition, name: str, derived: Deriv
             is_state = _is_state_of(derived, transition, name) or is_finished_state(derived, transition, name)
             return is_state or reads_only_keys(derived, old)
         case "SummingMergeTree":
-            is_zero = known_value(parse_opaque(derived.sql) or exp.Null()) == 0
-            return reads_only_keys(derived, old) if name in key_columns(new) else is_zero
+            value = parse_opaque_value(derived.sql)
+            is_nothing = value is not None and is_zero(value)
+            return reads_only_keys(derived, old) if name in key_columns(new) else is_nothing
         case _:
             return False
 

@@ -16,7 +16,14 @@ from sqlglot import exp
 
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.analysis.constant_folding import fold_constants, known_value, mark_never_null
-from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, is_constant, parse_opaque, write_opaque
+from penstock.sql.analysis.opaque_calls import (
+    call_name,
+    computes_row_by_row,
+    is_constant,
+    parse_opaque,
+    parse_opaque_value,
+    write_opaque,
+)
 from penstock.sql.analysis.query_facts import MOST_SELECTS
 from penstock.sql.spark_text import DIALECT, parse_tree
 
@@ -166,7 +173,7 @@ def _put_known_values(tree: exp.Expr, placeholder: str, values: Mapping[str, str
             if values.get(column.name) == NEVER_NULL:
                 mark_never_null(column)
                 continue
-            known = parse_tree(values[column.name]) if column.name in values else None
+            known = parse_opaque_value(values[column.name]) if column.name in values else None
             if known is not None:
                 column.replace(known)
 

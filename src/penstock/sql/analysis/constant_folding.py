@@ -266,7 +266,9 @@ def _cast_value(value: Constant, to: exp.DataType) -> Constant:
     if value is None:
         return None
     kind = to.this
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return value if kind == exp.DType.BOOLEAN else UNKNOWN
+    if isinstance(value, int):
         bits = _WHOLE.get(kind)
         fits = bits is not None and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
         return value if fits or _holds_whole(to, value) else UNKNOWN

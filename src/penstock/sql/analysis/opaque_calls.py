@@ -59,6 +59,13 @@ def parse_opaque(sql: str) -> exp.Expr | None:
     return tree if is_whole else None
 
 
+def parse_opaque_value(sql: str) -> exp.Expr | None:
+    """The same of one expression."""
+    tree = parse_opaque(f"SELECT {sql} AS `value`")
+    alias = tree.expressions[0] if isinstance(tree, exp.Select) and len(tree.expressions) == 1 else None
+    return alias.this.pop() if isinstance(alias, exp.Alias) else None
+
+
 def _is_marked(tokens: Tokens, at: int) -> bool:
     token = tokens[at]
     return token.token_type == TokenType.VAR and is_call(tokens, at) and token.text.lower() not in _PARSED
