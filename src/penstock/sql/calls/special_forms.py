@@ -7,6 +7,7 @@ types of its own arguments, and a refusal points at the argument that is wrong.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -32,8 +33,10 @@ from penstock.sql.conversions.explicit import (
     STRICT_FAILURES,
     ConversionMode,
     convert,
+    gives_null_for_text,
     require_not_null,
 )
+from penstock.sql.conversions.literal_texts import read_literal_text
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
@@ -134,7 +137,30 @@ def cast_in_mode(tr: Translator, node: exp.Expr, mode: ConversionMode) -> TypedS
     to = node.args["to"]
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
-    return _convert_to_type(tr, node, value, _parse_type_name(tr, node, "Date" if name == "DATE" else name), mode)
+    want = _parse_type_name(tr, node, "Date" if name == "DATE" else name)
+    known = _known_value(tr, node, value, want, mode)
+    return known if known is not None else _convert_to_type(tr, node, value, want, mode)
+
+
+def _known_value(tr: Translator, node: exp.Expr, value: TypedSql, want: Type, mode: ConversionMode) -> TypedSql | None:
+    """The value of a text literal; None for every other value, and where the conversion of a column decides. Raises
+    Refused if the type has no such value, and NULL does not take its place."""
+    if not isinstance(value.literal, str):
+        return None
+    try:
+        return read_literal_text(value.literal, want)
+    except ValueError:
+        if mode == CAST_MODE and gives_null_for_text(value, want):
+            return None
+        message = f"'{value.literal}' is not a value of {want}"
+        raise tr.refusal(node, "invalid-literal", message, _literal_hint(value.literal, want)) from None
+
+
+def _literal_hint(written: str, want: Type) -> str | None:
+    """`::` behind a number or a bracket reads what is written; CAST takes its value."""
+    if re.fullmatch(r"-?\s*[0-9][0-9A-Za-z_.+-]*|[\[(].*[\])]", written, re.DOTALL) is None:
+        return None
+    return f"`::` reads the text of the literal; CAST({written} AS {want}) converts its value"
 
 
 def _parse_type_name(tr: Translator, node: exp.Expr, name: str) -> Type:

@@ -21,7 +21,7 @@ from penstock.sql.syntax.tree import call_name, call_parts
 
 _INTEGER_NAME = re.compile(r"(?:to)?(?P<sign>U?)Int(?P<bits>8|16|32|64)(?P<form>OrZero|OrNull|OrDefault)?")
 _FLOAT_NAME = re.compile(r"(?:to)?Float64(OrZero|OrNull|OrDefault)?")
-_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 _BARE_SELECT = frozenset({"expressions", "kind", "operation_modifiers", "hint", "distinct", "limit", "into"})
 """Arguments that sqlglot gives to a SELECT of nothing but expressions."""

@@ -58,7 +58,7 @@ def convert(value: TypedSql, want: Type, mode: ConversionMode = STRICT_MODE) -> 
         return _convert_dynamic(value, want) if mode.failure in STRICT_FAILURES else None
     if is_null(value):
         return typed_sql(f"CAST(NULL AS {value_type(want)})", t.Nullable(unwrap_type(want)))
-    if mode.failure == "by type" and _gives_null_for_text(value, want):
+    if mode.failure == "by type" and gives_null_for_text(value, want):
         return convert(value, want, ConversionMode("null", "refused"))
     known = _known_time(value, unwrap_type(want))
     if known is not None:
@@ -84,7 +84,7 @@ def _known_time(value: TypedSql, want: Type) -> TypedSql | None:
     return parse_literal(value.constant, want) if value.constant == value.constant.strip() else None
 
 
-def _gives_null_for_text(value: TypedSql, want: Type) -> bool:
+def gives_null_for_text(value: TypedSql, want: Type) -> bool:
     """Whether ClickHouse converts a text that is no value of the type to NULL: not for a Bool, an Enum and JSON. Of a
     text with a subquery it is an error here: the formula is long, and Spark binds no subquery."""
     fails = (t.Bool, t.Enum, t.Json, t.String, *_CONTAINERS)

@@ -73,25 +73,14 @@ def translate_null(tr: Translator, node: exp.Expr) -> TypedSql:
 
 
 def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
-    """A minus sign. Raises Refused if the operand is no number, or is cast to an unsigned type: `-1::UInt8`."""
+    """A minus sign. Raises Refused if the operand is no number."""
     value = tr.translate(node.this)
-    if (
-        isinstance(node.this, exp.Cast)
-        and isinstance(node.this.this, exp.Literal)
-        and not _has_negative_values(value.bare)
-    ):
-        message = f"-1 is not a value of {value.bare}: in `-1::T` the sign belongs to the number"
-        raise tr.refusal(node, "wrong-argument-type", message, "cast to a signed type")
     found = dynamic_result([value], lambda given: negate(given[0])) if is_dynamic_value(value) else None
     if found is None:
         found = negate(value) if isinstance(node.this, exp.Literal) else negate_value(value)
     if found is None:
         raise tr.refusal(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
     return found
-
-
-def _has_negative_values(of: Type) -> bool:
-    return not isinstance(of, t.Int) or of.signed
 
 
 def negate_value(value: TypedSql) -> TypedSql | None:

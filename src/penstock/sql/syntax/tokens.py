@@ -302,7 +302,7 @@ def mark_calls_of_one(tokens: Tokens) -> Tokens:
 
 
 def rewrite_cast_sets(tokens: Tokens) -> Tokens:
-    """`IN [1, 2]::Array(Int8)` → `IN ([1, 2]::Array(Int8))`: sqlglot ends the set at its bracket."""
+    """`IN '[1, 2]'::Array(Int8)` → `IN ('[1, 2]'::Array(Int8))`: sqlglot ends the set at its text or bracket."""
     out: Tokens = []
     closing: set[int] = set()
     for index, token in enumerate(tokens):
@@ -317,10 +317,10 @@ def rewrite_cast_sets(tokens: Tokens) -> Tokens:
 
 
 def _cast_set_end(tokens: Tokens, index: int) -> int | None:
-    """The index of the last token of the type that a list in brackets, which begins at `index`, is cast to."""
-    if _kind_at(tokens, index) != TokenType.L_BRACKET:
+    """The index of the last token of the type that the text or bracket at `index` is cast to."""
+    if _kind_at(tokens, index) not in (TokenType.L_BRACKET, TokenType.STRING):
         return None
-    depth, end = 1, index + 1
+    depth, end = int(_kind_at(tokens, index) == TokenType.L_BRACKET), index + 1
     while end < len(tokens) and depth:
         depth += {TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1}.get(tokens[end].token_type, 0)
         end += 1
