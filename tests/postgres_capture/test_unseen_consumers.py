@@ -176,6 +176,21 @@ def test_a_known_consumer_is_waited_for_although_others_have_passed(world: Broke
     assert (done.waits_for, done.state) == (None, "confirmed")
 
 
+def test_rows_that_are_late_are_read_anew(world: BrokerWorld) -> None:
+    """What the broker has from before that does not stop the table again."""
+    world.change("swap")
+    world.apply_without_consumers(Phase.at_lsn)
+    with world.consuming():
+        alarms = lambda: read_status(world.source.connection, world.source.name).alarms  # noqa: E731
+        wait_until(lambda: any("which warehouse has already" in each for each in alarms()), 30, lambda: str(alarms()))
+        world.side.session.run(f"TRUNCATE TABLE {world.side.session.database}.{world.name}")
+        world.source.remove(world.name)
+        world.write([(5, 3), (3, 0)])
+        world.source.set_up(world.name)
+        world.check()
+        assert not any("which warehouse has already" in each for each in alarms())
+
+
 def test_a_consumer_whose_stores_are_not_known(world: BrokerWorld) -> None:
     """Such as one of an earlier version, or without the store in its settings: it may be that of another store."""
     connection, name = world.source.connection, world.source.name

@@ -7,12 +7,13 @@ apart from what a consumer has stored, and releases nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from penstock.postgres.application.table_consumers import ConsumerPosition, TableConsumers
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 
 DEFINITION = f"""
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.consumers (
@@ -31,16 +32,27 @@ _Key: TypeAlias = "tuple[str, str]"
 """A capture, and the name of a consumer of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Who was seen behind some captures."""
+
+    captures: tuple[str, ...]
+    acknowledging: Mapping[_Key, float]
+    """Who has acknowledged something, and how many seconds ago."""
+    registered: Sequence[tuple[Any, ...]]
+    """Capture, name, broker, stores and seconds since its start."""
+
+
 class ConsumerRecords:
     """The consumers of one source. Its methods raise Failed and Unavailable."""
 
     def __init__(self, connection: SourceConnection):
-        self._connection = connection
+        self._source = SourceQueries(connection, "worked on the consumers in the schema `penstock`")
 
     def register(self, capture: str, consumer: str, broker: str | None, stores: Collection[str]) -> None:
         """A consumer begins, behind a broker or, if None, fed by the producer itself; `stores` are those that it takes
         rows to, by their names in the settings."""
-        self._run(
+        self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.consumers (capture, consumer, broker, stores) VALUES (%s, %s, %s, %s)
             ON CONFLICT (capture, consumer) DO UPDATE SET
               broker = excluded.broker, stores = excluded.stores, started_at = now()""",
@@ -50,11 +62,11 @@ class ConsumerRecords:
     def begin_route(self, capture: str, broker: str | None) -> None:
         """The producer delivers to this broker, or, if None, to a store: nothing is published elsewhere any more."""
         statement = f"DELETE FROM {OWN_SCHEMA}.published WHERE capture = %s AND broker IS DISTINCT FROM %s"
-        self._run(statement, capture, broker)
+        self._source.run(statement, capture, broker)
 
     def publish(self, capture: str, broker: str, store: str, lsn: str) -> None:
         """All changes of a table up to an LSN are in the broker."""
-        self._run(
+        self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.published (capture, broker, store, lsn) VALUES (%s, %s, %s, %s::pg_lsn)
             ON CONFLICT (capture, broker, store) DO UPDATE SET lsn = excluded.lsn, at = now()
             WHERE published.lsn < excluded.lsn""",
@@ -64,16 +76,18 @@ class ConsumerRecords:
     def of_capture(self, capture: str) -> dict[str, frozenset[str]]:
         """The consumers of a capture, with the stores that each takes rows to: those that registered, and those of
         before, which only acknowledged."""
-        return {each: stores for (_, each), (stores, _) in sorted(self._known([capture]).items())}
+        return {each: stores for (_, each), (stores, _) in sorted(_known(self._seen([capture])).items())}
 
     def broker_of(self, capture: str) -> str | None:
         """The broker that a capture delivers to; None: none is known."""
-        return self._brokers([capture])[capture]
+        return self._brokers(self._seen([capture]))[capture]
 
     def forget(self, capture: str, consumer: str) -> None:
         """A consumer is gone for good."""
         for table in ("consumers", "acknowledged"):
-            self._run(f"DELETE FROM {OWN_SCHEMA}.{table} WHERE capture = %s AND consumer = %s", capture, consumer)
+            self._source.run(
+                f"DELETE FROM {OWN_SCHEMA}.{table} WHERE capture = %s AND consumer = %s", capture, consumer
+            )
 
     def of_table(self, table: int, lsn: str) -> TableConsumers:
         """The consumers of a table (by OID), with who of them has acknowledged an LSN."""
@@ -81,70 +95,65 @@ class ConsumerRecords:
             return TableConsumers((), {})
         captures = [
             str(row[0])
-            for row in self._rows(f"SELECT capture FROM {OWN_SCHEMA}.captured_tables WHERE oid = %s ORDER BY 1", table)
+            for row in self._source.rows(
+                f"SELECT capture FROM {OWN_SCHEMA}.captured_tables WHERE oid = %s ORDER BY 1", table
+            )
         ]
         acknowledged = {
             (capture, consumer): (at, bool(passed))
-            for capture, consumer, at, passed in self._rows(
+            for capture, consumer, at, passed in self._source.rows(
                 f"""SELECT a.capture, a.consumer, a.lsn::text, a.lsn >= %s::pg_lsn FROM {OWN_SCHEMA}.acknowledged a
                 JOIN {OWN_SCHEMA}.captured_tables t ON t.capture = a.capture AND t.store = a.store WHERE t.oid = %s""",
                 lsn,
                 table,
             )
         }
+        seen = self._seen(captures)
         known = [
             ConsumerPosition(*key, *acknowledged.get(key, (None, False)), stores, seconds)
-            for key, (stores, seconds) in sorted(self._known(captures).items())
+            for key, (stores, seconds) in sorted(_known(seen).items())
         ]
-        return TableConsumers(tuple(known), self._brokers(captures))
+        return TableConsumers(tuple(known), self._brokers(seen))
 
-    def _known(self, captures: Sequence[str]) -> dict[_Key, tuple[frozenset[str], float]]:
-        """Of each consumer the stores that it takes rows to, and how many seconds ago it was heard of."""
-        heard = self._acknowledging(captures)
-        found = {each: (frozenset[str](), age) for each, age in heard.items() if each[1] not in FORMER_BROKERS}
-        for of, each, _, stores, age in self._registered(captures):
-            found[of, each] = (frozenset(stores), min(age, heard.get((of, each), age)))
-        return found
+    def _seen(self, captures: Sequence[str]) -> _Seen:
+        return _Seen(tuple(captures), self._acknowledging(captures), self._registered(captures))
 
-    def _brokers(self, captures: Sequence[str]) -> dict[str, str | None]:
+    def _brokers(self, seen: _Seen) -> dict[str, str | None]:
         """The broker of each capture; None: none is known."""
-        found: dict[str, str | None] = dict.fromkeys(captures)
-        registered = self._registered(captures)
-        own_names = {(of, each) for of, each, *_ in registered}
-        for of, each in self._acknowledging(captures):
+        found: dict[str, str | None] = dict.fromkeys(seen.captures)
+        own_names = {(of, each) for of, each, *_ in seen.registered}
+        for of, each in seen.acknowledging:
             if each in FORMER_BROKERS and (of, each) not in own_names:
                 found[of] = each
-        for of, _, broker, *_ in registered:
+        for of, _, broker, *_ in seen.registered:
             found[of] = broker or found[of]
         if self._is_there("published"):
             statement = f"SELECT DISTINCT capture, broker FROM {OWN_SCHEMA}.published WHERE capture = ANY(%s)"
-            found |= self._rows(statement, [*captures])
+            found |= self._source.rows(statement, [*seen.captures])
         return found
 
     def _acknowledging(self, captures: Sequence[str]) -> dict[_Key, float]:
-        """Who has acknowledged something, and how many seconds ago."""
         statement = f"""SELECT capture, consumer, extract(epoch FROM clock_timestamp() - max(at))::float8
           FROM {OWN_SCHEMA}.acknowledged WHERE capture = ANY(%s) GROUP BY 1, 2"""
-        return {(str(of), str(each)): float(seconds) for of, each, seconds in self._rows(statement, [*captures])}
+        return {(str(of), str(each)): float(seconds) for of, each, seconds in self._source.rows(statement, [*captures])}
 
     def _registered(self, captures: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Capture, name, broker, stores and seconds since its start; none before setup has made the table."""
+        """None before setup has made the table."""
         if not self._is_there("consumers"):
             return []
         statement = f"""SELECT capture, consumer, broker, stores,
           extract(epoch FROM clock_timestamp() - started_at)::float8
           FROM {OWN_SCHEMA}.consumers WHERE capture = ANY(%s) ORDER BY 1, 2"""
-        return self._rows(statement, [*captures])
+        return self._source.rows(statement, [*captures])
 
     def _is_there(self, table: str) -> bool:
-        return bool(self._rows("SELECT pg_catalog.to_regclass(%s) IS NOT NULL", f"{OWN_SCHEMA}.{table}")[0][0])
+        return self._source.has_table(f"{OWN_SCHEMA}.{table}")
 
-    def _run(self, statement: str, *values: object) -> None:
-        with source_errors("wrote down consumers in the schema `penstock`"):
-            self._connection.cursor().execute(statement, values)
 
-    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with source_errors("read the consumers in the schema `penstock`"):
-            cursor = self._connection.cursor()
-            cursor.execute(statement, values)
-            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+def _known(seen: _Seen) -> dict[_Key, tuple[frozenset[str], float]]:
+    """Of each consumer the stores that it takes rows to, and how many seconds ago it was heard of."""
+    heard = seen.acknowledging
+    found = {each: (frozenset[str](), age) for each, age in heard.items() if each[1] not in FORMER_BROKERS}
+    for of, each, _, stores, age in seen.registered:
+        found[of, each] = (frozenset(stores), min(age, heard.get((of, each), age)))
+    return found

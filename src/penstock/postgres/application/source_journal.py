@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any, cast
+from typing import Any
 
 from penstock.errors import Conflict
 from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
 from penstock.postgres.application.table_consumers import TableConsumers
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.migration.operation import Phase
 
 _DEFINITIONS = f"""
@@ -37,16 +37,15 @@ class SourceJournal:
     """Records in the schema `penstock` of the source."""
 
     def __init__(self, connection: SourceConnection):
-        self._connection = connection
-        self._exists = bool(self._rows(_EXISTS)[0][0])
+        self._source = SourceQueries(connection, "worked on its journal in the schema `penstock`")
+        self._exists = bool(self._source.rows(_EXISTS)[0][0])
 
     def take_lock(self) -> None:
         """Be the one process that works on migrations, until the connection ends. Raises Conflict."""
         if not self._exists:
-            with source_errors("made its tables in the schema `penstock`"):
-                self._connection.cursor().execute(_DEFINITIONS)
+            self._source.run(_DEFINITIONS)
             self._exists = True
-        ((taken,),) = self._rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
+        ((taken,),) = self._source.rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
         if not taken:
             hint = "wait for it to end; `penstock migrations status` shows how far it is"
             raise Conflict("another process is applying migrations", hint=hint)
@@ -57,7 +56,7 @@ class SourceJournal:
         return parse_record(key, json.loads(found[0][0])) if found else None
 
     def save(self, record: PhaseRecord) -> None:
-        self._rows(
+        self._source.rows(
             f"""INSERT INTO {OWN_SCHEMA}.migration_phases (store, migration, phase, record) VALUES (%s, %s, %s, %s)
             ON CONFLICT (store, migration, phase) DO UPDATE SET record = excluded.record, at = now() RETURNING 1""",
             *_parts(record.key),
@@ -66,7 +65,7 @@ class SourceJournal:
 
     def remove(self, key: PhaseKey) -> None:
         where = "WHERE store = %s AND migration = %s AND phase = %s"
-        self._rows(f"DELETE FROM {OWN_SCHEMA}.migration_phases {where} RETURNING 1", *_parts(key))
+        self._source.rows(f"DELETE FROM {OWN_SCHEMA}.migration_phases {where} RETURNING 1", *_parts(key))
 
     def records(self) -> Sequence[PhaseRecord]:
         found = self._own(f"SELECT store, migration, phase, record::text FROM {OWN_SCHEMA}.migration_phases")
@@ -78,7 +77,7 @@ class SourceJournal:
     def position_of(self, migration: str) -> str:
         """The LSN by which Postgres had the migration: where the log was when that was first seen, with what is not
         written to the disk yet (`synchronous_commit = off`)."""
-        ((lsn,),) = self._rows(
+        ((lsn,),) = self._source.rows(
             f"""INSERT INTO {OWN_SCHEMA}.migration_positions (migration, lsn) VALUES (%s, {_END})
             ON CONFLICT (migration) DO UPDATE SET migration = excluded.migration RETURNING lsn::text""",
             migration,
@@ -89,7 +88,7 @@ class SourceJournal:
         """Postgres does not have these migrations (any more): once it has them again, it is by another LSN."""
         if self._exists:
             where = "WHERE migration = ANY(%s) RETURNING 1"
-            self._rows(f"DELETE FROM {OWN_SCHEMA}.migration_positions {where}", [*migrations])
+            self._source.rows(f"DELETE FROM {OWN_SCHEMA}.migration_positions {where}", [*migrations])
 
     def seconds_since(self, migration: str) -> float:
         """How long ago it was first seen that Postgres has the migration."""
@@ -99,22 +98,16 @@ class SourceJournal:
 
     def end(self) -> str:
         """The LSN at the end of the log."""
-        ((lsn,),) = self._rows(f"SELECT {_END}::text")
+        ((lsn,),) = self._source.rows(f"SELECT {_END}::text")
         return str(lsn)
 
     def consumers(self, table: int, lsn: str) -> TableConsumers:
         """The consumers of a table (by OID), as the captures of this source know them."""
-        return ConsumerRecords(self._connection).of_table(table, lsn)
+        return ConsumerRecords(self._source.connection).of_table(table, lsn)
 
     def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of the journal's own tables; none before these are made."""
-        return self._rows(statement, *values) if self._exists else []
-
-    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with source_errors("worked on its journal in the schema `penstock`"):
-            cursor = self._connection.cursor()
-            cursor.execute(statement, values)
-            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+        return self._source.rows(statement, *values) if self._exists else []
 
 
 def _parts(key: PhaseKey) -> tuple[str, str, str]:

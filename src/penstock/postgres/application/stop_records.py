@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.lsn import lsn_text
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 
 _TABLE = f"{OWN_SCHEMA}.migration_stops"
 _DEFINITION = f"""
@@ -41,21 +41,21 @@ class StopRecords:
     """The stops of one source. Its methods raise Failed and Unavailable."""
 
     def __init__(self, connection: SourceConnection):
-        self._connection = connection
+        self._source = SourceQueries(connection, "worked on the stops in the schema `penstock`")
 
     def make(self) -> None:
         """Make the table, or what of it is not there."""
-        if not self._is_there(_TABLE):
-            self._run(_DEFINITION)
-        elif self._rows(_HAS_LATER, _TABLE, [*_LATER])[0][0] < len(_LATER):
+        if not self._source.has_table(_TABLE):
+            self._source.run(_DEFINITION)
+        elif self._source.rows(_HAS_LATER, _TABLE, [*_LATER])[0][0] < len(_LATER):
             added = ", ".join(f"ADD COLUMN IF NOT EXISTS {each} {of}" for each, of in _LATER.items())
-            self._run(f"ALTER TABLE {_TABLE} {added}")
+            self._source.run(f"ALTER TABLE {_TABLE} {added}")
 
     def of_stores(self, names: Collection[str]) -> list[ChangeStop]:
         """The stops of these stores, in the order of their migrations."""
-        if not self._is_there(_TABLE):
+        if not self._source.has_table(_TABLE):
             return []
-        found = self._rows(
+        found = self._source.rows(
             f"""SELECT store, migration, before::text, after::text, is_sure, is_done, reached, {_PLACES} FROM {_TABLE} s
             WHERE store = ANY(%s) ORDER BY migration, store""",
             [*names],
@@ -64,9 +64,9 @@ class StopRecords:
 
     def stores(self) -> list[str]:
         """The stores that have stops."""
-        if not self._is_there(_TABLE):
+        if not self._source.has_table(_TABLE):
             return []
-        return [str(row[0]) for row in self._rows(f"SELECT DISTINCT store FROM {_TABLE}")]
+        return [str(row[0]) for row in self._source.rows(f"SELECT DISTINCT store FROM {_TABLE}")]
 
     def reached(self) -> list[ChangeStop]:
         """The stops at which consumers stand now."""
@@ -75,7 +75,7 @@ class StopRecords:
     def announce(self, stop: ChangeStop) -> None:
         """Write a stop down, or the forms that it has now, before Postgres has its change: rows of a new form that are
         committed by now are from before it."""
-        now = int(self._rows(_NOW)[0][0])
+        now = int(self._source.rows(_NOW)[0][0])
         self._write(replace(stop, announced=now, since={each: stop.since.get(each, now) for each in stop.after}))
 
     def note_forms(self, stop: ChangeStop) -> None:
@@ -88,7 +88,7 @@ class StopRecords:
     def _write(self, stop: ChangeStop) -> None:
         forms, since = (_forms(stop.before), _forms(stop.after), stop.is_sure), json.dumps(dict(stop.since))
         announced = lsn_text(stop.announced) if stop.announced is not None else None
-        self._run(
+        self._source.run(
             f"""INSERT INTO {_TABLE} (store, migration, before, after, is_sure, since, announced)
             VALUES (%s, %s, %s, %s, %s, %s, %s::pg_lsn)
             ON CONFLICT (store, migration) DO UPDATE SET before = excluded.before, after = excluded.after,
@@ -99,16 +99,16 @@ class StopRecords:
     def lift(self, store: str, migration: str, lsn: str | None) -> None:
         """The store has carried the change out: rows go on. Postgres was seen to have it at an LSN, if one is known."""
         assigned = "is_done = true, seen = least(seen, %s::pg_lsn)"
-        self._run(f"UPDATE {_TABLE} SET {assigned} WHERE store = %s AND migration = %s", lsn, store, migration)
+        self._source.run(f"UPDATE {_TABLE} SET {assigned} WHERE store = %s AND migration = %s", lsn, store, migration)
 
     def forget(self, store: str, migration: str) -> None:
         """The migration was taken back in a store."""
-        self._run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
+        self._source.run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)
 
     def reach(self, stop: ChangeStop, consumer: str, lsn: str) -> None:
         """A consumer (CAPTURE/CONSUMER) stands at a stop, before rows from this LSN on."""
         added = "CASE WHEN %s = ANY(reached) THEN reached ELSE pg_catalog.array_append(reached, %s) END"
-        self._run(
+        self._source.run(
             f"""UPDATE {_TABLE} SET reached = {added}, behind = least(behind, %s::pg_lsn)
             WHERE store = %s AND migration = %s AND (NOT %s = ANY(reached) OR behind > %s::pg_lsn)""",
             *(consumer, consumer, lsn, stop.store, stop.migration, consumer, lsn),
@@ -116,40 +116,29 @@ class StopRecords:
 
     def leave(self, consumer: str) -> None:
         """A consumer (CAPTURE/CONSUMER) stands nowhere any more."""
-        if self._is_there(_TABLE):
+        if self._source.has_table(_TABLE):
             removed = "reached = pg_catalog.array_remove(reached, %s)"
-            self._run(f"UPDATE {_TABLE} SET {removed} WHERE %s = ANY(reached)", consumer, consumer)
+            self._source.run(f"UPDATE {_TABLE} SET {removed} WHERE %s = ANY(reached)", consumer, consumer)
 
     def standing(self, migrations: Collection[str]) -> frozenset[str]:
         """The consumers that stand at one of these migrations, before any store."""
-        if not self._is_there(_TABLE):
+        if not self._source.has_table(_TABLE):
             return frozenset()
-        found = self._rows(f"SELECT unnest(reached) FROM {_TABLE} WHERE migration = ANY(%s)", [*migrations])
+        found = self._source.rows(f"SELECT unnest(reached) FROM {_TABLE} WHERE migration = ANY(%s)", [*migrations])
         return frozenset(str(row[0]) for row in found)
 
     def read_again(self, table: int) -> None:
         """Let the captures of a table (by OID) read its rows again."""
-        if self._is_there(_CAPTURED):
+        if self._source.has_table(_CAPTURED):
             assigned = "read_version = NULL, read_done = false"
-            self._run(f"UPDATE {_CAPTURED} SET {assigned} WHERE oid = %s AND NOT insert_only", table)
+            self._source.run(f"UPDATE {_CAPTURED} SET {assigned} WHERE oid = %s AND NOT insert_only", table)
 
     def has_inserts_only(self, table: int) -> bool:
         """Whether a capture takes only the inserted rows of a table (by OID), which cannot be read again."""
         where = "WHERE oid = %s AND insert_only"
-        return self._is_there(_CAPTURED) and bool(self._rows(f"SELECT 1 FROM {_CAPTURED} {where}", table))
-
-    def _is_there(self, table: str) -> bool:
-        return bool(self._rows("SELECT pg_catalog.to_regclass(%s) IS NOT NULL", table)[0][0])
-
-    def _run(self, statement: str, *values: object) -> None:
-        with source_errors("worked on the stops in the schema `penstock`"):
-            self._connection.cursor().execute(statement, values)
-
-    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with source_errors("read the stops in the schema `penstock`"):
-            cursor = self._connection.cursor()
-            cursor.execute(statement, values)
-            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+        return self._source.has_table(_CAPTURED) and bool(
+            self._source.rows(f"SELECT 1 FROM {_CAPTURED} {where}", table)
+        )
 
 
 def _forms(forms: Collection[str]) -> str:

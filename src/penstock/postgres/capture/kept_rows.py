@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from penstock.errors import Failed, PenstockError
 from penstock.postgres.capture.source_session import SourceSession
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.packages.package import RowPackage
 from penstock.postgres.packages.package_codec import decode_package, encode_package
 
@@ -166,7 +166,6 @@ def _array(position: Sequence[int]) -> str:
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    with source_errors("worked on the rows that are kept in the schema `penstock`"):
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+    return SourceQueries(connection, "worked on the rows that are kept in the schema `penstock`").rows(
+        statement, *values
+    )

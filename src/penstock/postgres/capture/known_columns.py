@@ -26,7 +26,7 @@ from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import schema_form, table_form
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 
 TABLE = f"{OWN_SCHEMA}.known_columns"
 DEFINITION = f"""
@@ -329,7 +329,4 @@ def _name(stop: ChangeStop) -> str:
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    with source_errors("worked on the columns that the stores know"):
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+    return SourceQueries(connection, "worked on the columns that the stores know").rows(statement, *values)

@@ -19,7 +19,7 @@ from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.replicated_table import QualifiedName
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 
 DEFINITIONS = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
@@ -134,15 +134,15 @@ class CaptureRecords:
     """The records of one capture. Its methods raise Failed and Unavailable."""
 
     def __init__(self, connection: SourceConnection, name: str):
-        self._connection = connection
+        self._source = SourceQueries(connection, "worked on its records in the source")
         self._name = name
 
     def capture(self) -> CaptureRecord:
         """Raises NotFound before `cdc setup`."""
-        known = self._rows("SELECT to_regclass(%s)", f"{OWN_SCHEMA}.captures")
+        known = self._source.rows("SELECT to_regclass(%s)", f"{OWN_SCHEMA}.captures")
         names: list[str] = []
         if known[0][0] is not None:
-            for row in self._rows(_CAPTURES):
+            for row in self._source.rows(_CAPTURES):
                 if row[0] == self._name:
                     return CaptureRecord(*row)
                 names.append(row[0])
@@ -151,28 +151,28 @@ class CaptureRecords:
 
     def begin(self, slot: str, publication: str, id: str) -> None:
         """A capture is made, or made anew with a new slot: its tables are read again."""
-        self._run(
+        self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.captures (name, id, slot, publication) VALUES (%s, %s, %s, %s)
             ON CONFLICT (name) DO UPDATE SET id = excluded.id, created_at = now()""",
             *(self._name, id, slot, publication),
         )
         again = """read_version = NULL, read_done = insert_only, since = pg_catalog.pg_current_wal_insert_lsn(),
           problem = NULL, problem_code = NULL, problem_since = NULL"""
-        self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {again} WHERE capture = %s", self._name)
+        self._source.run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {again} WHERE capture = %s", self._name)
         for each in _PROGRESS:
-            self._run(f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s", self._name)
+            self._source.run(f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s", self._name)
 
     def note_setup(self, version: int) -> None:
         """All that a version of setup makes is there."""
-        self._run(f"UPDATE {OWN_SCHEMA}.captures SET setup_version = %s WHERE name = %s", version, self._name)
+        self._source.run(f"UPDATE {OWN_SCHEMA}.captures SET setup_version = %s WHERE name = %s", version, self._name)
 
     def end(self) -> None:
         """Forget the capture."""
-        self._run(f"DELETE FROM {OWN_SCHEMA}.captures WHERE name = %s", self._name)
+        self._source.run(f"DELETE FROM {OWN_SCHEMA}.captures WHERE name = %s", self._name)
 
     def tables(self) -> tuple[CapturedTable, ...]:
         """Its tables by name, with the files that they have now."""
-        found = self._rows(
+        found = self._source.rows(
             f"""SELECT t.oid, t.schema_name, t.table_name, t.store, t.insert_only, t.files, {FILES},
               coalesce(n.nspname, t.schema_name), coalesce(c.relname, t.table_name), t.problem,
               t.set_aside, t.read_version - '0/0'::pg_lsn, t.read_wait::text, t.read_part, t.read_from, t.read_upto,
@@ -189,7 +189,7 @@ class CaptureRecords:
         """Raises Conflict if another table has the name in the stores."""
         taken = [
             row[0]
-            for row in self._rows(
+            for row in self._source.rows(
                 f"SELECT store FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND store = %s", self._name, store
             )
         ]
@@ -197,7 +197,7 @@ class CaptureRecords:
             raise Conflict(
                 f"`{store}` has the rows of another table already", hint="give this one another name: schema.table=NAME"
             )
-        self._run(
+        self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.captured_tables
               (capture, oid, schema_name, table_name, store, insert_only, files, read_done, since)
             SELECT %s, c.oid, %s, %s, %s, %s, {FILES}, %s, pg_catalog.pg_current_wal_insert_lsn()
@@ -210,8 +210,8 @@ class CaptureRecords:
         this = f"(SELECT store FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s)"
         for each in _PROGRESS:
             statement = f"DELETE FROM {OWN_SCHEMA}.{each} WHERE capture = %s AND store IN {this}"
-            self._run(statement, self._name, self._name, oid)
-        self._run(f"DELETE FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s", self._name, oid)
+            self._source.run(statement, self._name, self._name, oid)
+        self._source.run(f"DELETE FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s", self._name, oid)
 
     def begin_read(self, table: CapturedTable) -> None:
         """Read a table from its beginning, as it is now. All changes before its version are over once no transaction
@@ -228,16 +228,16 @@ class CaptureRecords:
         """Read a table again unless it is, or was, read at a version above this LSN."""
         this = "WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only"
         statement = f"UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false {this}"
-        self._run(statement, self._name, table.oid, lsn_text(lsn))
+        self._source.run(statement, self._name, table.oid, lsn_text(lsn))
 
     def note_lost(self, table: CapturedTable, upto: Position, rows: Mapping[tuple[str, Reason], int]) -> None:
         """So many rows of a table are without a value of which column."""
-        note_lost(self._connection, (self._name, table.oid), upto, rows)
+        note_lost(self._source.connection, (self._name, table.oid), upto, rows)
 
     def is_over(self, transaction: int) -> bool:
         """Whether all transactions before this one are over."""
         statement = "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text"
-        return int(self._rows(statement)[0][0]) >= transaction
+        return int(self._source.rows(statement)[0][0]) >= transaction
 
     def intend_part(self, table: CapturedTable, part: int, upto: Sequence[str]) -> None:
         """Before a part is delivered: its last key, so that a restart reads the same rows."""
@@ -262,7 +262,7 @@ class CaptureRecords:
 
     def acknowledge(self, consumer: str, store: str, lsn: int) -> None:
         """All changes of a table up to this LSN are in the consumer's store."""
-        self._run(
+        self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.acknowledged (capture, consumer, store, lsn) VALUES (%s, %s, %s, %s::pg_lsn)
             ON CONFLICT (capture, consumer, store) DO UPDATE SET lsn = excluded.lsn, at = now()
             WHERE acknowledged.lsn < excluded.lsn""",
@@ -271,23 +271,15 @@ class CaptureRecords:
 
     def _set(self, table: CapturedTable, assigned: str, *values: object) -> None:
         this = "WHERE capture = %s AND oid = %s"
-        self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid)
+        self._source.run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid)
 
     def _set_read(self, table: CapturedTable, assigned: str, *values: object) -> None:
         """Unless somebody has wanted meanwhile that the table is read again: that reading begins anew."""
         this = "WHERE capture = %s AND oid = %s AND read_version = %s::pg_lsn"
         version = lsn_text(table.read.version or 0)
-        self._run(f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid, version)
-
-    def _run(self, statement: str, *values: object) -> None:
-        with source_errors("wrote its records in the source"):
-            self._connection.cursor().execute(statement, values)
-
-    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with source_errors("read its records in the source"):
-            cursor = self._connection.cursor()
-            cursor.execute(statement, values)
-            return cursor.fetchall()
+        self._source.run(
+            f"UPDATE {OWN_SCHEMA}.captured_tables SET {assigned} {this}", *values, self._name, table.oid, version
+        )
 
 
 def _captured_table(row: tuple[Any, ...]) -> CapturedTable:

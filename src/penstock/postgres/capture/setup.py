@@ -32,7 +32,7 @@ from penstock.postgres.capture.schemas.table_descriptions import TableDescriptio
 from penstock.postgres.capture.table_rows import sql_name, table_sql
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries, source_errors
 from penstock.postgres.packages.row_values import OWN_COLUMNS
 
 LEAST_VERSION = 140_000
@@ -316,7 +316,4 @@ def _run(connection: SourceConnection, statement: str, *values: object) -> None:
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[object, ...]]:
-    with source_errors("looked at the server"):
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+    return SourceQueries(connection, "looked at the server").rows(statement, *values)

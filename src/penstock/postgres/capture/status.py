@@ -18,7 +18,7 @@ from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_r
 from penstock.postgres.capture.lost_values import lost_alarms
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.delivery.stopping_destination import WaitsForChange
 
 LITTLE_WAL = 2**30
@@ -264,7 +264,4 @@ def _slot_alarms(slot: SlotStatus) -> list[str]:
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    with source_errors("asked for the status of the capture"):
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+    return SourceQueries(connection, "asked for the status of the capture").rows(statement, *values)

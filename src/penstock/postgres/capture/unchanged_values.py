@@ -21,7 +21,7 @@ from penstock.postgres.capture.schemas.table_descriptions import TableDescriptio
 from penstock.postgres.capture.stream.pgoutput import Row, Unchanged
 from penstock.postgres.capture.table_rows import key_condition, own_rows_sql, sql_name
 from penstock.postgres.catalog.replicated_table import ReplicatedColumn, ReplicatedTable
-from penstock.postgres.catalog.source_connection import SourceConnection, UnknownName, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries, UnknownName
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
 from penstock.postgres.packages.package import PackageColumn
 from penstock.postgres.packages.row_values import empty_text
@@ -182,7 +182,4 @@ def _are_like(was: str, now: str) -> bool:
 
 
 def _rows(connection: SourceConnection, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    with source_errors("read values of a row"):
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        return cursor.fetchall()
+    return SourceQueries(connection, "read values of a row").rows(statement, *values)

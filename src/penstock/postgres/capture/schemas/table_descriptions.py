@@ -17,7 +17,7 @@ from penstock.postgres.capture.schemas.column_numbers import TableDescription
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
 
 EVENT_TRIGGERS = ("penstock_tables", "penstock_drops")
@@ -109,10 +109,7 @@ class TableDescriptions:
         of.sort(key=lambda each: (each.begins, each.seen))
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with source_errors("noted how the tables are described"):
-            cursor = self._connection.cursor()
-            cursor.execute(statement, values)
-            return cursor.fetchall()
+        return SourceQueries(self._connection, "noted how the tables are described").rows(statement, *values)
 
 
 def _parsed(document: str) -> ReplicatedTable:
