@@ -57,7 +57,8 @@ class PublishedTable:
 class CaptureBeginning:
     """Where a table was captured, or captured anew."""
 
-    lsn: int
+    lsn: int | None
+    """None: before that was noted."""
     is_read: bool
     """Whether the rows that it had then are read, so that changes of before are not needed."""
 
@@ -118,11 +119,11 @@ class DeliveryRecords:
         return tables
 
     def beginning(self, store: str) -> CaptureBeginning | None:
-        """Where a table was captured, last; None: that is not known."""
+        """Where a table was captured, last; None: it is captured no more."""
         statement = f"""SELECT since - '0/0'::pg_lsn, NOT insert_only FROM {OWN_SCHEMA}.captured_tables
-          WHERE capture = %s AND store = %s AND since IS NOT NULL"""
+          WHERE capture = %s AND store = %s"""
         found = self._source.rows(statement, self._capture, store)
-        return CaptureBeginning(int(found[0][0]), found[0][1]) if found else None
+        return next((CaptureBeginning(None if lsn is None else int(lsn), is_read) for lsn, is_read in found), None)
 
     def passed(self, consumer: str) -> dict[SourceKey, Position]:
         """Up to where a consumer is with messages that do not move its store's position."""

@@ -70,7 +70,7 @@ class SourceAcknowledgements:
         )
 
     def beginning(self, store: str) -> CaptureBeginning | None:
-        """Where a table was captured, last; None: that is not known."""
+        """Where a table was captured, last; None: it is captured no more."""
         return self._session.run(lambda connection: self._deliveries(connection).beginning(store))
 
     def passed(self, consumer: str) -> Mapping[SourceKey, Position]:

@@ -19,6 +19,7 @@ from penstock.postgres.capture.lost_values import lost_alarms
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
+from penstock.postgres.delivery.consumer_progress import NotCaptured
 from penstock.postgres.delivery.stopping_destination import WaitsForChange
 
 LITTLE_WAL = 2**30
@@ -236,11 +237,12 @@ def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:
 
 
 def _consumer_alarms(records: DeliveryRecords) -> list[str]:
-    """The tables that consumers behind a broker do not take further; changes of their store are told by its stops."""
+    """The tables that consumers behind a broker do not take further; changes of their store are told by its stops, and
+    a table that was removed is nobody's trouble."""
     return [
         f"the consumer {each.consumer} takes no rows of `{each.store}`: {each.problem}"
         for each in records.stops()
-        if each.code != WaitsForChange.code
+        if each.code not in (WaitsForChange.code, NotCaptured.code)
     ]
 
 

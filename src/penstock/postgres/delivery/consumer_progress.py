@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from penstock.errors import PenstockError, Unavailable
+from penstock.errors import Conflict, PenstockError, Unavailable
 from penstock.model.cursor import Position
 from penstock.postgres.application.delivery_records import (
     CaptureBeginning,
@@ -25,6 +25,18 @@ from penstock.postgres.delivery.destination import Destination, LostRows
 from penstock.postgres.packages.package import Package, part_since
 
 log = logging.getLogger("penstock.cdc")
+
+
+class NotCaptured(Conflict):
+    """A table is captured no more, and a broker still has rows of it."""
+
+    code = "not-captured"
+
+    def __init__(self, store: str):
+        super().__init__(
+            f"`{store}` is captured no more: what the broker has of it is not stored",
+            hint="`penstock cdc add` captures it again: it is read, and these messages are passed over",
+        )
 
 
 class Acknowledgements(Protocol):
@@ -40,7 +52,7 @@ class Acknowledgements(Protocol):
         """All changes of a table up to an LSN are in the consumer's store."""
 
     def beginning(self, store: str) -> CaptureBeginning | None:
-        """Where a table was captured, last; None: that is not known."""
+        """Where a table was captured, last; None: it is captured no more."""
 
     def passed(self, consumer: str) -> Mapping[SourceKey, Position]:
         """Up to where a consumer is with messages that do not move its store's position."""
@@ -75,12 +87,14 @@ class ConsumerProgress:
 
     def wanted_part(self, package: Package) -> Package | None:
         """What of a package is to be stored; None if nothing is: a TRUNCATE was carried out, or it is from before the
-        table was captured anew, and reading it brings what it made."""
+        table was captured anew, and reading it brings what it made. Raises NotCaptured."""
         at = self._passed.get((package.store, package.source))
         if at is not None and package.upto <= at:
             return None
         began = self._notes.beginning(package.store)
         if began is None:
+            raise NotCaptured(package.store)
+        if began.lsn is None:
             return package
         wanted = part_since(package, began.lsn) if began.is_read else package
         if wanted is None:

@@ -102,7 +102,7 @@ class Notes:
         return {"t": PublishedTable(self._queue.written, {"s": (self._queue.written, 0)})}
 
     def beginning(self, store: str) -> CaptureBeginning | None:
-        return None
+        return CaptureBeginning(None, is_read=True)
 
     def passed(self, consumer: str) -> Mapping[SourceKey, Position]:
         return {}
