@@ -15,6 +15,7 @@ import pytest
 
 from kafka_broker import kafka_or_skip
 from nats_server import NatsServer, nats_or_skip
+from penstock.postgres.capture.setup import remove_consumer
 from penstock.postgres.capture.status import CaptureStatus, read_status
 from penstock.postgres.delivery.kafka_broker import KafkaBroker
 from penstock.postgres.delivery.nats_broker import NatsBroker
@@ -132,6 +133,27 @@ def test_rows_of_a_stream_that_were_read_are_no_gap_in_a_new_one(
         table.wait_until_stored()
         assert lost(table) == []
     assert ids(landing) == set()
+
+
+@pytest.mark.parametrize("forgets", ["the consumer", "what was sent"])
+def test_a_truncate_that_nobody_knows_of_any_more(
+    table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing, forgets: str
+) -> None:
+    """A store may not tell that it was carried out; that nothing waits does."""
+    with publishing(table, servers[0]), consuming(table, servers[0], landing):
+        table.wait_until_stored()
+        table.run("INSERT INTO {s}.t VALUES (2)")
+        table.run("TRUNCATE {s}.t")
+        table.wait_until_stored()
+    if forgets == "the consumer":
+        remove_consumer(table.connection, table.name, "penstock")
+    else:  # as before there were records
+        table.run(f"DELETE FROM penstock.delivered WHERE capture = '{table.name}'")
+        table.run(f"DELETE FROM penstock.passed WHERE capture = '{table.name}'")
+    with publishing(table, servers[0]), consuming(table, servers[0], landing):
+        table.run("CREATE TABLE {s}.other (id int)")  # writes to the log
+        table.wait_until_stored()
+        assert (ids(landing), lost(table)) == (set(), [])
 
 
 @pytest.mark.parametrize("act", ["purge_stream", "delete_stream"])

@@ -49,8 +49,8 @@ class PublishedTable:
 
     lsn: int
     """All its changes up to this LSN are there."""
-    upto: Mapping[str, Position]
-    """By source, the last row or TRUNCATE up to this LSN, or a later one: a store that has these has all of them."""
+    sent: Mapping[str, SentPosition]
+    """By source, how far it was sent by then, or a little later: a store that has these has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class DeliveryRecords:
         anew nothing has to be stored."""
         found = self._source.rows(
             f"""SELECT p.store, p.lsn - '0/0'::pg_lsn,
-              CASE WHEN NOT t.insert_only THEN t.since - '0/0'::pg_lsn END, d.source, d.upto
+              CASE WHEN NOT t.insert_only THEN t.since - '0/0'::pg_lsn END, d.source, d.rows_upto, d.upto
             FROM {OWN_SCHEMA}.published p
               JOIN {OWN_SCHEMA}.captured_tables t ON t.capture = p.capture AND t.store = p.store
               JOIN {OWN_SCHEMA}.delivered d ON d.capture = p.capture AND d.store = p.store
@@ -111,11 +111,10 @@ class DeliveryRecords:
             broker,
         )
         tables: dict[str, PublishedTable] = {}
-        for store, lsn, since, source, upto in found:
+        for store, lsn, since, source, rows, upto in found:
             known = tables.setdefault(store, PublishedTable(int(lsn), {}))
-            reached = _position(upto)
-            if reached is not None and (since is None or reached[0] > since):
-                tables[store] = PublishedTable(known.lsn, {**known.upto, source: reached})
+            wanted = SentPosition(*(_behind(_position(each), since) for each in (rows, upto)))
+            tables[store] = PublishedTable(known.lsn, {**known.sent, source: wanted})
         return tables
 
     def beginning(self, store: str) -> CaptureBeginning | None:
@@ -173,6 +172,11 @@ class DeliveryRecords:
 def latest(one: Position | None, other: Position | None) -> Position | None:
     """The later one of two positions; None is before all of them."""
     return max((each for each in (one, other) if each is not None), default=None)
+
+
+def _behind(position: Position | None, lsn: int | None) -> Position | None:
+    """A position that is behind an LSN; None if it is not."""
+    return position if position is not None and (lsn is None or position[0] > lsn) else None
 
 
 def _array(position: Position | None) -> str | None:

@@ -131,7 +131,7 @@ class TableDelivery:
         elif (gap := self._find_gap(known)) is not None:
             self.stop(gap, gap.sent, None, 0)
             return
-        self._stored = sent.rows if destination.is_broker else stored
+        self._stored = latest(sent.rows, stored) if destination.is_broker else stored
         self.sent = SentPosition(latest(sent.rows, self._stored), latest(sent.upto, stored))
         self._builder.whole = destination.unsure(source, store)
         self.is_begun = True

@@ -124,7 +124,7 @@ class ConsumerProgress:
         what had been published, that is said. Returns the tables of which something was published."""
         published = self._notes.published(self._broker)
         for store, table in published.items():
-            lsn = self._stored_lsn(store, table)
+            lsn = self._stored_lsn(store, table, is_empty)
             if lsn is not None:
                 self._notes.acknowledge(self._destination.name, store, lsn)
             elif (gap := self._gap(store, table)) is not None and is_empty(store):
@@ -134,14 +134,14 @@ class ConsumerProgress:
                 self.go_on(store)
         return {*published}
 
-    def _stored_lsn(self, store: str, table: PublishedTable) -> int | None:
+    def _stored_lsn(self, store: str, table: PublishedTable, is_empty: Callable[[str], bool]) -> int | None:
         """The LSN up to which all of a table is stored, if that is more than before; the goal is set anew once it is
         reached."""
-        if self._has(store, table):
+        if self._has(store, table, is_empty):
             self._goals.pop(store, None)
             return table.lsn
         goal = self._goals.setdefault(store, table)
-        if goal is table or not self._has(store, goal):
+        if goal is table or not self._has(store, goal, is_empty):
             return None
         self._goals[store] = table
         return goal.lsn
@@ -151,8 +151,11 @@ class ConsumerProgress:
         goal = self._goals.get(store, table)
         if goal is table:
             return None
-        lacking = {source: upto for source, upto in goal.upto.items() if not self._is_at((store, source), upto)}
-        return next((LostRows(store, self._reached.get((store, each)), upto) for each, upto in lacking.items()), None)
+        lacking = {
+            source: each.rows for source, each in goal.sent.items() if not self._is_at((store, source), each.rows)
+        }
+        found = (LostRows(store, self._reached.get((store, each)), rows) for each, rows in lacking.items() if rows)
+        return next(found, None)
 
     def _tell(self, store: str, gap: LostRows) -> None:
         if store not in self._lacking:
@@ -160,13 +163,17 @@ class ConsumerProgress:
             self.stop(store, gap)
             self._lacking.add(store)
 
-    def _has(self, store: str, table: PublishedTable) -> bool:
-        return all(self._is_at((store, source), upto) for source, upto in table.upto.items())
+    def _has(self, store: str, table: PublishedTable, is_empty: Callable[[str], bool]) -> bool:
+        """Whether the store has all of that. Of a TRUNCATE behind the last row it may not tell; it was carried out if
+        somebody noted that, or nothing waits."""
+        if not all(self._is_at((store, source), each.rows) for source, each in table.sent.items()):
+            return False
+        return all(self._is_at((store, source), each.upto) for source, each in table.sent.items()) or is_empty(store)
 
-    def _is_at(self, key: SourceKey, upto: Position) -> bool:
+    def _is_at(self, key: SourceKey, upto: Position | None) -> bool:
         """Whether the store has all of a source up to a position."""
         known = latest(self._reached.get(key), self._passed.get(key))
-        if known is not None and known >= upto:
+        if upto is None or (known is not None and known >= upto):
             return True
         store, source = key
         try:

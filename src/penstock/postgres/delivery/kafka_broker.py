@@ -86,7 +86,7 @@ class KafkaBroker:
         self._queues: list[KafkaQueue] = []
 
     def position(self, source: str, store: str) -> Position | None:
-        return self._at(source, store).last
+        return self._at(source, store).rows
 
     def forget_position(self, source: str, store: str) -> None:
         self._known.pop((source, store), None)

@@ -129,7 +129,7 @@ class NatsBroker:
         self._known: dict[str, tuple[BrokerPosition, int]] = {}
 
     def position(self, source: str, store: str) -> Position | None:
-        return self._at(source, store)[0].last
+        return self._at(source, store)[0].rows
 
     def forget_position(self, source: str, store: str) -> None:
         self._known.pop(self._subject(source, store), None)

@@ -13,6 +13,7 @@ from penstock.postgres.application.delivery_records import (
     CaptureBeginning,
     ConsumerStop,
     PublishedTable,
+    SentPosition,
     SourceKey,
 )
 from penstock.postgres.catalog.replicated_table import QualifiedName
@@ -99,7 +100,7 @@ class Notes:
         self.registered.append((consumer, broker))
 
     def published(self, broker: str) -> Mapping[str, PublishedTable]:
-        return {"t": PublishedTable(self._queue.written, {"s": (self._queue.written, 0)})}
+        return {"t": PublishedTable(at := self._queue.written, {"s": SentPosition((at, 0), (at, 0))})}
 
     def beginning(self, store: str) -> CaptureBeginning | None:
         return CaptureBeginning(None, is_read=True)
