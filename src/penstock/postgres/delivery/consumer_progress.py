@@ -151,11 +151,11 @@ class ConsumerProgress:
         goal = self._goals.get(store, table)
         if goal is table:
             return None
-        lacking = {
-            source: each.rows for source, each in goal.sent.items() if not self._is_at((store, source), each.rows)
-        }
-        found = (LostRows(store, self._reached.get((store, each)), rows) for each, rows in lacking.items() if rows)
-        return next(found, None)
+        for source, each in goal.sent.items():
+            is_wanted = source in table.sent and table.sent[source].rows is not None  # not if it was captured anew
+            if is_wanted and each.rows is not None and not self._is_at((store, source), each.rows):
+                return LostRows(store, self._reached.get((store, source)), each.rows)
+        return None
 
     def _tell(self, store: str, gap: LostRows) -> None:
         if store not in self._lacking:
