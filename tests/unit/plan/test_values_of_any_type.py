@@ -8,6 +8,7 @@ import pytest
 from penstock.parse.project_loader import load_files
 from penstock.plan.plan import ResourcePlan
 from penstock.plan.planner import Live, PlanOptions, make_plan
+from penstock.plan.steps import CheckRows
 
 TYPES = [
     *("UInt8", "UInt64", "Int32", "Float32", "Float64", "Decimal(10, 2)", "Decimal(38, 10)", "Bool", "String"),
@@ -29,6 +30,7 @@ NOT_KNOWN = [
     *("Float64 DEFAULT rand()", "Float64 DEFAULT toFloat64(id)", "Float64 DEFAULT n", "Float64 DEFAULT 1 / n"),
     *("DateTime DEFAULT toDateTime(id)", "Decimal(10, 2) DEFAULT toDecimal64(id, 2)", "Date DEFAULT toDate(n)"),
 ]
+SORTED = "MergeTree\nENGINE_SORTING_KEY id"
 EVENTS = "SCHEMA >\n    id String `json:$.id`,\n    n UInt32 `json:$.n`{more}\n\nENGINE {engine}\n"
 OUT = "SCHEMA >\n    id String{more}\n\nENGINE {engine}\nENGINE_SORTING_KEY id\n"
 VIEW = "NODE rows\nSQL >\n    SELECT id{more} FROM events{end}\nTYPE materialized\nDATASOURCE out\n"
@@ -118,3 +120,20 @@ def test_the_largest_of_one_value(of: str) -> None:
 def test_a_condition_that_a_bool_decides() -> None:
     assert planned(",\n    p Bool `json:$.p`", "", "", condition="NOT p").strategy == "reuse"
     assert planned(",\n    p Bool `json:$.p`", "", "", condition="p").strategy != "reuse"
+
+
+def test_why_a_new_column_is_in_the_way() -> None:
+    """Live does not compute it at all, so it is not computed otherwise."""
+    rules = planned(",\n    p Float64 `json:$.p` DEFAULT toFloat64(id)", ",\n    p Float64", ", p").rules
+    assert "they do not tell what the rows that are stored have in `p`" in [each.says for each in rules]
+    assert not any("otherwise" in each.says for each in rules)
+
+
+def test_no_row_is_looked_at_for_a_default_that_is_known() -> None:
+    added = ",\n    p Date `json:$.p` DEFAULT '2024-01-01',\n    q Float64 `json:$.q` DEFAULT toFloat64(id)"
+    before = load_files({"datasources/events.datasource": EVENTS.format(more="", engine=SORTED)}).project
+    after = load_files({"datasources/events.datasource": EVENTS.format(more=added, engine=SORTED)}).project
+    first = make_plan(None, before, PlanOptions("d1"))
+    plan = make_plan(Live(before, first.manifest, {"events": None}), after, PlanOptions("d2"))
+    checked = [check.column for step in plan.steps if isinstance(step, CheckRows) for check in step.checks]
+    assert checked == ["q"]

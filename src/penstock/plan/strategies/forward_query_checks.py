@@ -20,6 +20,7 @@ from penstock.plan.strategies.choice import StrategyChoice
 from penstock.plan.strategies.deletion_protection import is_protected
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, default_of_live_rows
 from penstock.sql.analysis.expression_facts import expression_facts
+from penstock.sql.analysis.sure_constants import is_sure_sql
 from penstock.sql.compile import compile_expression
 from penstock.sql.outputs.conversion_probes import forward_probes
 from penstock.sql.spark_text import quote_identifier
@@ -51,7 +52,7 @@ def _build_default_checks(transition: DataSourceTransition, placement: ColumnPla
         before = bound.get(column.name)
         if origin is not None or column.default is None or given is not None or before is None:
             continue
-        if expression_facts(before.expression).may_raise:
+        if expression_facts(before.expression).may_raise and not is_sure_sql(before.expression):
             yield from _checks_of_default(transition, placement.match, column, column.default)
 
 

@@ -7,7 +7,7 @@ asked for another one; where none applies, only a forward query could keep the r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from penstock.plan.diff.changes import join_words
 from penstock.plan.diff.ttl_and_final import begins_empty
@@ -128,7 +128,14 @@ def _history_text(inputs: StrategyInputs, kept: Collection[str] | None) -> str:
         return inputs.cause or "they are not known to"
     if not kept:
         return "they are not known to give the same set of rows"
-    names = [f"`{name}`" for name in inputs.transition.new.column_names if name not in kept]
+    added = {column.name for column, origin in inputs.placement.match.pairs if origin is None}
+    names = [name for name in inputs.transition.new.column_names if name not in kept]
+    others = [name for name in names if name not in added]
+    if others:
+        return f"they compute {_columns_text(others)} otherwise"
+    return f"they do not tell what the rows that are stored have in {_columns_text(names)}" if names else inputs.cause
+
+
+def _columns_text(names: Sequence[str]) -> str:
     more = len(names) - _MOST_COLUMNS
-    shown = names[:_MOST_COLUMNS] + ([f"{more} more"] if more > 0 else [])
-    return f"they compute {join_words(shown)} otherwise" if names else inputs.cause
+    return join_words([f"`{name}`" for name in names[:_MOST_COLUMNS]] + ([f"{more} more"] if more > 0 else []))
