@@ -25,7 +25,7 @@ from penstock.sql.analysis.opaque_calls import (
     write_opaque,
 )
 from penstock.sql.analysis.query_facts import MOST_SELECTS
-from penstock.sql.spark_text import DIALECT, parse_tree
+from penstock.sql.spark_text import DIALECT
 
 NEVER_NULL = "NOT NULL"
 """In the place of a value: no row has NULL in the column."""
