@@ -52,6 +52,8 @@ class StrategyInputs:
     """The strategy that the user requests."""
     rebuilt: bool = False
     """Whether it is to be computed anew, whatever has changed."""
+    merged: str = ""
+    """How live has merged rows that would stay, and that the next version needs apart; empty if it has not."""
     composed: ComposedHistory | str | None = None
     """Its changed view as one that gives the stored rows through other views, or why it is not known to be; None where
     that is not asked."""
@@ -167,8 +169,10 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     """The strategies of the target of materialized views."""
     fits = not inputs.placement.blocked and not inputs.placement.bridged
     recompute = StrategyChoice("recompute", inputs.cause or "requested", "new", inputs.recompute_cost)
-    if inputs.rebuilt:
-        return [replace(recompute, reason="to be rebuilt from the rows that its sources have now")], []
+    if inputs.rebuilt or inputs.merged:
+        rebuilt = replace(recompute, reason="to be rebuilt from the rows that its sources have now")
+        merged = StrategyAlternative("in_place", NOTHING, inputs.merged)
+        return ([rebuilt], []) if inputs.rebuilt else ([recompute], [merged])
     if inputs.feeding.unchanged and fits:
         return [choose_to_stay(inputs), recompute], []
     in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)

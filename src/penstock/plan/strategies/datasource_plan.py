@@ -17,6 +17,7 @@ from penstock.model.manifest import BoundColumn
 from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
+from penstock.plan.diff.other_merging import find_other_merging
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.added_conditions import FilteredRows
 from penstock.plan.equivalence.composed_views import ComposedHistory
@@ -102,6 +103,7 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         *_data_losses(context, inputs, choice),
         *change_problems(running.source, source, inputs.placement.match, running.size),
         *_shorter_sources(context, inputs, choice),
+        *_merged_rows_kept(inputs, choice),
     )
     kept = _columns_with_live_rows(context, inputs) if _is_refilled(inputs, choice) else None
     outcome = _build_outcome(context, inputs, choice, kept)
@@ -141,7 +143,8 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], composed.live),)), feeding) if feeding.new else None
     filtered = find_filtered(context, before, placement) if isinstance(composed, str) else None
     views = (*(view for view, _ in feeding.kept), *feeding.new)
-    unclear = context.has_failed_feeder(name)
+    unclear, stays = context.has_failed_feeder(name), feeding.unchanged or found is not None
+    merged = _other_merging(transition, placement) if stays and _can_compute_all(context, transition.new) else ""
     return StrategyInputs(
         transition=transition,
         placement=placement,
@@ -150,16 +153,35 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         changes=context.changes_of(name),
         recompute_cost=ViewsFromBeginning(views) if not unclear else None,
         added_cost=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
-        causes=find_causes(context, name, feeding),
+        causes=(*find_causes(context, name, feeding), *([merged] if merged else [])),
         moved_sources=() if unclear else context.moved_sources(name),
         ordered_by_seq=seq_orders_rows(context, transition),
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
+        merged=merged,
         rolled=rolled,
         composed=composed,
         filtered=filtered,
         other=other,
     )
+
+
+def _other_merging(transition: DataSourceTransition, placement: ColumnPlacement) -> str:
+    """How live has merged rows of a view target that the next version needs apart; empty if it has not."""
+    running = transition.running
+    if not running.views or running.size == NOTHING or transition.forward is not None:
+        return ""
+    return find_other_merging(running.source, transition.new, placement.match, transition.derived)
+
+
+def _can_compute_all(context: PlanningContext, new: DataSource) -> bool:
+    """Whether the sources of the views have every row that they ever had."""
+    gone = (
+        context.sources_without_rows(new.name),
+        context.shortened_sources(new.name),
+        context.sources_with_ttl(new.name),
+    )
+    return new.keeps_history and bool(context.compiled.feeders(new.name)) and not any(gone)
 
 
 def _compare_views(context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
@@ -376,6 +398,17 @@ def _shorter_sources(context: PlanningContext, inputs: StrategyInputs, choice: S
             yield replace(loss_problem(message, place, *versions), hint=f"{hint}; or {UNPROTECT}")
         else:
             yield Problem("history-shorter", message, place, hint, "warning")
+
+
+def _merged_rows_kept(inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:
+    """A warning where rows that live has merged stay, as they cannot be computed anew."""
+    merged, new = _other_merging(inputs.transition, inputs.placement), inputs.transition.new
+    if not merged or choice.replaces_rows or choice.strategy == "forward":
+        return
+    message = f"{merged}: `{new.name}` keeps what is left of them, as its sources no longer have every row"
+    hint = "what was merged is lost for the new rule; a data source of another name begins without such rows"
+    place = new.engine.location("ENGINE_SORTING_KEY") or new.location
+    yield Problem("rows-merged", message, place, hint, "warning")
 
 
 def _apply_engine_rules(context: PlanningContext, source: DataSource, outcome: PlannedDataSource) -> PlannedDataSource:
