@@ -23,7 +23,7 @@ from penstock.plan.diff.merged_rows import keeps_what_rows_say, merging_form
 from penstock.plan.diff.project_diff import diff_versions
 from penstock.plan.diff.project_queries import ProjectQueries
 from penstock.plan.diff.resource_kinds import pipe_kind
-from penstock.plan.diff.rollback import assess_rollback
+from penstock.plan.diff.rollback import FED_BY_VIEWS, assess_rollback
 from penstock.plan.first_problems import unknown_strategies
 from penstock.plan.plan import NOTHING, Live, Materialization, Plan, PlanOptions, ResourcePlan, Size
 from penstock.plan.steps import Activate, CatchUp, CreateTable, Step, sort_steps
@@ -176,9 +176,18 @@ def _complete_resource_plan(
     kept = None
     if new is not None and outcome.resource.strategy != "none":
         kept = assess_rollback(context.live.project.datasource(context.former.get(name, "")), new)
+        kept = FED_BY_VIEWS if not kept.lossless and _has_rows_of_views_alone(context, name) else kept
     return replace(
         outcome.resource, unsettled=computed_columns(outcome.binding), materialization=written, rollback=kept
     )
+
+
+def _has_rows_of_views_alone(context: PlanningContext, name: str) -> bool:
+    """Whether views feed both versions of a data source, and nobody has posted rows to it."""
+    running = context.running(name)
+    if running is None or running.landing.stream in context.options.streams:
+        return False
+    return bool(running.views) and bool(context.compiled.feeders(name))
 
 
 def _plan_pipes(context: PlanningContext) -> tuple[ResourcePlan, ...]:

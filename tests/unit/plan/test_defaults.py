@@ -72,6 +72,11 @@ def test_a_default_that_is_refused(column: str, code: str) -> None:
     assert code in codes(plan(*BEFORE, column))
 
 
+def test_a_refused_default_is_shown_as_it_was_written() -> None:
+    (problem,) = plan(*BEFORE, "`n` UInt8 DEFAULT 4294967296").errors
+    assert problem.message == "DEFAULT of `n`: 4294967296 is not a UInt8"
+
+
 @pytest.mark.parametrize(
     "column",
     [

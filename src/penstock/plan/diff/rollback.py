@@ -32,12 +32,15 @@ class Rollback:
     """Why it is lossless, or which rows the previous version will not have."""
 
 
+FED_BY_VIEWS = Rollback(True, "its views feed both versions")
+
+
 def assess_rollback(old: DataSource | None, new: DataSource) -> Rollback:
     """The effect of a rollback on a data source of the next version."""
     if old is None:
         return Rollback(True, _NEW)
     if not can_ingest(old):
-        return Rollback(True, "its views feed both versions")
+        return FED_BY_VIEWS
     lost = list(_find_lost_rows(old, new))
     if not lost:
         return Rollback(True, _KEPT)

@@ -54,6 +54,8 @@ class StrategyInputs:
     """Whether it is to be computed anew, whatever has changed."""
     merged: str = ""
     """How live has merged rows that would stay, and that the next version needs apart; empty if it has not."""
+    gone: tuple[str, ...] = ()
+    """Sources of the views that no longer have every row of theirs: computed anew, rows would be lost."""
     composed: ComposedHistory | str | None = None
     """Its changed view as one that gives the stored rows through other views, or why it is not known to be; None where
     that is not asked."""
@@ -112,12 +114,17 @@ def choose_strategy(inputs: StrategyInputs) -> StrategyChoice:
     best = (requested or right)[0]
     if best.strategy == "none" or (requested and right[0].strategy == "none"):
         return right[0]
-    others = [_correct_alternative(choice) for choice in right if choice.strategy != best.strategy]
+    others = [_other_alternative(inputs, choice) for choice in right if choice.strategy != best.strategy]
     return replace(best, alternatives=(*wrong, *others))
 
 
-def _correct_alternative(choice: StrategyChoice) -> StrategyAlternative:
-    return StrategyAlternative(choice.strategy, choice.moves)
+def _other_alternative(inputs: StrategyInputs, choice: StrategyChoice) -> StrategyAlternative:
+    """A strategy that is not taken: it is correct, unless rows that it reads are gone."""
+    if choice.strategy != "recompute" or not inputs.gone or not choice.replaces_rows:
+        return StrategyAlternative(choice.strategy, choice.moves)
+    names = join_words(f"`{each}`" for each in inputs.gone)
+    verb = "does" if len(inputs.gone) == 1 else "do"
+    return StrategyAlternative(choice.strategy, choice.moves, f"{names} {verb} not have all rows that it is made of")
 
 
 _Options = tuple[list[StrategyChoice], list[StrategyAlternative]]
@@ -191,7 +198,7 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     if obstacle is not None:
         return [recompute], [in_place, StrategyAlternative("forward", inputs.size, obstacle)]
     if inputs.requested == "recompute":
-        return [recompute], [in_place, _correct_alternative(list_forward_choices(inputs)[0])]
+        return [recompute], [in_place, _other_alternative(inputs, list_forward_choices(inputs)[0])]
     kept = StrategyAlternative("recompute", inputs.recompute_cost, "FORWARD_QUERY keeps the existing rows")
     return list_forward_choices(inputs), [in_place, kept]
 
@@ -240,7 +247,8 @@ def _reuse_reason_of(inputs: StrategyInputs) -> str:
         return f"its view gives the rows that are stored, seen through the views into {through}"
     if isinstance(inputs.rolled, RolledUp) and inputs.rolled.coarser:
         keys = join_words(f"`{each}`" for each in inputs.transition.new.engine.sorting_key)
-        return f"the rows that are stored, merged by {keys}, are those that its view gives"
+        expired = ", but for those that have expired" if inputs.transition.running.source.engine.ttl is not None else ""
+        return f"the rows that are stored, merged by {keys}, are those that its view gives{expired}"
     if inputs.transition.derived:
         names = join_words(f"`{name}`" for name in inputs.transition.derived)
         return f"its views still produce the existing rows, and tell the value of {names} in them"

@@ -17,7 +17,7 @@ from penstock.model.manifest import BoundColumn
 from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
-from penstock.plan.diff.other_merging import find_other_merging
+from penstock.plan.diff.other_merged_rows import find_other_merging
 from penstock.plan.diff.ttl_and_final import build_final_rule, build_ttl_filter
 from penstock.plan.equivalence.added_conditions import FilteredRows
 from penstock.plan.equivalence.composed_views import ComposedHistory
@@ -159,6 +159,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
         merged=merged,
+        gone=(*context.sources_without_rows(name), *context.shortened_sources(name)),
         rolled=rolled,
         composed=composed,
         filtered=filtered,

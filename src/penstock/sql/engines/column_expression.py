@@ -95,7 +95,8 @@ def _constant_default(tr: Translator, node: exp.Expr, value: TypedSql, column: C
     except (ValueError, ArithmeticError):
         pass
     hint = "write `true` or `false`" if isinstance(of, t.Bool) else None
-    raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {value.sql} is not a {column.type}", hint)
+    written = column.default.text.strip() if column.default is not None else value.sql
+    raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {written} is not a {column.type}", hint)
 
 
 _TRUTH = frozenset(["true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"])
