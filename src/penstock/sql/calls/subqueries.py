@@ -18,11 +18,12 @@ from penstock.sql.calls.correlated_subqueries import (
     correlation_of,
 )
 from penstock.sql.calls.rows_in_query import as_element, check_time_precision, contains_row
-from penstock.sql.compiler.constants import known_texts
+from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
 from penstock.sql.operators.comparisons import as_comparable_pair, tuple_elements
+from penstock.sql.operators.decimals_of_literals import decimal_of_literal
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
@@ -236,7 +237,7 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
         return NULL
     missing = [each for each in tuple_elements(value) if each.nullable] if _is_row(value) else []
     reads = len(tr.trace.free)
-    items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
+    items = _list_items(tr, value, elements)
     given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
     for element, item in given:
         check_time_precision(tr, element, item, value)
@@ -262,6 +263,32 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     has_nulls = not _is_row(value) and any(item.nullable for _, item in given)
     may_be_null = has_nulls or (reads_columns and not is_computed)
     return TypedSql(sql, nullable_if_any(_UINT8, [NULL if may_be_null else value]), "BOOLEAN")
+
+
+def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> list[TypedSql]:
+    """The elements of a list, with the literals as the type of the value. Raises Refused."""
+    reads = len(tr.trace.free)
+    items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
+    of = value.bare
+    if not isinstance(of, t.Decimal) or (len(items) == 1 and len(tr.trace.free) > reads):
+        return items
+    if len(tr.trace.free) == reads:
+        return [_beside_decimal(tr, element, item, of) for element, item in zip(elements, items, strict=True)]
+    for element, item in zip(elements, items, strict=True):
+        if isinstance(item.bare, t.Float):
+            message = f"{of} IN a list of columns with {item.type} is not supported"
+            raise tr.refusal(element, "no-common-type", message, f"cast it to {of}")
+    return items
+
+
+def _beside_decimal(tr: Translator, node: exp.Expr, item: TypedSql, of: t.Decimal) -> TypedSql:
+    """An element of a list without columns beside a Decimal; NULL for one that equals nothing. Raises Refused."""
+    if not isinstance(item.bare, (t.Float, t.String)):
+        return item
+    constant = known_constant(tr, node)
+    if constant is None:
+        raise tr.refusal(node, "no-common-type", f"{of} IN a computed {item.type} is not supported", f"cast it to {of}")
+    return decimal_of_literal(tr, node, constant, of) or NULL
 
 
 def _in_query(tr: Translator, node: exp.Expr, value: TypedSql, query: exp.Expr) -> TypedSql:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
+from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.dates import as_common_type
@@ -29,6 +30,7 @@ from penstock.sql.expr.typed import (
     nullable_if_any,
 )
 from penstock.sql.operators.comparisons import compare, compare_null_safe
+from penstock.sql.operators.decimals_of_literals import decimal_of_literal
 from penstock.sql.operators.dynamic_values import all_dynamic, fixed_result, is_dynamic_value
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
@@ -100,10 +102,36 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> TypedSql:
 
 def translate_case(tr: Translator, node: exp.Expr) -> TypedSql:
     """CASE, with or without an operand."""
-    tests = [_case_test(tr, node.this, each.this) for each in node.args["ifs"]]
+    tests = _looked_up_decimals(tr, node)
+    if tests is None:
+        tests = [_case_test(tr, node.this, each.this) for each in node.args["ifs"]]
     values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
     last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
     return choose_value(tr, node, tests, [*values, last])
+
+
+def _looked_up_decimals(tr: Translator, node: exp.Expr) -> list[TypedSql] | None:
+    """The conditions of CASE with a Decimal, of which each WHEN and THEN is constant: ClickHouse converts the Floats to
+    the type of the Decimal. None for every other CASE. Raises Refused."""
+    operand = tr.translate(node.this) if node.this is not None else NULL
+    parts = [each for branch in node.args["ifs"] for each in (branch.this, branch.args["true"])]
+    whens = [tr.translate(each.this) for each in node.args["ifs"]]
+    if not isinstance(operand.bare, t.Decimal) or not any(isinstance(each.bare, t.Float) for each in whens):
+        return None
+    if any("`" in tr.translate(each).sql for each in parts):
+        return None
+    tests = []
+    for branch, when in zip(node.args["ifs"], whens, strict=True):
+        found: TypedSql | None = when
+        if isinstance(when.bare, t.Float):
+            constant = known_constant(tr, branch.this)
+            if constant is None:
+                message = f"CASE of {operand.type} WHEN a computed {when.type} is not supported"
+                raise tr.refusal(branch.this, "no-common-type", message, f"cast it to {operand.bare}")
+            found = decimal_of_literal(tr, branch.this, constant, operand.bare)
+        never = boolean(NEVER)
+        tests.append(never if found is None else _compare_case(tr, branch.this, operand, found))
+    return tests
 
 
 def _case_test(tr: Translator, operand: exp.Expr | None, node: exp.Expr) -> TypedSql:
@@ -111,7 +139,12 @@ def _case_test(tr: Translator, operand: exp.Expr | None, node: exp.Expr) -> Type
     and CASE does not."""
     if operand is None:
         return tr.translate(node)
-    pair = (tr.translate(operand), tr.translate(node))
+    return _compare_case(tr, node, tr.translate(operand), tr.translate(node))
+
+
+def _compare_case(tr: Translator, node: exp.Expr, operand: TypedSql, wanted: TypedSql) -> TypedSql:
+    """The condition of a WHEN of an operand."""
+    pair = (operand, wanted)
     if not any(map(is_null, pair)) and not _are_compared_by_case(*pair):
         message = f"CASE of {pair[0].type} WHEN {pair[1].type} is not supported: ClickHouse does not convert them"
         raise tr.refusal(node, "no-common-type", message, f"cast it: `WHEN CAST(… AS {pair[0].bare})`")
