@@ -7,19 +7,17 @@ ClickHouse's; a column whose name another table has, too, keeps the name of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import re2
 from sqlglot import exp
 
 from penstock.errors import did_you_mean
-from penstock.sql.compiler.scope import ScopeTable, SelectScope
+from penstock.sql.clauses.result_names import displayed_name, unaliased_name
+from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
-from penstock.sql.expr.json_documents import is_json
-from penstock.sql.operators.json_paths import names_of_path
-from penstock.sql.operators.names import READING_KEY, counts_rows, expand_star_arguments, subcolumn
-from penstock.sql.syntax.column_names import column_name
+from penstock.sql.operators.names import READING_KEY, counts_rows, expand_star_arguments
 from penstock.sql.syntax.problems import refusal
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import is_aggregate
@@ -88,7 +86,7 @@ def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
         return found
     if isinstance(node, exp.Alias):
         return [SelectedColumn(node.alias, node)]
-    return [SelectedColumn(_unaliased_name(block.translator.scope, _with_columns_of_stars(block, node)), node)]
+    return [SelectedColumn(unaliased_name(block.translator.scope, _with_columns_of_stars(block, node)), node)]
 
 
 def _with_columns_of_stars(block: SelectBlock, node: exp.Expr) -> exp.Expr:
@@ -124,64 +122,6 @@ def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] |
             raise _unsupported_error(block, node, "a list in COLUMNS")
         return _match_pattern(block, node.expression.expressions[0], _table_columns(block, node, node.this.name))
     return None
-
-
-def _unaliased_name(scope: SelectScope, node: exp.Expr) -> str:
-    """The name of a column without an alias. Columns in it are named with their table if their name is ambiguous."""
-    if not any(each.text("table") or isinstance(each, exp.NestedJSONSelect) for each in node.walk()):
-        return column_name(node)
-    node = node.copy().transform(lambda each: _as_json_path(scope, each))
-    if isinstance(node, exp.Column):
-        return _qualified_column_name(scope, node)
-    return column_name(node.copy().transform(lambda each: _drop_table(scope, each)))
-
-
-def _as_json_path(scope: SelectScope, node: exp.Expr) -> exp.Expr:
-    """A path into a JSON column as a column with that name: `j.a.b`."""
-    if isinstance(node, exp.NestedJSONSelect):
-        first, *others = names_of_path(node.expression)
-        return exp.column(".".join([f"{names_of_path(node.this)[-1]}.^`{first}`", *others]))
-    names = names_of_path(node)
-    if not names:
-        return node
-    relation = scope.relation(names[0]) if len(names) > 1 else None
-    named = relation is not None and names[1] in relation.columns
-    relation, names = (relation, names[1:]) if named else (scope.find(names[0]), names)
-    if relation is None or len(names) < 2 or names[0] in scope.aliases or not _is_subcolumn(relation, names):
-        return node
-    shown = _displayed_name(scope, relation, names[0], relation.name) if named else names[0]
-    return exp.column(".".join([shown, *names[1:]]))
-
-
-def _is_subcolumn(relation: ScopeTable, names: Sequence[str]) -> bool:
-    """Whether the names after a column's are a path into its documents, or a part that ClickHouse keeps apart."""
-    column = relation.columns.get(names[0])
-    if column is None:
-        return False
-    return is_json(column.type) or (len(names) == 2 and subcolumn(column, names[1]) is not None)
-
-
-def _qualified_column_name(scope: SelectScope, node: exp.Column) -> str:
-    relation = scope.relation(node.table)
-    if relation is None or node.args.get("db") is not None:
-        return column_name(node)
-    return _displayed_name(scope, relation, node.name, node.table)
-
-
-def _drop_table(scope: SelectScope, node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Column) and node.table and _qualified_column_name(scope, node) == node.name:
-        node.set("table", None)
-    return node
-
-
-def _displayed_name(scope: SelectScope, relation: ScopeTable, name: str, table: str) -> str:
-    tables = [each for each in scope.relations if not each.is_array]
-    others = [each for each in tables if each.name != relation.name]
-    first_of_two = len(tables) == 2 and tables[0].name == relation.name and name not in relation.named
-    clashes = not first_of_two and any(name in each.columns or each.name == name for each in others)
-    unfolded = any(each.is_array and name in each.hidden for each in scope.relations)
-    named = clashes or unfolded or name in scope.aliases
-    return f"{table}.{name}" if named and not relation.name.startswith("__t") else name
 
 
 def _all_columns(block: SelectBlock) -> _MatchedColumns:
@@ -224,7 +164,7 @@ def _select_columns(
     selected = []
     for relation, name, how in found:
         one = how == "bare" and name in joined  # The one column of USING belongs to no table.
-        shown = name if one else _displayed_name(scope, relation, name, relation.name)
+        shown = name if one else displayed_name(scope, relation, name, relation.name)
         selected.append(SelectedColumn(shown, replaced.get(name) or _column_node(relation, name, how)))
     return selected
 

@@ -8,7 +8,7 @@ keeps its own name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -59,6 +59,8 @@ _SHIFTS = {
 _DIFFERENCES = ("datediff", "date_diff", "timestampdiff", "timestamp_diff")
 _CONSTRUCTORS: Mapping[str, tuple[str, str]] = {"tuple": ("(", ")"), "array": ("[", "]")}
 """Calls that are written as the brackets that mean the same."""
+_SEPARATING = ("groupconcat", "group_concat", "string_agg")
+"""Aggregates whose second argument ClickHouse's parser makes a parameter."""
 _LOWER = ("substring", "position")
 """Names in lower and upper case that ClickHouse's parser reads as one function."""
 
@@ -232,9 +234,17 @@ def _dot_name(node: exp.Expr) -> str:
     place = node.expression
     if isinstance(place, exp.Literal) and not place.args.get("is_string"):
         return f"tupleElement({_expression_name(node.this)}, {place.name})"
-    if isinstance(next((each for each in _bases(node) if not isinstance(each, exp.Dot)), None), exp.JSONCast):
+    base = next((each for each in _bases(node) if not isinstance(each, exp.Dot)), None)
+    if isinstance(base, exp.JSONCast):
         return f"{_expression_name(node.this)}.{place.name}"
-    return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
+    if isinstance(base, (exp.Column, exp.Identifier)):
+        return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
+    return f"tupleElement({_expression_name(node.this)}, '{place.name}')"
+
+
+def path_steps(names: Sequence[str]) -> list[str]:
+    """The names after that of a column, one by one: sqlglot reads `.2.1` and `.2.name` as one."""
+    return [step for name in names for step in (name.split(".") if name[:1].isdigit() else [name])]
 
 
 def _in_name(node: exp.Expr, name: str = "in") -> str:
@@ -303,6 +313,8 @@ def _written_call(node: exp.Expr) -> str:
     if replaced is not None:
         return replaced
     parameters, arguments = call_parts(node)
+    if (call_name(node) or "").lower() in _SEPARATING and len(arguments) == 2 and not parameters:
+        parameters, arguments = arguments[1:], arguments[:1]
     if call_name(node) in ("array", "tuple") and arguments:
         names = ", ".join(map(_expression_name, arguments))
         return f"[{names}]" if call_name(node) == "array" else f"({names})"
