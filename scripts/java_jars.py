@@ -32,6 +32,7 @@ SOURCES = {
         "hashes/SipHash.java",
         "ByteTexts.java",
         "json/JsonSource.java",
+        "json/JsonLetters.java",
         "json/JsonValue.java",
         "json/KeyValuePairs.java",
         "LetterCases.java",

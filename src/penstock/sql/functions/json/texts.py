@@ -15,7 +15,12 @@ def ordered_json(v: str, text: str) -> str:
     numbers without a fraction of zero. `text` writes large numbers with an exponent, the VARIANT does not."""
     strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
     shown = f"regexp_replace({text}, '{strings}', '$1$2')"
-    return f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})"
+    return letters_as_written(f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})")
+
+
+def letters_as_written(json: str) -> str:
+    """JSON that Spark wrote, with the letters that ClickHouse does not escape, or escapes, as ClickHouse has them."""
+    return f"penstock_json_letters({json})"
 
 
 def string_or_ordered_json(v: str, text: str) -> str:
@@ -40,6 +45,6 @@ def is_container(v: str) -> str:
 
 def scalar_json(v: str) -> str:
     """A string, number, boolean or null as JSON; integers of more than 64 bits as strings."""
-    shown = f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')"
+    shown = letters_as_written(f"regexp_replace(to_json({v}), '^(-?[0-9]+)[.]0$', '$1')")
     long = f"WHEN {is_beyond_64_bits(v)} THEN concat('\"', CAST({v} AS STRING), '\"')"
     return f"CASE WHEN {is_infinite(v)} THEN '' WHEN {has_fraction(v)} THEN {float_as_text(v)} {long} ELSE {shown} END"

@@ -4,7 +4,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * A text of JSON as Spark's parser has to read it to see what ClickHouse's sees: null if a number is too large for a
- * double or something follows the document, which make it invalid; a whole number of more than 64 bits as a string; and
+ * double, a letter is escaped by half or something follows the document, which make it invalid; a whole number of more than 64 bits as a string; and
  * a zero below zero with an exponent, without which Spark takes it for a decimal, that has no such zero.
  *
  * Whether the rest is JSON is left to the parser. A text without any of these is given back as it is, after one look at
@@ -74,8 +74,7 @@ public final class JsonSource {
                 at++;
                 return true;
             case '"':
-                skipString();
-                return true;
+                return skipString();
             case ',':
             case ':':
                 at++;
@@ -95,12 +94,40 @@ public final class JsonSource {
                 || letter == '\r' || letter == ':' || letter == '"' || letter == '{' || letter == '[';
     }
 
-    private void skipString() {
+    /** False for half of a pair of escapes that stand for one letter beyond 16 bits. */
+    private boolean skipString() {
         at++;
         while (at < text.length && text[at] != '"') {
-            at += text[at] == '\\' ? 2 : 1;
+            if (text[at] != '\\') {
+                at++;
+                continue;
+            }
+            int unit = escaped(at);
+            boolean first = unit >= 0xD800 && unit < 0xDC00;
+            int second = first ? escaped(at + 6) : 0;
+            if ((first && (second < 0xDC00 || second > 0xDFFF)) || (unit >= 0xDC00 && unit <= 0xDFFF)) {
+                return false;
+            }
+            at += first ? 12 : 2;
         }
         at++;
+        return true;
+    }
+
+    /** The 16 bits that an escape like \\u00e9 stands for; -1 where there is none. */
+    private int escaped(int place) {
+        if (place + 5 >= text.length || text[place] != '\\' || text[place + 1] != 'u') {
+            return -1;
+        }
+        int unit = 0;
+        for (int i = place + 2; i < place + 6; i++) {
+            int digit = Character.digit((char) text[i], 16);
+            if (digit < 0) {
+                return -1;
+            }
+            unit = unit * 16 + digit;
+        }
+        return unit;
     }
 
     private boolean takeNumber(int start) {
