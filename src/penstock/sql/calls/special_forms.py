@@ -138,11 +138,11 @@ def cast_in_mode(tr: Translator, node: exp.Expr, mode: ConversionMode) -> TypedS
     name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse")
     value = tr.translate(node.this)
     want = _parse_type_name(tr, node, "Date" if name == "DATE" else name)
-    known = _known_value(tr, node, value, want, mode)
+    known = _known_value(tr, node, value, want)
     return known if known is not None else _convert_to_type(tr, node, value, want, mode)
 
 
-def _known_value(tr: Translator, node: exp.Expr, value: TypedSql, want: Type, mode: ConversionMode) -> TypedSql | None:
+def _known_value(tr: Translator, node: exp.Expr, value: TypedSql, want: Type) -> TypedSql | None:
     """The value of a text literal; None for every other value, and where the conversion of a column decides. Raises
     Refused if the type has no such value, and NULL does not take its place."""
     if not isinstance(value.literal, str):
@@ -150,8 +150,8 @@ def _known_value(tr: Translator, node: exp.Expr, value: TypedSql, want: Type, mo
     try:
         return read_literal_text(value.literal, want)
     except ValueError:
-        if mode == CAST_MODE and gives_null_for_text(value, want):
-            return None
+        if gives_null_for_text(value, want):
+            return None  # in a FORWARD_QUERY, which is strict, an error of its rows
         message = f"'{value.literal}' is not a value of {want}"
         raise tr.refusal(node, "invalid-literal", message, _literal_hint(value.literal, want)) from None
 
