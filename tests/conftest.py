@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -11,6 +12,13 @@ import pytest
 # No test asserts a duration: an example takes long on a busy machine.
 hypothesis.settings.register_profile("penstock", deadline=None)
 hypothesis.settings.load_profile("penstock")
+
+
+def pytest_configure() -> None:
+    """A shell without job control starts what runs in the background with Ctrl-C ignored, and so would be all commands
+    that tests start."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
