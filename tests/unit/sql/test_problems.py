@@ -34,6 +34,14 @@ CASES = {
         "1:8: unknown function `geoToH3` (docs/sql-functions.md lists the functions that there are)"
     ],
     "SELECT sizeReadableFormat(1)": ["1:8: unknown function `sizeReadableFormat` (did you mean `formatReadableSize`?)"],
+    "SELECT if(count() > 3, minState(day), minState(day)) AS s FROM flights": [
+        "1:8: AggregateFunction(min, UInt8) is the state of an aggregate, and no value"
+        " (finalizeAggregation(…) gives its value)"
+    ],
+    "SELECT 1, [uniqState(day)] AS s FROM flights": [
+        "1:12: AggregateFunction(uniq, UInt8) is the state of an aggregate, and no value"
+        " (finalizeAggregation(…) gives its value)"
+    ],
     "SELECT arrayReduce('xyzzyplugh', [1])": ["1:20: unknown aggregate function `xyzzyplugh`"],
     "SELECT xyzzyplugh(1) OVER ()": ["1:8: `xyzzyplugh` is not a window function"],
     "SELECT xyzzyplugh(1)": [

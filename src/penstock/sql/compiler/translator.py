@@ -17,6 +17,7 @@ from penstock.model.datasource import Text
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.compiler.scope import ExpressionTrace, SelectScope, UsedSources
 from penstock.sql.expr.bind_once import SUBQUERY, has_subquery_in_lambda_call
+from penstock.sql.expr.spark_types import StateHasNoValue
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -88,6 +89,9 @@ class Translator:
             value = handler(self, node)
         except RecursionError:
             raise too_deep_error(self.text) from None
+        except StateHasNoValue as error:
+            hint = "finalizeAggregation(…) gives its value"
+            raise self.refusal(node, "wrong-argument-type", str(error), hint) from None
         check_length(self.text, node, value.sql)
         if SUBQUERY in value.sql and has_subquery_in_lambda_call(value.sql):
             value = self._with_values_beside_rows(node, handler, mark)

@@ -15,13 +15,17 @@ FINE_TIME = "DECIMAL(20,9)"
 """How a DateTime64 of more than six digits is stored: the seconds since 1970 with all their digits."""
 
 
+class StateHasNoValue(ValueError):
+    """The state of an aggregate stands where a value is needed."""
+
+
 def is_fine_time(of: Type) -> bool:
     """Whether a type (without Nullable around it) is a time that is finer than Spark's timestamps."""
     return isinstance(of, t.DateTime64) and of.precision > 6
 
 
 def value_type(of: Type) -> str:
-    """The Spark type in which values of the type are stored. Raises ValueError for an aggregate state."""
+    """The Spark type in which values of the type are stored. Raises StateHasNoValue for an aggregate state."""
     match of:
         case t.Nullable(inner) | t.LowCardinality(inner) | t.SimpleAggregateFunction(_, inner):
             return value_type(inner)
@@ -58,7 +62,7 @@ def _scalar_type(of: Type) -> str:
         case t.Dynamic():
             return DYNAMIC_TYPE
         case _:
-            raise ValueError(f"{of} has no plain values")
+            raise StateHasNoValue(f"{of} is the state of an aggregate, and no value")
 
 
 def integer_type(of: t.Int) -> str:
