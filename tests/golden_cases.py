@@ -15,7 +15,8 @@ from pathlib import Path
 
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.offline import plan_projects
-from penstock.plan.plan import Plan, PlanOptions, Size
+from penstock.plan.plan import Live, Plan, PlanOptions, Size
+from penstock.plan.planner import make_plan
 
 FOLDER = Path(__file__).resolve().parent / "golden/projects"
 BASES = FOLDER / "bases"
@@ -57,6 +58,17 @@ def plan_case(folder: Path) -> Plan:
         "d2", case.allow_destructive, strategies=wishes.strategy, materialize_bytes=wishes.materialize_bytes
     )
     return plan_projects(before.project, after.project, case.sizes, options)
+
+
+def plan_files(before: Mapping[str, str], after: Mapping[str, str]) -> Plan:
+    """What the planner says of two versions of a project. Raises AssertionError if one has a problem, or the plan an
+    error."""
+    old, new = _load(before).project, _load(after).project
+    first = make_plan(None, old, PlanOptions("d1"))
+    assert not first.errors, [str(each) for each in first.errors]
+    plan = make_plan(Live(old, first.manifest, {}), new, PlanOptions("d2", True))
+    assert not plan.errors, [str(each) for each in plan.errors]
+    return plan
 
 
 def _load(files: Mapping[str, str]) -> LoadedProject:

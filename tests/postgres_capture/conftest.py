@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nats_server import NatsServer, nats_or_skip
 from penstock.postgres.capture.records import CaptureRecords
 from penstock.postgres.capture.setup import remove_capture, remove_table, set_up, table_choice
 from penstock.postgres.capture.status import read_status
@@ -18,6 +19,13 @@ from penstock.postgres.catalog.source_connection import SourceConnection, open_s
 from postgres_capture.landing_server import InboxPipeline, landing_server
 from postgres_server import Postgres, start_or_skip
 from waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    server = nats_or_skip(tmp_path_factory.mktemp("nats"))
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 
+from nats_server import NatsServer
 from penstock.crash_points import Crashed
 from penstock.errors import PenstockError
 from penstock.postgres.application.delivery_records import PublishedTable
@@ -12,7 +14,10 @@ from penstock.postgres.capture.acknowledgements import SourceAcknowledgements
 from penstock.postgres.delivery.broker import PackageBroker
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
 from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.delivery.nats_broker import NatsBroker
+from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
+from postgres_capture.landing_server import InboxPipeline
 from waiting import wait_until
 
 
@@ -62,3 +67,15 @@ class RunningConsumer:
         self._thread.join(30)
         self._broker.close()
         self._acknowledgements.close()
+
+
+@contextmanager
+def consuming_over_nats(
+    source: Source, server: NatsServer, landing: tuple[InboxPipeline, str, str]
+) -> Iterator[RunningConsumer]:
+    """A consumer of a capture, which posts what NATS has to a server of Penstock."""
+    running = RunningConsumer(source, NatsBroker(server.url, source.name), PenstockLanding(*landing[1:]))
+    try:
+        yield running
+    finally:
+        running.stop()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from nats_server import NatsServer, nats_or_skip
+from nats_server import NatsServer
 from penstock.crash_points import arm, disarm
 from penstock.errors import Unavailable
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.packages.package_builder import PackageLimits
 from postgres_capture.conftest import Source
-from postgres_capture.consuming import RunningConsumer
+from postgres_capture.consuming import RunningConsumer, consuming_over_nats
 from postgres_capture.landing_server import InboxPipeline
 from postgres_capture.producing import RunningProducer, producing
 from waiting import wait_until
@@ -23,29 +20,13 @@ Landing = tuple[InboxPipeline, str, str]
 SMALL = PackageLimits(rows=3, seconds=0.02)
 
 
-@pytest.fixture(scope="module")
-def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    server = nats_or_skip(tmp_path_factory.mktemp("nats"))
-    yield server
-    server.kill()
-
-
-@contextmanager
-def consuming(source: Source, nats: NatsServer, landing: Landing) -> Iterator[RunningConsumer]:
-    running = RunningConsumer(source, NatsBroker(nats.url, source.name), PenstockLanding(*landing[1:]))
-    try:
-        yield running
-    finally:
-        running.stop()
-
-
 def test_rows_go_through_and_a_table_waits_alone(source: Source, nats: NatsServer, landing: Landing) -> None:
     source.run("CREATE TABLE {s}.one (id int PRIMARY KEY, name text); CREATE TABLE {s}.two (id int PRIMARY KEY)")
     source.run("INSERT INTO {s}.one SELECT n, 'x' FROM generate_series(1, 10) n")
     source.set_up("one", "two")
     landing[0].columns |= {"one": frozenset({"id", "name"}), "two": frozenset({"id"})}
     broker = NatsBroker(nats.url, source.name)
-    with producing(source.dsn, source.name, broker, SMALL), consuming(source, nats, landing):
+    with producing(source.dsn, source.name, broker, SMALL), consuming_over_nats(source, nats, landing):
         source.wait_until_stored("penstock")
         assert len(landing[0].final("one", ("id",))) == 10
         source.run("TRUNCATE {s}.one; INSERT INTO {s}.one VALUES (11, 'y')")
@@ -98,7 +79,7 @@ def test_a_backlog_is_stored_in_few_posts(source: Source, nats: NatsServer, land
             source.run(f"INSERT INTO {{s}}.t SELECT {number} * 6 + n FROM generate_series(1, 6) n")
         source.run("TRUNCATE {s}.t; INSERT INTO {s}.t SELECT 200 + n FROM generate_series(1, 30) n")
         source.wait_until_published()
-        with consuming(source, nats, landing):
+        with consuming_over_nats(source, nats, landing):
             source.wait_until_stored("penstock")
     assert landing[0].posts <= 4, "one for the rows on each side of the TRUNCATE, and for those that were read"
     streamed = [row["id"] for row in landing[0].landed("t") if row["cdc_version"] != row["cdc_commit_lsn"]]
@@ -111,7 +92,7 @@ def test_large_packages_are_divided_and_a_large_row_waits(source: Source, nats: 
     source.set_up("t")
     landing[0].columns["t"] = frozenset({"id", "name"})
     broker = NatsBroker(nats.url, source.name)
-    with producing(source.dsn, source.name, broker), consuming(source, nats, landing):
+    with producing(source.dsn, source.name, broker), consuming_over_nats(source, nats, landing):
         source.wait_until_stored("penstock")
         source.run("INSERT INTO {s}.t SELECT n, repeat('x', 200000) FROM generate_series(1, 9) n")
         source.wait_until_stored("penstock")

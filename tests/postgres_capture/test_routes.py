@@ -22,7 +22,7 @@ from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.packages.package_builder import PackageLimits
 from postgres_capture.conftest import Source
-from postgres_capture.consuming import RunningConsumer
+from postgres_capture.consuming import RunningConsumer, consuming_over_nats
 from postgres_capture.landing_server import InboxPipeline, landing_server
 from postgres_capture.producing import RunningProducer, producing
 from waiting import wait_until
@@ -70,15 +70,6 @@ def publishing(source: Source, server: NatsServer) -> Iterator[RunningProducer]:
     broker.close()
 
 
-@contextmanager
-def consuming(source: Source, server: NatsServer, landing: Landing) -> Iterator[RunningConsumer]:
-    running = RunningConsumer(source, NatsBroker(server.url, source.name), PenstockLanding(*landing[1:]))
-    try:
-        yield running
-    finally:
-        running.stop()
-
-
 def in_nats(server: NatsServer, source: Source, name: str) -> None:
     """Call what an administrator does to the stream."""
 
@@ -104,13 +95,13 @@ def test_rows_that_are_left_in_a_former_broker(
     table.run("INSERT INTO {s}.t VALUES (3)")
     with publishing(table, new):
         table.wait_until_published()
-        with consuming(table, new, landing):
+        with consuming_over_nats(table, new, landing):
             wait_until(lambda: lost(table), 30)
             assert "penstock takes no rows of `t`: `t` has nothing" in lost(table)[0]
             assert (status(table).acknowledged, ids(landing)) == ((), {3} - {each + 1 for each in left})
-        with consuming(table, former, landing):
+        with consuming_over_nats(table, former, landing):
             wait_until(lambda: left <= ids(landing), 30)
-        with consuming(table, new, landing):
+        with consuming_over_nats(table, new, landing):
             table.wait_until_stored()
             assert lost(table) == []
     assert ids(landing) == {*left, 3}
@@ -120,13 +111,13 @@ def test_rows_of_a_stream_that_were_read_are_no_gap_in_a_new_one(
     table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing
 ) -> None:
     former, new = servers
-    with publishing(table, former), consuming(table, former, landing):
+    with publishing(table, former), consuming_over_nats(table, former, landing):
         table.run("INSERT INTO {s}.t VALUES (2)")
         table.wait_until_stored()
-    with publishing(table, new), consuming(table, new, landing):
+    with publishing(table, new), consuming_over_nats(table, new, landing):
         table.run("INSERT INTO {s}.t VALUES (3)")
         table.wait_until_stored()
-    with publishing(table, former), consuming(table, former, landing):
+    with publishing(table, former), consuming_over_nats(table, former, landing):
         table.run("INSERT INTO {s}.t VALUES (4); TRUNCATE {s}.t; INSERT INTO {s}.t VALUES (5)")
         table.wait_until_stored()
         table.run("TRUNCATE {s}.t")
@@ -140,7 +131,7 @@ def test_a_truncate_that_nobody_knows_of_any_more(
     table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing, forgets: str
 ) -> None:
     """A store may not tell that it was carried out; that nothing waits does."""
-    with publishing(table, servers[0]), consuming(table, servers[0], landing):
+    with publishing(table, servers[0]), consuming_over_nats(table, servers[0], landing):
         table.wait_until_stored()
         table.run("INSERT INTO {s}.t VALUES (2)")
         table.run("TRUNCATE {s}.t")
@@ -150,7 +141,7 @@ def test_a_truncate_that_nobody_knows_of_any_more(
     else:  # as before there were records
         table.run(f"DELETE FROM penstock.delivered WHERE capture = '{table.name}'")
         table.run(f"DELETE FROM penstock.passed WHERE capture = '{table.name}'")
-    with publishing(table, servers[0]), consuming(table, servers[0], landing):
+    with publishing(table, servers[0]), consuming_over_nats(table, servers[0], landing):
         table.run("CREATE TABLE {s}.other (id int)")  # writes to the log
         table.wait_until_stored()
         assert (ids(landing), lost(table)) == (set(), [])
@@ -164,7 +155,7 @@ def test_a_stream_that_was_emptied(
     """What nobody had read is gone: the consumer does not go on behind it, also where the producer began anew."""
     server = servers[0]
     with publishing(table, server):
-        with consuming(table, server, landing):
+        with consuming_over_nats(table, server, landing):
             table.wait_until_stored()
         table.run("INSERT INTO {s}.t VALUES (2)")
         table.wait_until_published()
@@ -176,7 +167,7 @@ def test_a_stream_that_was_emptied(
         in_nats(server, table, act)
         table.run("INSERT INTO {s}.t VALUES (3)")
     before = table.written()
-    with publishing(table, server), consuming(table, server, landing) as running:
+    with publishing(table, server), consuming_over_nats(table, server, landing) as running:
         table.wait_until_published()
         wait_until(lambda: lost(table), 30)
         running.wait_for_rounds()
@@ -197,10 +188,10 @@ def test_a_consumer_that_asks_another_broker(
     with publishing(table, right):
         table.run("INSERT INTO {s}.t VALUES (2)")
         table.wait_until_published()
-        with consuming(table, wrong, landing) as running:
+        with consuming_over_nats(table, wrong, landing) as running:
             running.wait_for_rounds()
         assert (status(table).consumers, status(table).acknowledged) == (("penstock",), ())
-        with consuming(table, right, landing):
+        with consuming_over_nats(table, right, landing):
             table.wait_until_stored()
     assert ids(landing) == {1, 2}
 
@@ -216,7 +207,7 @@ def test_a_store_that_lacks_what_is_in_a_broker(
         table.run("INSERT INTO {s}.t VALUES (3)")
         wait_until(lambda: lost(table), 30)
         assert (status(table).acknowledged, ids(landing)) == ((), set())
-        with consuming(table, servers[0], landing):
+        with consuming_over_nats(table, servers[0], landing):
             wait_until(lambda: {1, 2} <= ids(landing), 30)
         table.wait_until_stored()
         assert lost(table) == []

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
-from nats_server import NatsServer, nats_or_skip
+from nats_server import NatsServer
 from penstock.postgres.delivery.consumer import Consumer, ConsumerPace
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
@@ -22,13 +22,6 @@ from waiting import wait_until
 
 Landing = tuple[InboxPipeline, str, str]
 SMALL = PackageLimits(rows=3, seconds=0.02)
-
-
-@pytest.fixture(scope="module")
-def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    server = nats_or_skip(tmp_path_factory.mktemp("nats"))
-    yield server
-    server.kill()
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.parse.project_loader import load_files
-from penstock.plan.planner import Live, Plan, PlanOptions, make_plan
+from golden_cases import plan_files
+from penstock.plan.plan import Plan
 
 _EVENTS = """SCHEMA >
     `ts` DateTime, `k` String, `u` UInt32, `i` Int32, `l` UInt64, `ni` Nullable(Int32), `f` Float64, `s` String,
@@ -28,16 +28,6 @@ def _files(aggregate: str, of: str, keys: str, engine: str = "AggregatingMergeTr
         f"pipes/{name}_mv.pipe": f"NODE n\nSQL >\n    SELECT {given}, {aggregate} AS v FROM events GROUP BY {keys}\n"
         f"TYPE materialized\nDATASOURCE {name}\n",
     }
-
-
-def _plan(before: dict[str, str], after: dict[str, str]) -> Plan:
-    old, new = load_files(before), load_files(after)
-    assert not (*old.problems, *new.problems)
-    first = make_plan(None, old.project, PlanOptions("d1"))
-    assert not first.errors
-    plan = make_plan(Live(old.project, first.manifest, {}), new.project, PlanOptions("d2", True))
-    assert not plan.errors
-    return plan
 
 
 def _strategy(plan: Plan, name: str = "t") -> str:
@@ -116,7 +106,7 @@ STATES = [
     ],
 )
 def test_a_key_is_dropped(aggregate: str, of: str, strategy: str) -> None:
-    assert _strategy(_plan(_files(aggregate, of, "day, k"), _files(aggregate, of, "day"))) == strategy
+    assert _strategy(plan_files(_files(aggregate, of, "day, k"), _files(aggregate, of, "day"))) == strategy
 
 
 @pytest.mark.parametrize(
@@ -133,7 +123,7 @@ def test_a_key_is_dropped(aggregate: str, of: str, strategy: str) -> None:
 def test_a_second_target_of_the_same_rows(aggregate: str, of: str, engine: str, is_told: bool) -> None:
     """What each batch gave makes up what all rows give only if the engine merges it."""
     old, more = (_files(aggregate, of, "day, k", engine, name) for name in ("t", "t2"))
-    rules = next(each.rules for each in _plan(old, {**old, **more}).resources if each.name == "t2")
+    rules = next(each.rules for each in plan_files(old, {**old, **more}).resources if each.name == "t2")
     rule = next(rule for rule in rules if "another live table" in rule.rule)
     assert (rule.applies, rule.says) == (is_told, "" if is_told else "`t`: its rows depend on which rows came together")
 
@@ -144,4 +134,4 @@ def test_a_simple_aggregate_that_merged_the_rows_before() -> None:
         _files("max(u)", _SIMPLE.format("any, UInt32"), "day, k"),
         _files("max(u)", _SIMPLE.format("max, UInt32"), "day"),
     )
-    assert _strategy(_plan(before, after)) == "recompute"
+    assert _strategy(plan_files(before, after)) == "recompute"

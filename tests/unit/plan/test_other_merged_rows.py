@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.parse.project_loader import load_files
-from penstock.plan.planner import Live, Plan, PlanOptions, make_plan
+from golden_cases import plan_files
+from penstock.plan.plan import Plan
 
 _COLUMNS = "`at` DateTime, `k` String, `id` UInt32, `u` UInt32, `gone` UInt8"
 _EVENTS = f"SCHEMA >\n    {_COLUMNS}\n\nENGINE MergeTree\nENGINE_SORTING_KEY at\n"
@@ -19,16 +19,6 @@ def _files(engine: str, columns: str = _COLUMNS, query: str = f"SELECT {_ROWS} F
         "datasources/t.datasource": f"SCHEMA >\n    {columns}\n\nENGINE {settings}\n",
         "pipes/t_mv.pipe": f"NODE n\nSQL >\n    {query}\nTYPE materialized\nDATASOURCE t\n",
     }
-
-
-def _plan(before: dict[str, str], after: dict[str, str]) -> Plan:
-    old, new = load_files(before), load_files(after)
-    assert not (*old.problems, *new.problems)
-    first = make_plan(None, old.project, PlanOptions("d1"))
-    assert not first.errors
-    plan = make_plan(Live(old.project, first.manifest, {}), new.project, PlanOptions("d2", True))
-    assert not plan.errors
-    return plan
 
 
 def _strategy(plan: Plan) -> str:
@@ -84,7 +74,7 @@ def _warnings(plan: Plan) -> list[str]:
     ],
 )
 def test_another_engine_over_the_same_rows(before: str, after: str, strategy: str) -> None:
-    plan = _plan(_files(before), _files(after))
+    plan = plan_files(_files(before), _files(after))
     assert (_strategy(plan), _warnings(plan)) == (strategy, [])
 
 
@@ -96,11 +86,11 @@ def test_another_simple_aggregate(query: str) -> None:
         "`k` String, `v` SimpleAggregateFunction({}, UInt64)",
     )
     before = _files(engine, columns.format("sum"), query)
-    plan = _plan(before, _files(engine, columns.format("max"), query))
+    plan = plan_files(before, _files(engine, columns.format("max"), query))
     assert _strategy(plan) == "recompute"
     summed = _files(engine, columns.format("sum"), "SELECT k, sum(u) AS v FROM events GROUP BY k")
-    assert _strategy(_plan(summed, _files(engine, columns.format("max"), query))) == "recompute"
-    assert _strategy(_plan(before, _files(engine, columns.format("sum"), query))) == "none"
+    assert _strategy(plan_files(summed, _files(engine, columns.format("max"), query))) == "recompute"
+    assert _strategy(plan_files(before, _files(engine, columns.format("sum"), query))) == "none"
 
 
 @pytest.mark.parametrize("landing", ["Null", "MergeTree\nENGINE_SORTING_KEY at\nENGINE_TTL at + INTERVAL 1 DAY"])
@@ -108,7 +98,7 @@ def test_rows_that_cannot_be_computed_anew_stay_with_a_warning(landing: str) -> 
     events = _EVENTS.replace("MergeTree\nENGINE_SORTING_KEY at", landing)
     key = "ReplacingMergeTree; ENGINE_SORTING_KEY "
     before, after = (_files(f"{key}{each}") | {"datasources/events.datasource": events} for each in ("k", "k, id"))
-    plan = _plan(before, after)
+    plan = plan_files(before, after)
     assert _strategy(plan) == "in_place"
     assert _warnings(plan) == [
         "rows of live are merged by `k`: `t` keeps what is left of them, as its sources no longer have every row"
@@ -124,5 +114,5 @@ def test_a_landing_keeps_its_merged_rows() -> None:
             "ReplacingMergeTree\nENGINE_SORTING_KEY k, id",
         )
     )
-    plan = _plan(before, after)
+    plan = plan_files(before, after)
     assert (_strategy(plan), _warnings(plan)) == ("in_place", [])

@@ -7,9 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from penstock.parse.project_loader import load_files
-from penstock.plan.plan import Live, PlanOptions
-from penstock.plan.planner import make_plan
+from golden_cases import plan_files
 
 Files = dict[str, str]
 EVENTS: Files = {
@@ -26,13 +24,7 @@ def with_view(query: str, dialect: str = "clickhouse") -> Files:
 
 def strategy(before: Files, after: Files) -> str:
     """What is done with `top`."""
-    old, new = load_files(before), load_files(after)
-    assert not old.problems
-    assert not new.problems, [str(each) for each in new.problems]
-    first = make_plan(None, old.project, PlanOptions("d1"))
-    assert not first.errors, [str(each) for each in first.errors]
-    plan = make_plan(Live(old.project, first.manifest, {}), new.project, PlanOptions("d2", True))
-    assert not plan.errors, [str(each) for each in plan.errors]
+    plan = plan_files(before, after)
     found = next(each for each in plan.resources if each.name == "top")
     return "clone" if "a clone" in found.reason else found.strategy
 
