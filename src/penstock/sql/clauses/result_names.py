@@ -35,7 +35,7 @@ def _as_path(scope: SelectScope, node: exp.Expr) -> exp.Expr:
         first, *others = names_of_path(node.expression)
         return exp.column(".".join([f"{names_of_path(node.this)[-1]}.^`{first}`", *others]))
     names = names_of_path(node)
-    if len(names) < 2:
+    if len(names) < 2 or node.find_ancestor(exp.DataType) is not None:  # JSON(a.b UInt8) names paths of its own
         return node
     relation = scope.relation(names[0])
     if relation is not None and names[1] in relation.columns:

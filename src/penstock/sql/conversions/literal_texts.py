@@ -20,8 +20,8 @@ from penstock.sql.spark_text import double_literal, string_literal
 
 _DIGITS = Context(prec=400)
 _WHOLE, _NATURAL = re.compile(r"[+-]?[0-9]{1,78}"), re.compile(r"[+]?[0-9]{1,78}")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
-_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity|nan))")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
+_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity|nan))")
 _LONGEST = 200
 """More characters than any number needs."""
 _BARE_DAY = re.compile(r"([0-9]{4})(0[1-9]|1[0-2])(0[1-9]|1[0-9]|2[0-8])")

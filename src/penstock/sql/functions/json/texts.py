@@ -20,7 +20,7 @@ def ordered_json(v: str, text: str) -> str:
 
 def letters_as_written(json: str) -> str:
     """JSON that Spark wrote, with the letters that ClickHouse does not escape, or escapes, as ClickHouse has them."""
-    return f"penstock_json_letters({json})"
+    return f"penstock_document_letters({json})"
 
 
 def string_or_ordered_json(v: str, text: str) -> str:
