@@ -164,7 +164,7 @@ def test_a_job_goes_on_when_sparks_process_ends_under_it(server: Server) -> None
     java = server.java()
     assert java is not None
     java.kill()
-    java.wait(10)
+    java.wait(60)
     server.ready()
     record("copies", "spark ends", {"kills": 1, "rows": check(server, done(server)), "lost": 0, "doubled": 0})
 

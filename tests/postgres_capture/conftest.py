@@ -109,7 +109,7 @@ def source(postgres: Postgres) -> Iterator[Source]:
     yield made
     slots = f"SELECT active FROM pg_replication_slots WHERE slot_name = 'penstock_{schema}'"
     if made.rows(slots):
-        wait_until(lambda: made.rows(slots) == [(False,)], 20)
+        wait_until(lambda: made.rows(slots) == [(False,)], 60)
         remove_capture(connection, schema)
     connection.close()
 

@@ -191,5 +191,5 @@ def test_a_crash_at_every_point(source: Source, landing: tuple[InboxPipeline, st
         if point.startswith("cdc.part"):
             world.step("schema", "add")
             world.step("schema", "retype")
-        wait_until(lambda: world.producer.has_ended, 20)
+        wait_until(lambda: world.producer.has_ended, 60)
     world.check()

@@ -46,7 +46,7 @@ def received(stream: ReplicationStream, is_last: Callable[[Message], bool]) -> l
             found.append(message.message)
         return message is not None and is_last(message.message)
 
-    wait_until(take, 20, lambda: str(found), 0)
+    wait_until(take, 60, lambda: str(found), 0)
     return found
 
 

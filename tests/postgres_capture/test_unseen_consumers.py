@@ -274,7 +274,7 @@ def test_a_store_that_is_fed_directly_beside_a_broker(world: BrokerWorld) -> Non
     finally:
         producer.stop()
         slot = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 'penstock_{direct}' AND active"
-        wait_until(lambda: world.source.rows(slot) == [], 20)
+        wait_until(lambda: world.source.rows(slot) == [], 60)
         world.source.run(f"SELECT pg_drop_replication_slot('penstock_{direct}')")
         world.source.run(f"DELETE FROM penstock.captures WHERE name = '{direct}'")
 

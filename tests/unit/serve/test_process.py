@@ -107,7 +107,7 @@ def test_it_restarts_when_spark_has_ended_whatever_fails_before_that(
 
     def end_spark() -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        wait_until(lambda: httpx.get(f"{url}/health").status_code == 200, 10)
+        wait_until(lambda: httpx.get(f"{url}/health").status_code == 200, 60)
         spark.kill()
         if not restarted.wait(10):
             os.kill(os.getpid(), signal.SIGTERM)

@@ -28,7 +28,7 @@ def test_it_looks_again_and_again_whatever_comes_of_it(caplog: pytest.LogCapture
     looks = Looks()
     with caplog.at_level(logging.ERROR):
         looks.start()
-        assert looks.enough.wait(10)
+        assert looks.enough.wait(60)
         looks.stop()
     seen = looks.count
     assert any("looks: a run failed" in record.message for record in caplog.records)

@@ -48,13 +48,13 @@ def end_spark(database: Database, *calls: QueryCall) -> SuspectQueries:
 
     def end(call: QueryCall) -> None:
         with suppress(PenstockError), suspects.running(call, go_on):
-            begun.wait(10)
+            begun.wait(60)
             raise spark_ended()
 
     threads = [threading.Thread(target=end, args=(call,)) for call in calls]
     for thread in threads:
         thread.start()
-    begun.wait(10)
+    begun.wait(60)
     for thread in threads:
         thread.join()
     run(suspects, QueryCall(1, "it comes later, while Spark is gone", {}))
@@ -126,7 +126,7 @@ def test_suspects_run_one_at_a_time_beside_all_others(database: Database) -> Non
         wait_until(lambda: len(checks) > 1)
         run(suspects, QueryCall(1, "SELECT 1", {}))
         assert not asked.is_set()
-    waiting.join(10)
+    waiting.join(60)
     assert asked.is_set()
 
 
@@ -169,9 +169,9 @@ def test_what_waits_when_spark_ends_is_told_so(database: Database) -> None:
     with suspects.running(BAD, go_on):
         waiter = threading.Thread(target=wait_for_turn, daemon=True)
         waiter.start()
-        assert waiting.wait(10)
+        assert waiting.wait(60)
         suspects.record_crash()
-        waiter.join(10)
+        waiter.join(60)
         assert len(told) == 1
     assert QueryCrashes(database).count(GOOD.digest) == 1, "it did not run"
 
@@ -186,10 +186,10 @@ def test_suspects_that_wait_hold_few_threads(database: Database) -> None:
     with suspects.running(BAD, go_on, 1):
         waiter = threading.Thread(target=wait_for_turn)
         waiter.start()
-        assert waits.wait(10)
+        assert waits.wait(60)
         with pytest.raises(Overloaded), suspects.running(GOOD, go_on, 1):
             pass
-    waiter.join(10)
+    waiter.join(60)
     with suspects.running(GOOD, go_on, 0):
         pass
 

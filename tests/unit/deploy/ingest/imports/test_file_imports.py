@@ -42,8 +42,9 @@ OWN = CopySettings(private_hosts=("127.0.0.1", "localhost"))
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are looked for often, count at once, and are stored in parts of few rows."""
+    """Files are looked for often, also after a look that took long, count at once, and are stored in few rows a part."""
     monkeypatch.setattr(file_import, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(file_import, "LOOK_SHARE", 0)
     monkeypatch.setattr(file_places, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(file_ingestion, "PART_ROWS", 3)
 
@@ -97,7 +98,7 @@ class Server:
             return all(name in found and found[name].state == state for name, state in named.items())
 
         named = {name.replace("__", "."): state for name, state in wanted.items()}
-        wait_until(holds, 20, lambda: (self.states(), self.imports.statuses()))
+        wait_until(holds, 60, lambda: (self.states(), self.imports.statuses()))
         return self.states()
 
     def close(self) -> None:
@@ -150,7 +151,7 @@ def test_files_of_every_format_are_taken_once(tmp_path: Path, place: Path) -> No
         running.close()
     again = Server(tmp_path, on_disk(place), place)
     try:
-        wait_until(lambda: again.imports.statuses()[0].looks > 1, 10)
+        wait_until(lambda: again.imports.statuses()[0].looks > 1, 60)
         assert again.rows() == found
     finally:
         again.close()
@@ -230,7 +231,7 @@ def test_a_server_that_ends_anywhere_takes_every_row_once(tmp_path: Path, place:
             except crash_points.Crashed:
                 crash_points.disarm()
                 continue
-            wait_until(lambda: ended(running), 20, running.imports.statuses)  # noqa: B023
+            wait_until(lambda: ended(running), 60, running.imports.statuses)  # noqa: B023
             crash_points.disarm()
             running.close()
         running = Server(home, on_disk(place), place)
@@ -312,7 +313,7 @@ def test_records_of_other_lengths_keep_their_place_in_the_file(
         home.mkdir()
         crash_points.arm("import.part_stored", at, lambda: None)
         running = Server(home, on_disk(place), place)
-        wait_until(lambda: ended(running), 20, running.imports.statuses)  # noqa: B023
+        wait_until(lambda: ended(running), 60, running.imports.statuses)  # noqa: B023
         crash_points.disarm()
         running.close()
         running = Server(home, on_disk(place), place)
@@ -332,7 +333,7 @@ def test_rows_stored_right_before_a_crash_count_although_the_file_is_gone_afterw
     (place / "a.ndjson").write_bytes(lines(*range(10)))
     crash_points.arm("import.part_stored", 1, lambda: None)
     running = Server(tmp_path, on_disk(place), place)
-    wait_until(lambda: ended(running), 20, running.imports.statuses)
+    wait_until(lambda: ended(running), 60, running.imports.statuses)
     crash_points.disarm()
     running.close()
     (place / "a.ndjson").rename(place / "_a")
@@ -357,7 +358,7 @@ def test_a_file_that_cannot_be_opened_or_has_odd_values_holds_up_no_other(tmp_pa
     (place / "gone.ndjson").symlink_to(place / "nowhere")
     running = Server(tmp_path, on_disk(place), place)
     try:
-        wait_until(lambda: [each.state for each in running.states().values()] == ["done"] * 3, 20, running.states)
+        wait_until(lambda: [each.state for each in running.states().values()] == ["done"] * 3, 60, running.states)
         assert sorted(ids(running.rows())) == [1, 2, 3]
     finally:
         running.close()
@@ -392,7 +393,7 @@ def test_another_place_is_looked_at_anew_and_keeps_what_was_taken_apart(tmp_path
         running.wait(b__ndjson="done")
         [status] = running.imports.statuses()
         assert status.address.endswith("/other/*")
-        wait_until(lambda: running.imports.statuses()[0].served == 1, 20)
+        wait_until(lambda: running.imports.statuses()[0].served == 1, 60)
     finally:
         running.close()
 
@@ -406,7 +407,7 @@ def test_what_is_asked_for_waits_until_nobody_writes_and_counts_after_it(
         for number in (1, 2):
             (place / f"a-{number}.ndjson").write_bytes(lines(number))
             request = running.imports.look_now("visits")
-            wait_until(lambda: running.imports.statuses()[0].served >= request, 20)  # noqa: B023
+            wait_until(lambda: running.imports.statuses()[0].served >= request, 60)  # noqa: B023
             assert f"a-{number}.ndjson" in running.states()
     finally:
         running.close()
