@@ -42,7 +42,7 @@ OWN = CopySettings(private_hosts=("127.0.0.1", "localhost"))
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are looked for often, also after a look that took long, count at once, and are stored in few rows a part."""
+    """Files are looked for often, also after a look that took long, count at once, and are stored in short parts."""
     monkeypatch.setattr(file_import, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(file_import, "LOOK_SHARE", 0)
     monkeypatch.setattr(file_places, "SETTLE_SECONDS", 0.0)
