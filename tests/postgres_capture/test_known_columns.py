@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from penstock.postgres.application.change_stop import ChangeStop
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.capture.kept_replay import replay_rows
 from penstock.postgres.capture.kept_rows import KeptRows
+from penstock.postgres.capture.known_columns import KnownColumns, _save_known, load_known
+from penstock.postgres.capture.lost_values import note_lost
+from penstock.postgres.capture.records import CapturedTable
+from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
 from penstock.postgres.capture.setup import accept_table, set_up
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.schema_form import table_form
+from penstock.postgres.catalog.source_connection import SourceConnection, open_source
 from penstock.postgres.delivery.destination import StoreLacksColumns
 from penstock.postgres.delivery.keeping_destination import KeepingDestination
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
@@ -252,3 +260,71 @@ def test_a_reading_that_somebody_wants_anew_does_not_end(source: Source) -> None
     source.records.finish_read(reading)
     (now,) = source.records.tables()
     assert (now.read.version, now.read.done) == (None, False)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["between two looks", "while it begins"])
+def test_what_is_known_of_a_former_capture_is_not_that_of_the_next(table: Source, *, is_known: bool) -> None:
+    """A table is removed and added again while a producer runs, which has loaded how it was described before."""
+    columns = beginning(table.connection, table.name)
+    if is_known:
+        columns.look(table.records.tables())
+    (before,), known = table.records.tables(), load_known(table.connection, table.name)
+    table.run(f"{FOR_KEYS}; {KEYS['another primary key']}")
+    table.remove("one")
+    table.set_up("one")
+    if not is_known:
+        columns = KnownColumns(table.connection, table.name, columns.descriptions, None)
+    columns.descriptions.look([before.oid])
+    columns.look(table.records.tables())
+    assert columns.is_outdated, "all of it is to be loaded again"
+    for each in known.values():
+        _save_known(table.connection, (table.name, before), each, 0)
+    assert load_known(table.connection, table.name) == {}
+    beginning(table.connection, table.name).look(table.records.tables())
+    (now,) = load_known(table.connection, table.name).values()
+    assert now.key is not None
+    assert [*now.key.columns] == ["code"]
+
+
+WRITERS: dict[str, Callable[[SourceConnection, str, CapturedTable], None]] = {
+    "a description": lambda connection, name, table: TableDescriptions(connection, name).look([table.oid]),
+    "what is known": lambda connection, name, table: beginning(connection, name).look([table]),
+    "lost values": lambda connection, name, table: note_lost(
+        connection, (name, table.oid), (1,), {("a", "changed"): 1}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_table_that_is_removed_while_something_of_it_is_written_down(table: Source, what: str) -> None:
+    """Its producer goes on."""
+    (captured,) = table.records.tables()
+    other, watching = open_source(table.dsn), open_source(table.dsn)
+    waits = f"SELECT 1 FROM pg_catalog.pg_stat_activity WHERE pid = {pid_of(other)} AND wait_event_type = 'Lock'"
+    with ThreadPoolExecutor(1) as threads:
+        table.connection.autocommit = False
+        table.records.remove_table(captured.oid)
+        writing = threads.submit(WRITERS[what], other, table.name, captured)
+        wait_until(lambda: writing.done() or rows_of(watching, waits), 60)
+        table.connection.commit()
+        table.connection.autocommit = True
+        writing.result(60)
+    other.close()
+    watching.close()
+
+
+def beginning(connection: SourceConnection, capture: str) -> KnownColumns:
+    """What a producer knows that begins now."""
+    descriptions = TableDescriptions(connection, capture)
+    descriptions.load()
+    return KnownColumns(connection, capture, descriptions, None)
+
+
+def rows_of(connection: SourceConnection, query: str) -> list[tuple[object, ...]]:
+    cursor = connection.cursor()
+    cursor.execute(query)
+    return cursor.fetchall()
+
+
+def pid_of(connection: SourceConnection) -> object:
+    return rows_of(connection, "SELECT pg_backend_pid()")[0][0]

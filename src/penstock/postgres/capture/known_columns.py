@@ -41,12 +41,16 @@ DO $$ BEGIN
   END IF;
 END $$;
 """
-_SAVE = f"""INSERT INTO {TABLE} (capture, oid, form, former, names, lsn, stops, key)
-  SELECT capture, oid, %s, %s, %s, %s::pg_lsn, %s, %s FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s
-  ON CONFLICT (capture, oid) DO UPDATE SET form = excluded.form, former = excluded.former, names = excluded.names,
-    lsn = excluded.lsn, stops = excluded.stops, key = excluded.key"""
-_READ_AGAIN = f"""WITH again AS (UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false
-  WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only) {_SAVE}"""
+# What is known of a former capture of the table is not written over that of the one that there is now.
+_SAVE = f"""WITH saved AS (
+    INSERT INTO {TABLE} (capture, oid, form, former, names, lsn, stops, key)
+    SELECT capture, oid, %s, %s, %s, %s::pg_lsn, %s, %s FROM {OWN_SCHEMA}.captured_tables
+    WHERE capture = %s AND oid = %s AND since IS NOT DISTINCT FROM %s::pg_lsn FOR KEY SHARE
+    ON CONFLICT (capture, oid) DO UPDATE SET form = excluded.form, former = excluded.former, names = excluded.names,
+      lsn = excluded.lsn, stops = excluded.stops, key = excluded.key RETURNING 1)
+  UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false
+  WHERE capture = %s AND oid = %s AND read_version <= %s::pg_lsn AND NOT insert_only AND EXISTS (SELECT FROM saved)
+  RETURNING 1"""
 NO_COLUMN = 0
 """Under a name which no column has that the store knows it by."""
 log = logging.getLogger("penstock.cdc")
@@ -174,14 +178,15 @@ class KnownColumns:
         self._records = CaptureRecords(connection, capture)
         self._known = load_known(connection, capture)
         self.is_outdated = False
-        """Whether a table was removed: what is known here of it, and how it was described, is old if it comes again."""
+        """Whether a table was removed: what is known here of it, and how it was described, is of its former capture."""
         self._looked: dict[int, TableDescription] = {}
         self._checked: dict[int, _Rows] = {}
 
     def look(self, tables: Collection[CapturedTable]) -> None:
         """See how the tables are described by now, and let those be read again whose names passed to other columns."""
         stored = load_known(self.connection, self._capture)
-        self.is_outdated = not self._known.keys() <= stored.keys()
+        former = [each for each in tables if self.descriptions.is_of_former(each.oid, each.since)]
+        self.is_outdated = bool(former) or not self._known.keys() <= stored.keys()
         if self.is_outdated:
             return
         self._known = stored
@@ -272,7 +277,7 @@ class KnownColumns:
 
     def _save(self, table: CapturedTable, known: KnownTable, read_again: int) -> None:
         """Write it down; a table that was read before an LSN is read again."""
-        _save_known(self.connection, (self._capture, table.oid), known, read_again)
+        _save_known(self.connection, (self._capture, table), known, read_again)
         self._known[table.oid] = known
 
 
@@ -303,14 +308,19 @@ def accept_columns(connection: SourceConnection, capture: str, table: CapturedTa
     key = _key_of(now)
     if not known.moved(now.table) and (known.key is None or not known.key.is_other(key.columns)):
         return False
-    _save_known(connection, (capture, table.oid), replace(known.following(now, ()), key=key), 0)
+    _save_known(connection, (capture, table), replace(known.following(now, ()), key=key), 0)
     return True
 
 
-def _save_known(connection: SourceConnection, of: tuple[str, int], known: KnownTable, read_again: int) -> None:
+def _save_known(
+    connection: SourceConnection, of: tuple[str, CapturedTable], known: KnownTable, read_again: int
+) -> None:
+    """Write down what the stores of a capture have of a table; one that was read before an LSN is read again."""
+    capture, table = of
     names, key = json.dumps(known.names), known.key and json.dumps([known.key.columns, lsn_text(known.key.lsn)])
-    values = (known.form, known.former, names, lsn_text(known.lsn), sorted(known.stops), key, *of)
-    _rows(connection, f"{_READ_AGAIN} RETURNING 1", *of, lsn_text(read_again), *values)
+    values = (known.form, known.former, names, lsn_text(known.lsn), sorted(known.stops), key)
+    since = lsn_text(table.since) if table.since is not None else None
+    _rows(connection, _SAVE, *values, capture, table.oid, since, capture, table.oid, lsn_text(read_again))
 
 
 def _parse_key(text: str | None) -> KnownKey | None:

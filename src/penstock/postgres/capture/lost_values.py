@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS {TABLE} (
 # A package that is delivered again after a kill is counted once.
 _NOTE = f"""INSERT INTO {TABLE} AS l (capture, oid, column_name, reason, rows, upto)
   SELECT capture, oid, %s, %s, %s, %s::numeric[] FROM {OWN_SCHEMA}.captured_tables WHERE capture = %s AND oid = %s
-  ON CONFLICT (capture, oid, column_name, reason) DO UPDATE
+  FOR KEY SHARE ON CONFLICT (capture, oid, column_name, reason) DO UPDATE
   SET rows = l.rows + excluded.rows, upto = excluded.upto, at = now() WHERE l.upto < excluded.upto"""
 _WHY: Mapping[str, str] = {
     "dropped": "Postgres had dropped the column before the rows were read, and nobody has these values any more",

@@ -3,7 +3,7 @@
 In: a connection, messages of the event trigger, and looks at the catalog. Out: the description before a change, and the
 one after it. Invariants: a description that counts as the one before a change was true at a place before it, and one
 after it at a place after it; what is noted is kept in the source before the place in the log is confirmed, so that a
-producer that begins again knows it.
+producer that begins again knows it; what was loaded of a table is of the capture of it that was loaded with it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ _LOOK = f"""SELECT {SNAPSHOT}::text, pg_catalog.pg_current_wal_insert_lsn()::tex
   FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = ANY(%s::oid[])"""
 _NOTE = f"""INSERT INTO {TABLE} (capture, oid, begins, seen, is_followed, document)
   SELECT t.capture, t.oid, v.* FROM {OWN_SCHEMA}.captured_tables t,
-    (VALUES (%s::pg_lsn, %s::pg_lsn, %s, %s)) AS v WHERE t.capture = %s AND t.oid = %s
+    (VALUES (%s::pg_lsn, %s::pg_lsn, %s, %s)) AS v WHERE t.capture = %s AND t.oid = %s FOR KEY SHARE OF t
   ON CONFLICT DO NOTHING RETURNING 1"""
+# In one statement: a table may be removed and added at any moment.
+_LOAD = f"""SELECT t.oid, t.since - '0/0'::pg_lsn, v.document, v.begins::text, v.seen::text, v.is_followed
+  FROM {OWN_SCHEMA}.captured_tables t LEFT JOIN {TABLE} v USING (capture, oid) WHERE t.capture = %s"""
 _OLD = f"""DELETE FROM {TABLE} v USING pg_catalog.pg_replication_slots s, {OWN_SCHEMA}.captures c
   WHERE c.name = v.capture AND s.slot_name = c.slot AND v.capture = %s AND v.begins < (
     SELECT max(n.begins) FROM {TABLE} n WHERE n.capture = v.capture AND n.oid = v.oid AND n.seen <= s.restart_lsn)"""
@@ -48,6 +51,8 @@ class TableDescriptions:
     def __init__(self, connection: SourceConnection, capture: str):
         self._connection, self._capture = connection, capture
         self._descriptions: dict[int, list[TableDescription]] = {}
+        self._since: dict[int, int | None] = {}
+        """The LSN at which each table was captured of which something was loaded."""
         self._looked: dict[int, tuple[str, bool]] = {}
         """What was seen of each table when it was last looked at."""
 
@@ -55,9 +60,14 @@ class TableDescriptions:
         """Read what is kept, and forget what no change can be from before of any more: Postgres sends none from before
         the slot's restart_lsn."""
         self._rows(f"{_OLD} RETURNING 1", self._capture)
-        statement = f"SELECT document, begins::text, seen::text, is_followed FROM {TABLE} WHERE capture = %s"
-        for document, begins, seen, is_followed in self._rows(statement, self._capture):
-            self._take(TableDescription(_parsed(document), parse_lsn(begins), parse_lsn(seen), is_followed))
+        for oid, since, document, begins, seen, is_followed in self._rows(_LOAD, self._capture):
+            self._since[oid] = None if since is None else int(since)
+            if document is not None:
+                self._take(TableDescription(_parsed(document), parse_lsn(begins), parse_lsn(seen), is_followed))
+
+    def is_of_former(self, oid: int, since: int | None) -> bool:
+        """Whether what was loaded of a table is from before it was removed, and added again at this LSN."""
+        return oid in self._since and self._since[oid] != since
 
     def note_message(self, document: dict[str, Any], lsn: int) -> None:
         """The event trigger wrote at this LSN how it described a table. Raises ValueError, KeyError or TypeError for
