@@ -9,3 +9,13 @@ SELECT toUTCTimestamp(toDateTime('2024-02-29 01:02:03', 'Asia/Tokyo'), 'Asia/Tok
 SELECT toUTCTimestamp(d, 'Asia/Tokyo') FROM t;
 SELECT CAST(z AS DateTime), CAST(z AS DateTime64(3)), z::DateTime, CAST(z, 'DateTime'), CAST(toNullable(z) AS Nullable(DateTime)), accurateCastOrNull(z, 'DateTime'), accurateCastOrDefault(z, 'DateTime'), accurateCast(z, 'DateTime'), toString(CAST(z AS DateTime)), toHour(CAST(z AS DateTime)), CAST([z] AS Array(DateTime)), CAST(z AS DateTime('Asia/Tokyo')) FROM (SELECT toTimeZone(t, 'America/New_York') AS z FROM t);
 SELECT CAST(z AS DateTime), CAST(z AS DateTime64(6)), CAST(z AS DateTime64(1)), toString(CAST(z AS DateTime64(1))) FROM (SELECT toTimeZone(t3, 'Europe/Berlin') AS z FROM t WHERE id > 1);
+-- toString of a time on the clock of another zone.
+SELECT id, toString(t, 'Europe/Berlin'), toString(t3, 'America/New_York'), toString(nt, 'Asia/Kolkata'), toString(toTimeZone(t, 'Asia/Tokyo'), 'Europe/Berlin'), toString(t, 'UTC'), toString(assumeNotNull(nt), 'Europe/Berlin') FROM t ORDER BY id;
+SELECT toString(toDateTime64('2024-01-02 03:04:05.123456789', 9), 'Europe/Berlin'), toString(toDateTime64('1969-12-31 23:59:59.5', 1), 'Asia/Tokyo'), toString(toDateTime(0), 'America/New_York'), toString(toDateTime(4294967295), 'Asia/Tokyo'), toString(toDateTime64('1900-01-01 00:00:00', 3), 'America/New_York'), toString(toDateTime64('2299-12-31 23:59:59.999', 3), 'Asia/Tokyo');
+SELECT toString(toDateTime('2024-10-27 00:30:00') + INTERVAL number HOUR, 'Europe/Berlin') AS hour FROM numbers(3);
+SELECT count(), toString(toStartOfHour(t), 'Australia/Lord_Howe') AS hour FROM t GROUP BY hour ORDER BY hour;
+SELECT arrayMap(x -> toString(x, 'Europe/Paris'), [t, t + 1]) FROM t ORDER BY id;
+SELECT toString(NULL, 'Europe/Berlin'), toString(t, NULL) FROM t;
+SELECT toString(d, 'Europe/Berlin') FROM t;
+SELECT toString([t], 'Europe/Berlin') FROM t;
+SELECT toString(t, 'Nowhere/No') FROM t;

@@ -91,6 +91,14 @@ def _to_low_cardinality(values: Sequence[TypedSql]) -> TypedSql:
     return values[0] if isinstance(of, t.LowCardinality) else replace(values[0], type=t.LowCardinality(of))
 
 
+def _to_string(values: Sequence[TypedSql], convert_value: _Convert) -> TypedSql:
+    """toString(value), or toString(time, zone): the time as the clock of that zone shows it."""
+    value = values[0]
+    if len(values) > 1 and not isinstance(value.bare, (t.DateTime, t.DateTime64)):
+        raise BadArguments(f"a time zone beside {value.type} has no meaning", "toString(…) of a DateTime takes one")
+    return convert_value(_on_clock_of(values), t.String())
+
+
 def _require_string(value: TypedSql) -> None:
     if not isinstance(value.bare, (t.String, t.FixedString)):
         raise BadArguments(f"the argument must be a String, this is {value.type}")
@@ -144,7 +152,7 @@ def _zone_argument(values: Sequence[TypedSql], place: int) -> str | None:
 
 
 def _on_clock_of(values: Sequence[TypedSql]) -> TypedSql:
-    """The time of toDate(time, zone), whose date is that on the zone's clock."""
+    """The time of toDate(time, zone) and toString(time, zone), which read that zone's clock."""
     value, zone = values[0], _zone_argument(values, 1) if len(values) > 1 else None
     match value.bare:
         case t.DateTime() if zone:
@@ -227,7 +235,7 @@ def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:
     rows = [
         Function(f"to{name}", (1, 1), ("any",), lambda v, of=of: convert_value(v[0], of))  # type: ignore[misc]
         for name, of in _SIMPLE_TYPES.items()
-        if name != "Date"
+        if name not in ("Date", "String")
     ]
     decimals = [
         Function(
@@ -244,6 +252,7 @@ def _plain_functions(convert_value: _Convert) -> tuple[Function, ...]:
         Function("toDateTime", (1, 2), ("any",), lambda v: convert_value(v[0], t.DateTime(_zone_argument(v, 1)))),
         Function("toDateTime64", (2, 3), ("any",), lambda v: convert_value(v[0], _time64_argument(v))),
         Function("toDate", (1, 2), ("any", "constant"), lambda v: convert_value(_on_clock_of(v), t.Date())),
+        Function("toString", (1, 2), ("any", "constant"), lambda v: _to_string(v, convert_value)),
     )
 
 
