@@ -7,6 +7,7 @@ expressions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 
@@ -16,11 +17,13 @@ from penstock.model import types as t
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.calls.special_forms import is_key_absent
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
-from penstock.sql.compiler.select_block import SelectBlock
+from penstock.sql.clauses.unstable_rows import find_unstable_word
+from penstock.sql.compiler.select_block import RowWithoutGroups, SelectBlock
 from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.sort_keys import check_hashable
 from penstock.sql.syntax.problems import Refused, refusal
+from penstock.sql.syntax.tree import is_aggregate
 
 _MOST_KEYS = 8
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -66,13 +69,44 @@ def apply_grouping_sets(block: SelectBlock, shape: GroupingSetsClause) -> Select
     if shape.kind == "mixed" or len(keys) > _MOST_KEYS:
         raise _refusal(block, shape.lists[0][0], f"more than {_MOST_KEYS} keys, or further keys beside them")
     sets = _expand_sets(shape.kind, [tuple(dict.fromkeys(each)) for each in lists])
-    if shape.kind == "SETS" and (() in sets or len({frozenset(each) for each in sets}) < len(sets)):
-        hint = "use WITH ROLLUP or WITH CUBE, or UNION ALL"
-        raise _refusal(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "an empty or repeated set", hint)
+    if shape.kind == "SETS" and len({frozenset(each) for each in sets}) < len(sets):
+        raise _refusal(block, shape.lists[-1][0] if shape.lists[-1] else block.tree, "a repeated set", "use UNION ALL")
+    if not keys:
+        return replace(block, grouped=True)
     shown = ", ".join(f"({', '.join(each)})" for each in sets)
     absent = {sql: _default_if_absent(value, len(keys) - 1 - place) for place, (sql, value) in enumerate(keys.items())}
     translator = replace(block.translator, keys=frozenset(keys), absent=absent)
-    return replace(block, group=(f"{', '.join(keys)} GROUPING SETS ({shown})",), grouped=True, translator=translator)
+    group = (f"{', '.join(keys)} GROUPING SETS ({shown})",)
+    empty = _empty_set(block, absent) if shape.kind == "SETS" and () in sets else None
+    return replace(block, group=group, grouped=True, translator=translator, empty_set=empty)
+
+
+def _empty_set(block: SelectBlock, absent: Mapping[str, TypedSql]) -> RowWithoutGroups:
+    """The set of no keys, unlike those of ROLLUP and CUBE. Raises Refused where it may not be certain whether there are
+    rows to group."""
+    if block.environment.feeds_view:
+        what = "an empty set in a materialized view, which has a row for rows that do not arrive"
+        raise _refusal(block, block.tree, what, "WITH ROLLUP has the sum of what arrives")
+    unstable = find_unstable_word(" ".join((block.source, *block.where)))
+    if unstable is not None:
+        what = f"an empty set beside rows that may differ when they are read again (`{unstable}`)"
+        raise _refusal(block, block.tree, what, "let a copy pipe keep those rows")
+    defaults = [(value.sql, _default(value)) for value in absent.values()]
+    bits = [(is_key_absent(bit), "true") for bit in range(len(absent))]
+    return RowWithoutGroups((*sorted(defaults, key=lambda pair: -len(pair[0])), *bits))
+
+
+def drop_row_without_aggregates(block: SelectBlock, aggregates: int) -> SelectBlock:
+    """The block whose empty set has no row of no rows, as none has in ClickHouse if nothing is aggregated; `aggregates`
+    are those of the select list. Raises Refused if others may be."""
+    if block.empty_set is None or aggregates:
+        return block
+    clauses = (block.tree.args.get(key) for key in ("having", "qualify", "order", "distribute"))
+    written = [*(each for each in clauses if each is not None), *block.environment.constants.values()]
+    if any(is_aggregate(each) for node in written for each in node.walk()):
+        what = "an empty set with aggregates in other clauses than the select list only"
+        raise _refusal(block, block.tree, what, "add count() to the select list")
+    return replace(block, empty_set=None)
 
 
 def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql], written: dict[str, str]) -> str:
@@ -85,8 +119,8 @@ def _translate_key(block: SelectBlock, node: exp.Expr, keys: dict[str, TypedSql]
     if isinstance(value.bare, t.Tuple) and value.sql.startswith("named_struct("):
         what = "a key that is a tuple of others, which ClickHouse takes apart"
         raise _refusal(block, node, what, "list its elements: GROUP BY a, b WITH ROLLUP")
-    if is_literal_key(value) or not tr.trace.free or isinstance(value.bare, t.Enum):
-        raise _refusal(block, node, f"a constant, or a key of {value.type}")
+    if is_literal_key(value) or not tr.trace.free:
+        raise _refusal(block, node, "a constant")
     if written.setdefault(value.sql, node.sql()) != node.sql():
         what = "two keys that are one value here, which ClickHouse takes for two"
         raise _refusal(block, node, what, "leave one of them out")
@@ -111,5 +145,8 @@ def _expand_sets(kind: str, lists: list[tuple[str, ...]]) -> list[tuple[str, ...
 
 def _default_if_absent(value: TypedSql, bit: int) -> TypedSql:
     """The key, or its default if the grouping set of the row lacks it."""
-    zero = f"CAST({value_default(value.type)} AS {value.spark})"
-    return replace(value, sql=f"if({is_key_absent(bit)}, {zero}, {value.sql})")
+    return replace(value, sql=f"if({is_key_absent(bit)}, {_default(value)}, {value.sql})")
+
+
+def _default(value: TypedSql) -> str:
+    return f"CAST({value_default(value.type)} AS {value.spark})"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.sql.clauses.group_array_join import ARRAY_JOINS
-from penstock.sql.clauses.grouping_sets import apply_grouping_sets, read_grouping_sets
+from penstock.sql.clauses.grouping_sets import apply_grouping_sets, drop_row_without_aggregates, read_grouping_sets
 from penstock.sql.clauses.positional_arguments import key_sql, resolve_position
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn, TranslatedColumn
 from penstock.sql.compiler.translator import Translator, check_not_correlated, refuse_intervals
@@ -110,6 +110,8 @@ def translate_select_list(block: SelectBlock) -> SelectBlock:
             block.environment.report.note_lost(selected.name)
     # Without HAVING, Spark would see rows where all aggregates are gone: SELECT isNull(count()) FROM t.
     having = block.having if block.grouped or not aggregates or kept else "true"
+    with block.environment.report.collecting():
+        block = drop_row_without_aggregates(block, aggregates)
     return replace(block, items=tuple(found), grouped=block.grouped or aggregates > 0, having=having)
 
 

@@ -2,11 +2,12 @@
 
 Order of the levels, from the inside: select list, QUALIFY and DISTINCT, LIMIT BY, WITH FILL, ORDER BY and LIMIT.
 Invariant: each clause works on the rows that the ones before it leave, in ClickHouse's order; what fits into one SELECT
-stays one SELECT.
+stays one SELECT. Of an empty grouping set there is a row even where there are none to group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -114,11 +115,25 @@ def _inner_select(block: SelectBlock) -> str:
     if block.limit_by is not None:
         shown |= {f"`__b{place}`": key for place, key in enumerate(block.limit_by.keys)}
     distinct = "DISTINCT " if _is_distinct(block) else ""
-    listed = ", ".join(f"{sql} AS {name}" for name, sql in shown.items())
     if not block.qualify:
-        return f"SELECT {distinct}{listed}{render_from_through_having(block)}"
-    inner = f"SELECT {listed}, {block.qualify} AS `__qualify`{render_from_through_having(block)}"
+        return _selected_rows(block, shown, distinct)
+    inner = _selected_rows(block, {**shown, "`__qualify`": block.qualify}, "")
     return f"SELECT {distinct}{', '.join(shown)} FROM ({inner}) WHERE `__qualify`"
+
+
+def _selected_rows(block: SelectBlock, columns: Mapping[str, str], distinct: str) -> str:
+    """The SELECT of named SQL from FROM to HAVING; with an empty grouping set also its row where no rows are grouped,
+    for which Spark has none."""
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    rows = f"SELECT {distinct}{listed}{render_from_through_having(block)}"
+    if block.empty_set is None:
+        return rows
+    for sql, there in block.empty_set.texts:
+        listed = listed.replace(sql, there)
+    ungrouped = replace(block, group=None, having="")
+    none = render_from_through_having(replace(ungrouped, where=(*block.where, NEVER)))
+    some = f"EXISTS (SELECT 1{render_from_through_having(ungrouped)})"
+    return f"{rows} UNION ALL SELECT {listed}{none} HAVING count(1) = 0 AND NOT {some}"
 
 
 def _is_distinct(block: SelectBlock) -> bool:

@@ -18,6 +18,7 @@ from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
 from penstock.sql.clauses.projection import select_item_value
+from penstock.sql.clauses.unstable_rows import find_unstable_word
 from penstock.sql.compiler.environment import SelectOutput, Totals
 from penstock.sql.compiler.select_block import SelectBlock, TranslatedColumn, render_from_through_having, stored_sql
 from penstock.sql.expr.spark_types import value_default
@@ -30,11 +31,6 @@ _POSITION_COLUMN = " at"
 """The last column of the statement with totals: the position of a row; NULL in the row of totals, which comes last."""
 _MERGE_ORDER_FUNCTIONS = re.compile(
     "argM|topK|boundingRatio|singleValue|windowFunnel|quantiles?Deterministic|.*Arg(Min|Max)$"
-)
-_NONDETERMINISTIC = re.compile(
-    r"""'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\b(LIMIT|OFFSET|row_number|lag|lead|n?tile|\w+_value|first(?=\()|last(?=\()"""
-    r"""|\w*rand\w*|uuid|shuffle|monotonically_increasing_id)\b""",
-    re.DOTALL | re.IGNORECASE,
 )
 _HINT = "UNION ALL a SELECT without GROUP BY"
 
@@ -139,10 +135,10 @@ def _check_totals_defined(block: SelectBlock) -> None:
         raise _refusal(block, block.tree, "arrayJoin, QUALIFY, or HAVING of ROLLUP and CUBE")
     items = (each.value.sql for each in block.items)
     read_twice = " ".join((block.source, *block.where, *(block.group or ()), block.having, *items))
-    for match in _NONDETERMINISTIC.finditer(read_twice):
-        if match.group(1):
-            what = f"rows that may differ when they are read again (`{match.group(1)}`)"
-            raise _refusal(block, block.tree, what, "let a copy pipe keep those rows")
+    unstable = find_unstable_word(read_twice)
+    if unstable is not None:
+        what = f"rows that may differ when they are read again (`{unstable}`)"
+        raise _refusal(block, block.tree, what, "let a copy pipe keep those rows")
 
 
 def _selected_expressions(block: SelectBlock) -> list[exp.Expr]:

@@ -69,6 +69,14 @@ class OrderKey:
 
 
 @dataclass(frozen=True, slots=True)
+class RowWithoutGroups:
+    """The empty grouping set beside others: it has a row even where there are no rows to group."""
+
+    texts: tuple[tuple[str, str], ...]
+    """Spark SQL of keys and of grouping_id(), and what it is in that row."""
+
+
+@dataclass(frozen=True, slots=True)
 class SelectBlock:
     """A SELECT whose clauses are filled in one after the other."""
 
@@ -83,6 +91,7 @@ class SelectBlock:
     items: tuple[TranslatedColumn, ...] = ()
     group: tuple[str, ...] | None = None
     """The keys of GROUP BY; None without GROUP BY."""
+    empty_set: RowWithoutGroups | None = None
     with_names: frozenset[str] = frozenset()
     """The names of its own WITH."""
     group_refused: bool = False

@@ -80,10 +80,8 @@ class Translator:
         if handler is None:
             shown = node.sql(dialect="clickhouse").replace("@", "")
             raise self.refusal(node, "unsupported-syntax", f"`{shown}` is not supported")
-        if self.absent and self.place != "aggregate":
-            key = self.absent.get(replace(self, absent={}, trace=ExpressionTrace()).translate(node).sql)
-            if key is not None:
-                return key
+        if self.absent and self.place != "aggregate" and (key := self._key_or_default(node)) is not None:
+            return key
         mark = len(self.trace.free)
         try:
             value = handler(self, node)
@@ -98,6 +96,13 @@ class Translator:
         if value.sql in self.keys:
             del self.trace.free[mark:]
         return value
+
+    def _key_or_default(self, node: exp.Expr) -> TypedSql | None:
+        """A grouping key that may be absent; None for any other node. toString(key) of an Enum is the same SQL as the
+        key, and no Enum."""
+        plain = replace(self, absent={}, trace=ExpressionTrace()).translate(node)
+        key = self.absent.get(plain.sql)
+        return key if key is None or key.type == plain.type else replace(key, type=plain.type)
 
     def _with_values_beside_rows(self, node: exp.Expr, handler: NodeHandler, mark: int) -> TypedSql:
         """A node again, whose subqueries are columns: Spark takes none in the arguments of functions with lambdas.
