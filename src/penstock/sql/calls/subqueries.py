@@ -21,9 +21,11 @@ from penstock.sql.calls.rows_in_query import as_element, check_time_precision, c
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import OutputColumns, Translator
 from penstock.sql.conversions.literals import adapt_literals
-from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any
-from penstock.sql.operators.comparisons import as_comparable_pair, tuple_elements
+from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.typed import NULL, TypedSql, is_null, nullable_if_any, typed_sql
+from penstock.sql.operators.comparisons import as_comparable_pair, enum_of_number, tuple_elements
 from penstock.sql.operators.decimals_of_literals import decimal_of_literal
+from penstock.sql.operators.literals import make_tuple
 from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
@@ -133,7 +135,7 @@ def membership(tr: Translator, node: exp.Expr) -> TypedSql:
         elements = _list_elements(tr, given)
     elif len(elements) == 1 and not isinstance(value.bare, (t.Array, t.Tuple)):
         elements = _elements_of_array(tr, elements[0])  # `x IN (['a', 'b'])`, as templates write it
-    found = _in_list(tr, node, value, elements)
+    found = _in_list(tr, node, value, _rows_of_list(value, elements))
     mapped = any(_holds_lambda(tr, each) for each in ([given] if given is not None else node.expressions))
     scalar = len(elements) == 1 and node.expressions == elements
     return replace(found, type=nullable_if_any(found.type, [NULL])) if mapped and not scalar else found
@@ -268,8 +270,10 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
 def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> list[TypedSql]:
     """The elements of a list, with the literals as the type of the value. Raises Refused."""
     reads = len(tr.trace.free)
-    items = [adapt_literals(tr, element, value, tr.translate(element))[1] for element in elements]
+    items = [_list_item(tr, value, element) for element in elements]
     of = value.bare
+    if isinstance(of, t.Enum) and len(tr.trace.free) == reads:
+        return [_beside_enum(tr, element, item, value) for element, item in zip(elements, items, strict=True)]
     if not isinstance(of, t.Decimal) or (len(items) == 1 and len(tr.trace.free) > reads):
         return items
     if len(tr.trace.free) == reads:
@@ -279,6 +283,47 @@ def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> li
             message = f"{of} IN a list of columns with {item.type} is not supported"
             raise tr.refusal(element, "no-common-type", message, f"cast it to {of}")
     return items
+
+
+def _rows_of_list(value: TypedSql, elements: list[exp.Expr]) -> list[exp.Expr]:
+    """The elements of a list; those of `(a, b) IN (1, 'x')` are one row."""
+    size = len(value.bare.fields) if _is_row(value) and isinstance(value.bare, t.Tuple) else 0
+    if size != len(elements) or not all(isinstance(each, (exp.Literal, exp.Null)) for each in elements):
+        return elements
+    row = exp.Tuple(expressions=[each.copy() for each in elements])
+    row.meta.update(elements[0].meta)
+    row.parent = elements[0].parent
+    return [row]
+
+
+def _list_item(tr: Translator, value: TypedSql, element: exp.Expr) -> TypedSql:
+    """An element of a list; a row without columns is converted to the types of the value, part by part."""
+    lefts = tuple_elements(value) if _is_row(value) and isinstance(element, exp.Tuple) else []
+    if len(lefts) != len(element.expressions) or not lefts or element.find(exp.Column) is not None:
+        return adapt_literals(tr, element, value, tr.translate(element))[1]
+    return make_tuple([_row_part(tr, left, part) for left, part in zip(lefts, element.expressions, strict=True)])
+
+
+def _row_part(tr: Translator, left: TypedSql, part: exp.Expr) -> TypedSql:
+    if isinstance(left.bare, t.Tuple):
+        return _list_item(tr, left, part)
+    found = adapt_literals(tr, part, left, tr.translate(part))[1]
+    if not isinstance(left.bare, t.Decimal):
+        return found
+    of = left.bare
+    beside = _beside_decimal(tr, part, found, of)
+    return typed_sql(f"CAST(NULL AS {value_type(of)})", t.Nullable(of)) if is_null(beside) else beside
+
+
+def _beside_enum(tr: Translator, node: exp.Expr, item: TypedSql, value: TypedSql) -> TypedSql:
+    """A number of a list beside an Enum; NULL for one that is none of its values. Raises Refused for that beside a
+    Nullable, as ClickHouse does."""
+    found = enum_of_number(item, value)
+    if not isinstance(found.bare, t.Int) or found.constant is None:
+        return found
+    if value.nullable:
+        raise tr.refusal(node, "invalid-literal", f"{found.constant} is no value of {value.bare}")
+    return NULL
 
 
 def _beside_decimal(tr: Translator, node: exp.Expr, item: TypedSql, of: t.Decimal) -> TypedSql:

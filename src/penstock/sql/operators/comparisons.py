@@ -24,6 +24,7 @@ from penstock.sql.expr.json_documents import DYNAMIC_HINT, dynamic_hint, is_json
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
     contains_stored_as_text,
+    enum_number,
     is_stored_as_text,
     nested_key,
     order_key,
@@ -195,6 +196,8 @@ def compare(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql,
     left, right = adapt_literals(tr, node, *pair)
     if is_null(left) or is_null(right):
         return TypedSql("CAST(NULL AS BOOLEAN)", NULL.type, "BOOLEAN")
+    if operator in ("=", "<>"):
+        left, right = enum_of_number(left, right), enum_of_number(right, left)
     left, right = _beside_number(left, right), _beside_number(right, left)
     a, b = _as_ordered_pair(tr, node, operator, (left, right), as_comparable_pair(tr, node, left, right))
     sql = _compare_exactly(operator, left, right) if _needs_exact_comparison(left, right) else f"({a} {operator} {b})"
@@ -253,9 +256,12 @@ def _check_kinds(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Type
 
 
 def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:
-    """A time that is compared with a number: its seconds since 1970. Every other value as it is."""
+    """A time or an Enum that is compared with a number: its seconds since 1970, its number. Every other value as it
+    is."""
     if not isinstance(other.bare, (t.Int, t.Float)):
         return value
+    if isinstance(value.bare, t.Enum):
+        return typed_sql(enum_number(value.bare, value.sql), nullable_if_any(t.Int(value.bare.bits), [value]))
     if isinstance(value.bare, t.DateTime):
         return typed_sql(f"unix_seconds({value.sql})", nullable_if_any(t.Int(64), [value]))
     if value.spark == FINE_TIME:
@@ -264,6 +270,14 @@ def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:
         seconds = f"CAST(unix_micros({value.sql}) AS DECIMAL(20,0)) * 0.000001BD"
         return typed_sql(f"CAST({seconds} AS DECIMAL(20,6))", nullable_if_any(t.Decimal(20, 6), [value]))
     return value
+
+
+def enum_of_number(value: TypedSql, other: TypedSql) -> TypedSql:
+    """An integer literal beside an Enum as the value of that number, if there is one; every other value as it is."""
+    if not isinstance(other.bare, t.Enum) or not isinstance(value.bare, t.Int) or value.constant is None:
+        return value
+    name = next((name for name, number in other.bare.values if number == value.constant), None)
+    return value if name is None else typed_sql(string_literal(name), other.bare)
 
 
 def _as_ordered_pair(
