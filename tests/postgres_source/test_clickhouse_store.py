@@ -12,7 +12,7 @@ import pytest
 
 from clickhouse_session import ClickHouseSession
 from memory_journal import MemoryJournal
-from penstock.errors import Conflict
+from penstock.errors import Conflict, Failed
 from penstock.model.settings import StoreSettings
 from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.catalog.replicated_table import (
@@ -418,6 +418,17 @@ def test_names_that_need_quotes(session: ClickHouseSession) -> None:
     PhaseRunner(store, MemoryJournal(), timedelta(0), lambda: NOW).run(rename, Phase.at_lsn)
     session.run(f"INSERT INTO {d}.`o dd` (id, plain) VALUES (1, 'x')")
     assert ask(session, f'SELECT `{quoted}` FROM {{d}}.`t"o`') == [["x"]]
+
+
+def test_a_database_that_is_not_there_is_named(session: ClickHouseSession) -> None:
+    """It is not said to lack each table."""
+    missing = f"{session.database}'s"
+    store = ClickHouseStore("w", StoreSettings("clickhouse", database=missing), session, lambda _: ViewChoices())
+    with pytest.raises(Failed, match=f"the store `w` has no database `{missing}`") as raised:
+        store.differences(ReplicatedTable(1, QualifiedName("public", "issues"), ()))
+    assert "CREATE DATABASE" in (raised.value.hint or "")
+    session.run(f"CREATE DATABASE `{missing}`")
+    assert store.read_schema().tables == ()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ SECONDS = 3_600.0
 """How long a statement may take: a change of a type writes the column anew."""
 LONGEST_REASON = 600
 _URL_HINT = "`url` in [stores.NAME] of penstock.toml is the address of its HTTP interface"
-_DATABASE_HINT = "CREATE DATABASE makes it there; `database` in [stores.NAME] of penstock.toml says which one it is"
+DATABASE_HINT = "CREATE DATABASE makes it there; `database` in [stores.NAME] of penstock.toml says which one it is"
 Row = Sequence[object]
 
 
@@ -65,7 +65,7 @@ class ClickHouseServer:
             message = f"ClickHouse does not answer: {error or type(error).__name__}"
             raise Unavailable(message, hint=_URL_HINT) from None
         if answer.status_code != httpx.codes.OK or "X-ClickHouse-Exception-Code" in answer.headers:
-            hint = _DATABASE_HINT if "(UNKNOWN_DATABASE)" in answer.text else None
+            hint = DATABASE_HINT if "(UNKNOWN_DATABASE)" in answer.text else None
             raise Failed(f"ClickHouse refused `{_start(statement)}`: {_start(answer.text)}", hint=hint)
         return answer.text
 

@@ -16,7 +16,7 @@ from penstock.postgres.catalog.store_types import clickhouse_type
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.clickhouse_rehearsal import ClickHouseRehearsal
-from penstock.postgres.stores.clickhouse_server import ClickHouseConnection
+from penstock.postgres.stores.clickhouse_server import DATABASE_HINT, ClickHouseConnection
 from penstock.postgres.stores.migration_store import ColumnDifference, first_names
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase, StoreRehearsal
 from penstock.postgres.translation.clickhouse.column_values import enum_values
@@ -95,7 +95,8 @@ class ClickHouseStore:
         )
 
     def read_schema(self) -> ClickHouseSchema:
-        """The tables and views of the database. Raises Failed, Unavailable."""
+        """The tables and views of the database. Raises Failed, also where there is no such database, and
+        Unavailable."""
         database = text_literal(self._settings.database)
         columns: dict[str, list[ClickHouseColumn]] = {}
         for row in self._connection.rows(
@@ -114,7 +115,15 @@ class ClickHouseStore:
                 views.append(ClickHouseView(name, ViewQuery(query), _target(created)))
             else:
                 tables.append(ClickHouseTable(name, engine, tuple(columns.get(name, ())), created, comment))
+        if not tables and not views:
+            self._check_database()
         return ClickHouseSchema(self._settings.database, tuple(tables), tuple(views))
+
+    def _check_database(self) -> None:
+        """Of a database that is not there ClickHouse says the same as of an empty one."""
+        name = self._settings.database
+        if not self._connection.rows(f"SELECT 1 FROM system.databases WHERE name = {text_literal(name)}"):
+            raise Failed(f"the ClickHouse of the store `{self._name}` has no database `{name}`", hint=DATABASE_HINT)
 
     def differences(self, table: ReplicatedTable) -> Sequence[ColumnDifference]:
         schema = self.read_schema()
