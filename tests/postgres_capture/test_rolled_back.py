@@ -1,0 +1,71 @@
+"""Postgres takes a change back that a store has carried out already: rows of before it come again. None of their values
+is away in the end, nor under the name of another column.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.postgres.capture.status import read_status
+from postgres_capture.conftest import Source
+from postgres_capture.deployment_world import StoreSide, World
+from postgres_capture.iceberg_side import IcebergSide
+from postgres_capture.repeated_forms import SWAPPED, change
+from waiting import wait_until
+
+pytest.importorskip("chdb")
+from postgres_capture.test_random_deployments import ClickHouseSide
+
+GOES_ON = {
+    "wider": ("{table} ALTER n TYPE bigint", "{table} ALTER n TYPE int"),
+    "exchanged": (SWAPPED, SWAPPED),
+    "added": ("{table} ADD c text", "{table} DROP c"),
+}
+"""What stores take by the names that they have."""
+
+
+@pytest.fixture(params=["clickhouse", "iceberg"])
+def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> StoreSide:
+    return ClickHouseSide() if request.param == "clickhouse" else IcebergSide(tmp_path_factory.mktemp("lake"))
+
+
+@pytest.mark.parametrize("what", GOES_ON)
+def test_rows_of_before_a_change_go_on(source: Source, side: StoreSide, what: str) -> None:
+    world = World(source, side)
+    try:
+        there_and_back(world, *GOES_ON[what])
+        check_rows(world)
+    finally:
+        world.close()
+
+
+def test_rows_of_before_a_renamed_column_wait_until_the_store_is_rolled_back(source: Source, side: StoreSide) -> None:
+    world = World(source, side)
+    try:
+        there_and_back(world, "{table} RENAME a TO x", "{table} RENAME x TO a")
+        status = lambda: read_status(source.connection, source.name).tables  # noqa: E731
+        wait_until(lambda: status()[0].state == "waiting", 60, status)
+        assert "has no column for `a`" in str(status()[0].problem)
+        world.work().roll_back([side.store], world.migrations[-1].id, world.journal.end())
+        check_rows(world)
+    finally:
+        world.close()
+
+
+def there_and_back(world: World, there: str, back: str) -> None:
+    change(world, there)
+    world.settle()
+    world.write([(3, 3)])
+    world.source.wait_until_stored(world.side.name)
+    world.source.run(back.replace("{table}", f"ALTER TABLE {world.source.schema}.{world.name}"))
+    world.write([(4, 3), (1, 2)])
+    world.write([(2, 2), (5, 3)])
+
+
+def check_rows(world: World) -> None:
+    world.source.wait_until_stored(world.side.name)
+    names = [each.name for each in world.table(world.source.connection).columns]
+    wanted = f"SELECT {', '.join(names)} FROM {{s}}.{world.name} ORDER BY id"
+    expected = [list(row) for row in world.source.rows(wanted)]
+    found = lambda: world.side.rows(world.name, names)  # noqa: E731
+    wait_until(lambda: found() == expected, world.side.seconds, lambda: f"{found()} {expected}")
