@@ -39,10 +39,15 @@ class RunningProducer:
         except BaseException as error:
             self.failure = error
 
+    def check(self) -> None:
+        """Whoever waits for what it does need not wait for one that failed."""
+        assert self.failure is None, self.failure
+
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(30)
-        assert self.failure is None, self.failure
+        self._thread.join(60)
+        self.check()
+        assert self.has_ended, "it does not end, and nothing says why"
 
 
 @contextmanager

@@ -110,6 +110,8 @@ class Routes:
         ends, found = list[int](), list[bool]()
 
         def is_known() -> bool:
+            assert self.producer is not None
+            self.producer.check()
             status = read_status(self.source.connection, self.source.name)
             (table,) = (each for each in self.source.records.tables() if each.store == self.name)
             if not table.read.done or table.files != table.files_now:
