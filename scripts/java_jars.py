@@ -39,6 +39,8 @@ SOURCES = {
         "Initials.java",
         "PublicSuffixes.java",
         "Site.java",
+        "NetworkLocation.java",
+        "TextDistance.java",
         "StaticFunctions.java",
     ),
 }

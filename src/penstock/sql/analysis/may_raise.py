@@ -30,11 +30,11 @@ left length lower ltrim minute month named_struct octet_length penstock_document
 penstock_document_text penstock_document_unsigned penstock_fine_time penstock_fixed_date penstock_fixed_date32
 penstock_fixed_fine_time penstock_fixed_time penstock_fixed_time64 penstock_float_text penstock_initials
 penstock_is_far_time penstock_json penstock_json_kinds penstock_json_object penstock_json_objects penstock_json_text
-penstock_json_typed penstock_json_value penstock_json_values penstock_lacks_year penstock_lower penstock_site
-penstock_source_json penstock_time penstock_time64 penstock_unbin penstock_unhex penstock_upper quarter rand replace
-reverse right rtrim second size startswith struct substring transform translate trim try_add try_cast try_divide
-try_element_at try_mod try_multiply try_parse_json try_subtract try_to_timestamp try_variant_get unix_date unix_micros
-unix_seconds upper uuid weekday year
+penstock_json_typed penstock_json_value penstock_json_values penstock_lacks_year penstock_lower penstock_netloc
+penstock_site penstock_source_json penstock_time penstock_time64 penstock_unbin penstock_unhex penstock_upper
+penstock_valid_utf8 quarter rand replace reverse right rtrim second size startswith struct substring transform
+translate trim try_add try_cast try_divide try_element_at try_mod try_multiply try_parse_json try_subtract
+try_to_timestamp try_variant_get unix_date unix_micros unix_seconds upper uuid weekday year
 """
 _SAFE_FUNCTIONS = frozenset(_SAFE.split())
 

@@ -63,7 +63,6 @@ MISSING: Mapping[str, str] = {
     **dict.fromkeys(
         ("groupBitmapAnd", "groupBitmapXor"), "bitmapAnd(a, b) and bitmapXor(a, b) take two bitmaps of one row"
     ),
-    "toValidUTF8": "isValidUTF8(s) tests a text",
     "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",
     "extractKeyValuePairsWithEscaping": "extractKeyValuePairs(…), or a JSON text",

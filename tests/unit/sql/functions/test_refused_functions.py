@@ -15,7 +15,6 @@ REFUSED = {
     "arraySymmetricDifference([1], [2])": "the order of its elements is not defined",
     "arrayPartialSort(2, [1, 2])": "the order of its elements is not defined",
     "firstSignificantSubdomainCustom(carrier, 'x')": "(there are no lists of one's own; firstSignificantSubdomain(…)",
-    "toValidUTF8(carrier)": "unknown function `toValidUTF8`",
     "currentDatabase()": "unknown function `currentDatabase` (it asks ClickHouse's server",
     "geoToH3(0., 0., 1)": "unknown function `geoToH3`",
     "runningConcurrency(carrier, carrier)": "unknown function `runningConcurrency`",

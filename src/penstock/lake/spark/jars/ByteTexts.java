@@ -1,16 +1,18 @@
 package penstock;
 
+import java.io.ByteArrayOutputStream;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Digits of base 16 and 2 as the bytes that they write, with what ClickHouse makes of any other character: 255 as a
- * digit of base 16, 1 as one of base 2.
+ * digit of base 16, 1 as one of base 2. Bytes that are no UTF-8 as the letter for that, as its toValidUTF8 does.
  *
  * scripts/java_jars.py compiles this file into the jar beside it.
  */
 public final class ByteTexts {
     private static final int NO_DIGIT = 255;
+    private static final byte[] REPLACEMENT = new byte[] {(byte) 0xEF, (byte) 0xBF, (byte) 0xBD};
 
     private ByteTexts() {}
 
@@ -59,5 +61,45 @@ public final class ByteTexts {
             value = value * 2 + (Platform.getByte(base, at + i) == '0' ? 0 : 1);
         }
         return (byte) value;
+    }
+
+    /**
+     * U+FFFD once for bytes beside each other that belong to no letter. A letter that is not whole ends the text, whatever
+     * is behind its first byte.
+     */
+    public static UTF8String valid(UTF8String text) {
+        byte[] bytes = text.getBytes();
+        ByteArrayOutputStream made = new ByteArrayOutputStream(bytes.length + REPLACEMENT.length);
+        boolean replaced = false;
+        for (int at = 0; at < bytes.length; ) {
+            int size = letterSize(bytes[at] & 255);
+            boolean known = size > 0 && at + size <= bytes.length && isLetter(bytes, at, size);
+            if (known) {
+                made.write(bytes, at, size);
+            } else if (!replaced) {
+                made.write(REPLACEMENT, 0, REPLACEMENT.length);
+            }
+            replaced = !known;
+            at = known ? at + size : size > 0 && at + size > bytes.length ? bytes.length : at + 1;
+        }
+        return UTF8String.fromBytes(made.toByteArray());
+    }
+
+    /** How many bytes the first byte of a letter announces; 0 if it is none. */
+    private static int letterSize(int first) {
+        return first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
+    }
+
+    private static boolean isLetter(byte[] bytes, int at, int size) {
+        for (int i = 1; i < size; i++) {
+            if ((bytes[at + i] & 0xC0) != 0x80) {
+                return false;
+            }
+        }
+        int first = bytes[at] & 255;
+        int second = size > 1 ? bytes[at + 1] & 255 : 0;
+        return first != 0xC0 && first != 0xC1 && first <= 0xF4
+            && !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F)
+            && !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F);
     }
 }

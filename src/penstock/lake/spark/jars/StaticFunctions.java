@@ -50,6 +50,11 @@ public final class StaticFunctions {
         DataType text = DataTypes.StringType;
         add("penstock_unhex", ByteTexts.class, "ofHex", text);
         add("penstock_unbin", ByteTexts.class, "ofBinary", text);
+        add("penstock_valid_utf8", ByteTexts.class, "valid", text);
+        add("penstock_netloc", NetworkLocation.class, "of", text);
+        add("penstock_damerau", TextDistance.class, "damerauLevenshtein", DataTypes.LongType);
+        add("penstock_jaro", TextDistance.class, "jaro", DataTypes.DoubleType);
+        add("penstock_jaro_winkler", TextDistance.class, "jaroWinkler", DataTypes.DoubleType);
         add("penstock_initials", Initials.class, "of", text);
         add("penstock_site", Site.class, "of", text);
         add("penstock_source_json", JsonSource.class, "of", text);

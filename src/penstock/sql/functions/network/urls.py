@@ -1,4 +1,4 @@
-"""URLs: domain, firstSignificantSubdomain, path, queryString, cutFragment, extractURLParameter, encodeURLComponent
+"""URLs: domain, netloc, firstSignificantSubdomain, path, queryString, cutFragment, extractURLParameter
 
 A string that is not a URL gives the empty string, never an error. What counts as a domain follows ClickHouse's parser,
 not RFC 3986. Encoding and decoding (percent-encoding, RFC 3986) work on bytes, so that invalid UTF-8 is kept.
@@ -60,6 +60,10 @@ def _site_function(name: str, pattern: str, shown: str) -> Function:
         return typed_sql(shown.format(f"penstock_site({domain})"), nullable_if_any(STRING, list(values)))
 
     return Function(name, (1, 1), ("text",), build)
+
+
+def _netloc(values: Sequence[TypedSql]) -> TypedSql:
+    return typed_sql(f"penstock_netloc({values[0].sql})", nullable_if_any(STRING, list(values)))
 
 
 def _cut_function(name: str, pattern: str) -> Function:
@@ -187,6 +191,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _part_function("queryString", r"^[^?]*\?([^#]*)"),
     _part_function("fragment", r"^[^#]*#([\s\S]*)"),
     _part_function("queryStringAndFragment", r"^(?:[^?]*\?|[^?#]*(?=#)(?![^?]*\?))([\s\S]*)"),
+    Function("netloc", (1, 1), ("text",), _netloc),
     Function("protocol", (1, 1), ("text",), _protocol),
     Function("port", (1, 2), ("text", "integer"), _port),
     _cut_function("cutWWW", r"^([^/]*//(?:[^:/?#]*@)?+)www\.(?=[\s\S])"),

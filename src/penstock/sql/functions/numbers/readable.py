@@ -1,4 +1,4 @@
-"""Numbers as readable strings: toDecimalString, formatReadableSize, formatReadableTimeDelta
+"""Numbers as readable strings: toDecimalString, formatReadableSize, formatReadableTimeDelta, bar
 
 Only integers and decimals are accepted: the digits of doubles could differ from ClickHouse's. Where ClickHouse computes
 in doubles (formatReadableQuantity), the digits printed are those of exactly that double.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long, bind_once
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, number_sql, typed_sql
+from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.arguments import literal_integer, literal_string
 from penstock.sql.functions.function import STRING, BadArguments, Function
 from penstock.sql.spark_text import string_literal
@@ -26,6 +26,13 @@ _TIME_UNITS: tuple[tuple[int, str], ...] = (
     (60, "minute"),
     (1, "second"),
 )
+_WIDTH, _WIDEST = 80, 1000
+"""Of a bar: how wide it is by default, and at most."""
+_FULL = "repeat('█', CAST(floor(` w`) AS INT))"
+_REST = "element_at(array('', '▏', '▎', '▍', '▌', '▋', '▊', '▉'), CAST(floor((` w` - floor(` w`)) * 8D) AS INT) + 1)"
+_FINITE = "` w` < double('Infinity')"
+_BLOCKS = f"if({_FINITE}, concat({_FULL}, {_REST}), raise_error('the width of a bar must not be NaN'))"
+"""The bar of so many blocks."""
 _FIRST_INEXACT = "9007199254740992D"
 """2**53: from here on neighbouring integers are the same double. ClickHouse shows the first unit and stops."""
 
@@ -129,12 +136,37 @@ def _join_with_and(parts: str) -> str:
     return f"CASE WHEN size({parts}) > 1 THEN {several} ELSE coalesce(try_element_at({parts}, 1), '0 seconds') END"
 
 
+def _bar(values: Sequence[TypedSql]) -> TypedSql:
+    """A bar of blocks, to an eighth of one: empty up to the least value, of the full width from the greatest on."""
+    width = values[3].constant if len(values) > 3 else _WIDTH
+    if not isinstance(width, (int, float)) or not 1 <= width <= _WIDEST:
+        raise BadArguments(f"the width of a bar must be a literal from 1 to {_WIDEST}")
+    number, low, high = (as_spark(value, "DOUBLE") for value in values[:3])
+
+    def drawn(x: str, least: str, greatest: str) -> str:
+        odd = [f"isnan({sql})" for sql, of in zip((x, least, greatest), values, strict=False) if _may_be_nan(of)]
+        empty = " OR ".join([*odd, f"{x} <= {least}"])
+        part = f"({x} - {least}) / ({greatest} - {least}) * {float(width)!r}D"
+        share = f"CASE WHEN {empty} THEN 0D WHEN {x} >= {greatest} THEN {float(width)!r}D ELSE {part} END"
+        return bind_once(share, "` w`", _BLOCKS)
+
+    sql = bind_if_long(
+        number, lambda x: bind_if_long(low, lambda least: bind_if_long(high, lambda most: drawn(x, least, most)))
+    )
+    return typed_sql(unless_null(sql, *values[:3]), nullable_if_any(STRING, list(values)))
+
+
+def _may_be_nan(value: TypedSql) -> bool:
+    return isinstance(value.bare, t.Float) and (value.constant is None or value.constant != value.constant)
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function("toDecimalString", (2, 2), ("number", "constant"), _to_decimal_string),
     Function("formatReadableSize", (1, 1), ("number",), _format_readable_size),
     _readable_function("formatReadableQuantity", _QUANTITIES),
     _readable_function("formatReadableDecimalSize", _DECIMAL_UNITS),
     Function("formatReadableTimeDelta", (1, 2), ("number", "constant"), _format_time_delta),
+    Function("bar", (3, 4), ("number",), _bar),
 )
 ALIASES: dict[str, str] = {"FORMAT_BYTES": "formatReadableSize"}
 ANY_CASE: tuple[str, ...] = ("FORMAT_BYTES", "toDecimalString")

@@ -110,6 +110,7 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("char", (1, 64), ("integer",), _char),
     Function("ascii", (1, 1), ("text",), _ascii),
     template_function("isValidUTF8", "text", "is_valid_utf8({0})", UINT8, "BOOLEAN"),
+    template_function("toValidUTF8", "text", "penstock_valid_utf8({0})", STRING),
     template_function("isASCII", "text", f"(NOT {bytes_as_characters('{0}')} RLIKE {_NON_ASCII})", UINT8, "BOOLEAN"),
     template_function("unbin", "bytes", "penstock_unbin({0})", STRING),
 )

@@ -1,6 +1,6 @@
-"""Similarity of strings: editDistance, byteHammingDistance, soundex, stringBytesUniq
+"""Similarity of strings: editDistance, jaroSimilarity, byteHammingDistance, soundex, stringBytesUniq
 
-Distances count bytes; only the functions with UTF8 in their name count characters.
+Distances and similarities are of bytes; only the functions with UTF8 in their name count characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql
 from penstock.sql.functions.arguments import bytes_as_characters
-from penstock.sql.functions.function import STRING, UINT16, UINT64, Function, template_function
+from penstock.sql.functions.function import FLOAT64, STRING, UINT16, UINT64, Function, template_function
 
 _EDIT_DISTANCE_UTF8 = (
     "if({0} = '' OR {1} = '', octet_length({0}) + octet_length({1}), levenshtein({0}, {1}))"  # from '' bytes count
@@ -52,6 +52,9 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("soundex", (1, 1), ("text",), _soundex),
     Function("byteHammingDistance", (2, 2), ("text",), _byte_hamming_distance),
     Function("stringBytesUniq", (1, 1), ("text",), _string_bytes_uniq),
+    template_function("damerauLevenshteinDistance", "text text", "penstock_damerau({0}, {1})", UINT64, "BIGINT"),
+    template_function("jaroSimilarity", "text text", "penstock_jaro({0}, {1})", FLOAT64),
+    template_function("jaroWinklerSimilarity", "text text", "penstock_jaro_winkler({0}, {1})", FLOAT64),
     template_function("editDistance", "text text", _EDIT_DISTANCE, UINT64, "INT"),
     template_function("editDistanceUTF8", "text text", _EDIT_DISTANCE_UTF8, UINT64, "INT"),
 )
