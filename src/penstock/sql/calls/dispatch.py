@@ -35,7 +35,7 @@ from penstock.sql.functions.function import Function, is_kind, kind_name
 from penstock.sql.functions.refused_functions import missing_function_hint
 from penstock.sql.functions.strings.format_concat import concat
 from penstock.sql.functions.table import find_function, fine_time_use, function_names, json_use
-from penstock.sql.operators import arithmetic, comparisons, literals, logic, names
+from penstock.sql.operators import arithmetic, case, comparisons, literals, logic, names
 from penstock.sql.operators.dynamic_values import Apply, dynamic_result, fixed_result, is_dynamic_value
 from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
@@ -332,7 +332,7 @@ HANDLERS: Mapping[type[exp.Expr], NodeHandler] = {
     exp.Between: comparisons.translate_between,
     exp.Like: comparisons.translate_like,
     exp.ILike: comparisons.translate_like,
-    exp.Case: logic.translate_case,
+    exp.Case: case.translate_case,
     exp.If: logic.translate_ternary,
     exp.In: subqueries.membership,
     exp.Exists: subqueries.exists_test,

@@ -17,6 +17,7 @@ from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.overflow import lowest_64_bits
 from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, typed_sql
@@ -170,8 +171,8 @@ def _neighbor(tr: Translator, node: exp.Anonymous) -> TypedSql:
         if joint is None or isinstance(unwrap_type(joint), (t.Array, t.Map, t.Tuple)):
             message = f"`neighbor` of {value.type} with a default of {other.type} is not supported"
             raise tr.refusal(node, "wrong-argument-type", message, "cast one of them")
-        of, default = joint, as_spark(other, value_type(joint))
-    here = as_spark(value, value_type(of))
+        of, default = joint, as_common_type(other, joint)
+    here = as_common_type(value, of)
     if distance == 0:
         return typed_sql(here, of)
     function = "lead" if distance > 0 else "lag"

@@ -21,6 +21,7 @@ from penstock.sql.calls.window_frames import UNBOUNDED, OverClause, WindowFrame,
 from penstock.sql.compiler.constants import known_integer
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.spark_types import missing_value, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -161,7 +162,7 @@ def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
     if supertype([plain, value.type]) != plain:
         message = f"the default must be {plain}, this is {value.type}"
         raise tr.refusal(node, "wrong-argument-type", message, "cast it to the type of the first argument")
-    return f"CAST({value.sql} AS {value_type(of)})"
+    return as_common_type(value, of)
 
 
 def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:

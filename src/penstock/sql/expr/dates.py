@@ -6,16 +6,18 @@ ClickHouse type is applied by converting to and from its wall clock.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type
+from penstock.model.types import Type, is_nullable, unwrap_type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
-from penstock.sql.spark_text import string_literal
+from penstock.sql.spark_text import quote_identifier, string_literal
 
 MONTHS_PER_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 """Units that are counted in months."""
@@ -24,7 +26,9 @@ FIRST_DAY, FIRST_SECOND = "DATE'1970-01-01'", "TIMESTAMP'1970-01-01 00:00:00'"
 LAST_DAY, LAST_SECOND = "DATE'2149-06-06'", "TIMESTAMP'2106-02-07 06:28:15'"
 """The range of a Date and of a DateTime."""
 _LAST_WHOLE_DAY = "DATE'2106-02-06'"
+_LAST_MIDNIGHT = "TIMESTAMP'2106-02-06 00:00:00'"
 """What a later Date becomes beside a DateTime, in ClickHouse."""
+_LITERAL_TIME = re.compile(r"TIMESTAMP'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d'")
 
 
 def zone_of(of: Type) -> str | None:
@@ -80,18 +84,68 @@ def clamp(sql: str, low: str, high: str, *, nullable: bool) -> str:
 
 
 def as_common_type(value: TypedSql, of: Type) -> str:
-    """The SQL of a value as the common type of several; a Date, or an array of Dates, beside a DateTime ends with the
+    """The SQL of a value as the common type of several; a Date, also one inside of it, beside a DateTime ends with the
     last whole day that this has."""
-    spark, bare = value_type(of), unwrap_type(of)
+    spark = value_type(of)
     if is_null(value) and spark != "VOID":
         return f"CAST(NULL AS {spark})"
-    if value.bare == t.Date() and isinstance(bare, t.DateTime):
-        return f"CAST({clamp_above(value.sql, _LAST_WHOLE_DAY, nullable=value.nullable)} AS TIMESTAMP)"
-    if isinstance(bare, t.Array) and isinstance(value.bare, t.Array) and isinstance(unwrap_type(bare.of), t.DateTime):
-        days = unwrap_type(value.bare.of) == t.Date()
-        early = f"transform({value.sql}, ` d` -> {clamp_above('` d`', _LAST_WHOLE_DAY, nullable=True)})"
-        return f"CAST({early} AS {spark})" if days else as_spark(value, spark)
-    return as_spark(value, spark)
+    if not _has_days_as_times(value.type, of):
+        return as_spark(value, spark)
+    return f"CAST({_early_days(value.sql, value.type, of)} AS {spark})"
+
+
+def _has_days_as_times(have: Type, of: Type) -> bool:
+    """Whether a Date becomes a DateTime where a value of one type becomes one of another."""
+    match unwrap_type(have), unwrap_type(of):
+        case t.Date(wide=False), t.DateTime():
+            return True
+        case t.Array(a), t.Array(b):
+            return _has_days_as_times(a, b)
+        case t.Map(k, v), t.Map(key, item):
+            return _has_days_as_times(k, key) or _has_days_as_times(v, item)
+        case t.Tuple(fields), t.Tuple(others):
+            return any(_has_days_as_times(a, b) for (_, a), (_, b) in zip(fields, others, strict=False))
+        case _:
+            return False
+
+
+def _early_days(sql: str, have: Type, of: Type) -> str:
+    """The value with each Date that becomes a DateTime cut off at the last whole day."""
+    if not _has_days_as_times(have, of):
+        return sql
+    match unwrap_type(have), unwrap_type(of):
+        case t.Array(a), t.Array(b):
+            return f"transform({sql}, ` d` -> {_early_days('` d`', a, b)})"
+        case t.Map(k, v), t.Map(key, item):
+            keys = f"transform(map_keys({sql}), ` d` -> {_early_days('` d`', k, key)})"
+            return f"map_from_arrays({keys}, transform(map_values({sql}), ` d` -> {_early_days('` d`', v, item)}))"
+        case t.Tuple(fields), t.Tuple(others):
+            pairs = list(zip(fields, others, strict=True))
+            return bind_if_long(sql, lambda x: f"named_struct({', '.join(_early_fields(x, pairs))})")
+        case _:
+            return clamp_above(sql, _LAST_WHOLE_DAY, nullable=is_nullable(have) or sql == "` d`")
+
+
+def _early_fields(sql: str, pairs: list[tuple[tuple[str | None, Type], tuple[str | None, Type]]]) -> Iterator[str]:
+    """Name and value of each element of a tuple."""
+    for place, ((name, have), (_, of)) in enumerate(pairs, 1):
+        field = name or f"_{place}"
+        yield f"{string_literal(field)}, {_early_days(f'{sql}.{quote_identifier(field)}', have, of)}"
+
+
+def up_to_last_midnight(day: TypedSql) -> str:
+    """A Date, not later than the last one that has a midnight as a DateTime."""
+    return clamp_above(day.sql, _LAST_WHOLE_DAY, nullable=day.nullable)
+
+
+def beside_time(day: TypedSql, time: TypedSql) -> str:
+    """A Date that is compared with a DateTime without a zone, as a timestamp. Where the DateTime surely precedes the
+    days that it has no midnight for, they need not be cut off, and a filter on the Date still skips files."""
+    if _LITERAL_TIME.fullmatch(time.sql) is not None:
+        return f"CAST({day.sql if time.sql < _LAST_MIDNIGHT else up_to_last_midnight(day)} AS TIMESTAMP)"
+    if "`" in time.sql:  # it differs from row to row
+        return f"CAST({up_to_last_midnight(day)} AS TIMESTAMP)"
+    return f"CAST(if({time.sql} < {_LAST_MIDNIGHT}, {day.sql}, {up_to_last_midnight(day)}) AS TIMESTAMP)"
 
 
 def as_timestamp(value: TypedSql) -> str:

@@ -18,8 +18,8 @@ from penstock.model.types import Type
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import is_same_clickhouse_type, supertype
-from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, replace_sql, typed_sql
+from penstock.sql.expr.dates import as_common_type
+from penstock.sql.expr.typed import TypedSql, replace_sql, typed_sql
 from penstock.sql.stored_types import column_default, spark_type
 
 _LEFT, _RIGHT = frozenset({"left"}), frozenset({"right"})
@@ -156,12 +156,12 @@ def _cast_using_columns(right: ScopeTable, lefts: tuple[ScopeTable, ...], using:
 
 
 def _cast_value(value: TypedSql, of: Type) -> TypedSql:
-    return value if is_same_clickhouse_type(value.type, of) else typed_sql(as_spark(value, value_type(of)), of)
+    return value if is_same_clickhouse_type(value.type, of) else typed_sql(as_common_type(value, of), of)
 
 
 def _merge_column(left: TypedSql, right: TypedSql, kind: JoinKind) -> TypedSql:
     of = supertype((left.type, right.type)) or left.type
-    a, b = ((value.sql if value.type == of else as_spark(value, value_type(of))) for value in (left, right))
+    a, b = ((value.sql if value.type == of else as_common_type(value, of)) for value in (left, right))
     if (
         left.type != of
         and is_same_clickhouse_type(left.type, of)

@@ -156,6 +156,8 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("`transform` takes a value, two arrays and a default")
     if not source.sql.startswith("array(") or not target.sql.startswith("array("):
         raise BadArguments("the arrays of `transform` must be literals", "multiIf")
+    if "`" in source.sql or "`" in target.sql:
+        raise BadArguments("the arrays of `transform` must be constants, without a column", "multiIf")
     if t.is_nullable(source.bare.of):
         raise BadArguments("`transform` looks up no NULL", "ifNull(…), or multiIf")
     if value.nullable and len(values) == 3:
@@ -167,8 +169,7 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
     result = require_common_type([typed_sql("", target.bare.of), other])
     if len(values) == 3 and value.bare != result and not isinstance(value.bare, t.Int):
         raise BadArguments("without a default the values of `transform` must be of the argument's type")
-    spark = value_type(key)
-    place = f"array_position(CAST({source.sql} AS ARRAY<{spark}>), {as_spark(value, spark)})"
+    place = _place_among(source, value, key)
     shown = f"CAST({target.sql} AS ARRAY<{value_type(result)}>)"
     default = as_spark(other, value_type(result))
     found = f"try_element_at({shown}, CAST(nullif({place}, 0) AS INT))"
@@ -176,6 +177,21 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
         chosen = bind_if_long(place, lambda at: f"if(coalesce({at}, 0) = 0, {default}, {shown}[CAST({at} AS INT) - 1])")
         return typed_sql(chosen, result)
     return typed_sql(f"coalesce({found}, {default})", result)
+
+
+def _place_among(source: TypedSql, value: TypedSql, key: Type) -> str:
+    """The place of a value in an array of constants; NULL or 0 if it is not there. NaN is found nowhere, and -0.0 is
+    not 0.0: ClickHouse compares hashes."""
+    spark = value_type(key)
+    listed, sought = f"CAST({source.sql} AS ARRAY<{spark}>)", as_spark(value, spark)
+    if not isinstance(key, t.Float):
+        return f"array_position({listed}, {sought})"
+
+    def marked(x: str) -> str:
+        return f"struct({x} AS v, {x} = 0 AND CAST({x} AS STRING) = '-0.0' AS n)"
+
+    marks = f"transform({listed}, ` x` -> {marked('` x`')})"
+    return bind_if_long(sought, lambda v: f"array_position({marks}, if(isnan({v}), NULL, {marked(v)}))")
 
 
 def _throw_if(values: Sequence[TypedSql]) -> TypedSql:

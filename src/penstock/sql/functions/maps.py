@@ -14,6 +14,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype, value_supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import missing_value, value_default, value_type
 from penstock.sql.expr.typed import NOTHING, TypedSql, as_spark, is_null, nullable_if_any, typed_sql
@@ -76,9 +77,7 @@ def _make_map(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("`map` needs pairs of a key and a value, of one type each")
     _check_keys(key, keys)
     shown = (
-        part
-        for a, b in zip(keys, items, strict=True)
-        for part in (as_spark(a, value_type(key)), as_spark(b, value_type(item)))
+        part for a, b in zip(keys, items, strict=True) for part in (as_common_type(a, key), as_common_type(b, item))
     )
     return typed_sql(f"map({', '.join(shown)})", t.Map(key, item))
 
@@ -116,9 +115,8 @@ def _contains_value(values: Sequence[TypedSql]) -> TypedSql:
     if common is None or isinstance(t.unwrap_type(common), t.Float):
         raise BadArguments(f"a value of {of} is not compared with a {values[1].type}")
     check_equality(of.value)
-    spark = value_type(common)
-    items = f"CAST(map_values({values[0].sql}) AS ARRAY<{spark}>)"
-    return TypedSql(f"exists({items}, ` x` -> ` x` <=> {as_spark(values[1], spark)})", UINT8, "BOOLEAN")
+    items = as_common_type(typed_sql(f"map_values({values[0].sql})", t.Array(of.value)), t.Array(common))
+    return TypedSql(f"exists({items}, ` x` -> ` x` <=> {as_common_type(values[1], common)})", UINT8, "BOOLEAN")
 
 
 _LIKE_PATTERN = re.compile(r"(?s)(?:[^\\]|\\[%_\\])*")

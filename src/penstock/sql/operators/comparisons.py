@@ -20,6 +20,7 @@ from penstock.sql.conversions.explicit import convert
 from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import as_common_type, beside_time, up_to_last_midnight
 from penstock.sql.expr.json_documents import DYNAMIC_HINT, dynamic_hint, is_json, string_of
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
@@ -341,13 +342,22 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: Ty
         hint = dynamic_hint(left) or dynamic_hint(right) or "cast one of them"
         raise tr.refusal(node, "no-common-type", message, hint)
     spark = value_type(of)
-    return as_spark(left, spark), as_spark(right, spark)
+    if t.unwrap_type(of) == t.DateTime() and t.Date() in (left.bare, right.bare):
+        days = left.bare == t.Date(), right.bare == t.Date()
+        return (
+            beside_time(left, right) if days[0] else as_spark(left, spark),
+            beside_time(right, left) if days[1] else as_spark(right, spark),
+        )
+    return as_common_type(left, of), as_common_type(right, of)
 
 
 def _midnight(day: TypedSql, time: TypedSql) -> str:
     """A date beside a time: midnight in the time zone of that time."""
     zone = time.bare.zone if isinstance(time.bare, (t.DateTime, t.DateTime64)) else None
-    moment = convert(day, t.DateTime64(0, zone) if day.bare == t.Date(wide=True) else t.DateTime(zone))
+    if isinstance(time.bare, t.DateTime64) or day.bare == t.Date(wide=True):
+        moment = convert(day, t.DateTime64(0, zone))
+    else:
+        moment = convert(replace(day, sql=up_to_last_midnight(day)), t.DateTime(zone))
     return as_spark(moment or day, time.spark)
 
 

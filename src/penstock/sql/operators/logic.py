@@ -1,4 +1,4 @@
-"""AND, OR, NOT, xor, IS NULL, and the choice of a value by conditions: CASE, `? :`, if and multiIf.
+"""AND, OR, NOT, xor, IS NULL, and the choice of a value by conditions: `? :`, if and multiIf; CASE is beside.
 
 In: nodes, or values. Out: a Spark boolean that ClickHouse calls UInt8 (Bool where an operand is), or a value of the
 common type of the branches. Invariant: conditions are numbers; Spark is given one type in all branches.
@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from penstock.model import types as t
 from penstock.model.types import Type, unwrap_type
-from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.dates import as_common_type
@@ -29,8 +28,6 @@ from penstock.sql.expr.typed import (
     null_test,
     nullable_if_any,
 )
-from penstock.sql.operators.comparisons import compare, compare_null_safe
-from penstock.sql.operators.decimals_of_literals import decimal_of_literal
 from penstock.sql.operators.dynamic_values import all_dynamic, fixed_result, is_dynamic_value
 
 _NUMBERS = (t.Int, t.Float, t.Decimal, t.Bool)
@@ -98,72 +95,6 @@ def translate_is_null(tr: Translator, node: exp.Expr) -> TypedSql:
     if not isinstance(node.expression, exp.Null):
         raise tr.refusal(node, "unsupported-syntax", "only IS NULL and IS NOT NULL are supported")
     return null_test(value)
-
-
-def translate_case(tr: Translator, node: exp.Expr) -> TypedSql:
-    """CASE, with or without an operand."""
-    tests = _looked_up_decimals(tr, node)
-    if tests is None:
-        tests = [_case_test(tr, node.this, each.this) for each in node.args["ifs"]]
-    values = [tr.translate(each.args["true"]) for each in node.args["ifs"]]
-    last = tr.translate(node.args["default"]) if node.args.get("default") is not None else NULL
-    return choose_value(tr, node, tests, [*values, last])
-
-
-def _looked_up_decimals(tr: Translator, node: exp.Expr) -> list[TypedSql] | None:
-    """The conditions of CASE with a Decimal, of which each WHEN and THEN is constant: ClickHouse converts the Floats to
-    the type of the Decimal. None for every other CASE. Raises Refused."""
-    operand = tr.translate(node.this) if node.this is not None else NULL
-    parts = [each for branch in node.args["ifs"] for each in (branch.this, branch.args["true"])]
-    whens = [tr.translate(each.this) for each in node.args["ifs"]]
-    if not isinstance(operand.bare, t.Decimal) or not any(isinstance(each.bare, t.Float) for each in whens):
-        return None
-    if any("`" in tr.translate(each).sql for each in parts):
-        return None
-    tests = []
-    for branch, when in zip(node.args["ifs"], whens, strict=True):
-        found: TypedSql | None = when
-        if isinstance(when.bare, t.Float):
-            constant = known_constant(tr, branch.this)
-            if constant is None:
-                message = f"CASE of {operand.type} WHEN a computed {when.type} is not supported"
-                raise tr.refusal(branch.this, "no-common-type", message, f"cast it to {operand.bare}")
-            found = decimal_of_literal(tr, branch.this, constant, operand.bare)
-        never = boolean(NEVER)
-        tests.append(never if found is None else _compare_case(tr, branch.this, operand, found))
-    return tests
-
-
-def _case_test(tr: Translator, operand: exp.Expr | None, node: exp.Expr) -> TypedSql:
-    """The condition of one WHEN: of an operand, NULL equals NULL. Raises Refused for types between which `=` converts
-    and CASE does not."""
-    if operand is None:
-        return tr.translate(node)
-    return _compare_case(tr, node, tr.translate(operand), tr.translate(node))
-
-
-def _compare_case(tr: Translator, node: exp.Expr, operand: TypedSql, wanted: TypedSql) -> TypedSql:
-    """The condition of a WHEN of an operand."""
-    pair = (operand, wanted)
-    if not any(map(is_null, pair)) and not _are_compared_by_case(*pair):
-        message = f"CASE of {pair[0].type} WHEN {pair[1].type} is not supported: ClickHouse does not convert them"
-        raise tr.refusal(node, "no-common-type", message, f"cast it: `WHEN CAST(… AS {pair[0].bare})`")
-    nested = isinstance(pair[0].bare, (t.Array, t.Tuple))
-    if nested or all(value.nullable or is_null(value) for value in pair) or is_null(pair[1]):
-        return compare_null_safe(tr, node, pair)
-    return compare(tr, node, "=", pair)
-
-
-def _are_compared_by_case(left: TypedSql, right: TypedSql) -> bool:
-    a, b = left.bare, right.bare
-    if isinstance(a, t.FixedString) and isinstance(right.constant, str):
-        return len(right.constant.encode()) == a.length
-    if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
-        return True
-    if isinstance(a, t.Dynamic) or isinstance(b, t.Dynamic):
-        return True
-    texts = isinstance(a, (t.String, t.Enum)) and isinstance(b, (t.String, t.Enum))
-    return texts or a == b or (isinstance(a, (t.Array, t.Tuple)) and type(a) is type(b))
 
 
 def translate_ternary(tr: Translator, node: exp.Expr) -> TypedSql:

@@ -11,6 +11,7 @@ from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.dates import as_common_type
 from penstock.sql.expr.spark_types import function_default, missing_value, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, typed_sql
 from penstock.sql.functions.arguments import (
@@ -39,7 +40,7 @@ _EMPTY_ARRAY_TYPES: tuple[tuple[str, Type], ...] = (
 
 def _filler_sql(values: Sequence[TypedSql], of: Type, default: str) -> str:
     """The value of new elements: the third argument, or the default."""
-    return as_spark(values[2], value_type(of)) if len(values) > 2 else default
+    return as_common_type(values[2], of) if len(values) > 2 else default
 
 
 def _size_argument(value: TypedSql, name: str) -> str:
@@ -67,7 +68,7 @@ def _resize(values: Sequence[TypedSql]) -> TypedSql:
         whole = f"if({n} < 0, concat({new}, slice({a}, {start}, abs({n}))), concat(slice({a}, 1, abs({n})), {new}))"
         return checked_size(whole, f"abs({n})", values[1:2])
 
-    return typed_sql(bind_if_long(as_spark(values[0], value_type(t.Array(of))), formula), t.Array(of))
+    return typed_sql(bind_if_long(as_common_type(values[0], t.Array(of)), formula), t.Array(of))
 
 
 def _rotate_function(name: str, sign: str) -> Function:

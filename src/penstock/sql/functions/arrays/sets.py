@@ -14,7 +14,7 @@ from penstock.model.types import Type
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import as_common_type
-from penstock.sql.expr.spark_types import value_type
+from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, typed_sql
 from penstock.sql.functions.arguments import cast_to_common_array, check_equality, element_type, zip_arrays
 from penstock.sql.functions.function import (
@@ -47,6 +47,8 @@ def _equality_test(values: Sequence[TypedSql]) -> tuple[str, str]:
     """The array, and the test whether its element ` x` equals the value."""
     array, value, of = cast_array_and_value(values)
     check_equality(of)
+    if element_type(values[0]) == t.String() and values[1].nullable and "`" in array and "`" in value:
+        value = f"coalesce({value}, '')"  # what ClickHouse keeps where a row has NULL
     known = f" AND NOT coalesce(isnan({value}), false)" if _is_float(of) else ""
     return array, f"` x` <=> {value}{known}"
 
@@ -68,10 +70,21 @@ def _count_equal(values: Sequence[TypedSql]) -> TypedSql:
     return TypedSql(f"size(filter({array}, ` x` -> {test}))", UINT64, "INT")
 
 
-def _arrays_without_nan(values: Sequence[TypedSql]) -> tuple[str, str]:
-    """Two arrays cast to one type, the second without NaN."""
+def _two_arrays(values: Sequence[TypedSql]) -> tuple[tuple[str, str], Type]:
+    """Two arrays cast to one type, and their element type. If only one of them can hold NULL, NULL counts as what
+    ClickHouse keeps in its place, the default of the type."""
     (a, b), of = cast_to_common_array(values)
     check_equality(of)
+    if not t.is_nullable(of) or t.is_nullable(element_type(values[0])) == t.is_nullable(element_type(values[1])):
+        return (a, b), of
+    plain = t.unwrap_type(of)
+    filled = (f"transform({sql}, ` x` -> coalesce(` x`, {value_default(plain)}))" for sql in (a, b))
+    return (next(filled), next(filled)), plain
+
+
+def _arrays_without_nan(values: Sequence[TypedSql]) -> tuple[str, str]:
+    """Two arrays cast to one type, the second without NaN."""
+    (a, b), of = _two_arrays(values)
     return a, f"filter({b}, ` x` -> NOT coalesce(isnan(` x`), false))" if _is_float(of) else b
 
 
@@ -81,8 +94,7 @@ def _has_any(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _has_all(values: Sequence[TypedSql]) -> TypedSql:
-    (a, b), of = cast_to_common_array(values)
-    check_equality(of)
+    (a, b), of = _two_arrays(values)
     if _is_float(of):
         unlike = f"NOT exists({b}, ` x` -> coalesce(isnan(` x`), false)) AND "
         return TypedSql(f"({unlike}size(array_except({b}, {a})) = 0)", UINT8, "BOOLEAN")
@@ -90,8 +102,7 @@ def _has_all(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _has_subarray(values: Sequence[TypedSql]) -> TypedSql:
-    (a, b), of = cast_to_common_array(values)
-    check_equality(of)
+    (a, b), of = _two_arrays(values)
     if _is_float(of):
         raise BadArguments(f"`hasSubstr` of elements of {of} is not supported", "integers or strings")
     places = f"sequence(1, greatest(size({a}) - size({b}) + 1, 1))"
