@@ -164,6 +164,10 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "64_numbers_widened_below_their_values": lambda number: {"count": number if number % 2 else 65_535 - number},
     "71_numbers_of_64_bits": lambda number: {"count": number if number % 2 else 2**32 - 1 - number},
     "72_rows_of_other_tables": lambda number: {"amount": number % 10 * 2.5},
+    "78_decimals_widened_below_their_values": lambda number: {
+        "price": (number % 9 - 2) * 12_345_678.25,
+        "fee": None if number % 3 else -number * 0.25,
+    },
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

@@ -1,6 +1,7 @@
-"""Compiled SQL without what tells a UInt64 from a narrower whole number: a DECIMAL(20,0) where those are INT or BIGINT.
+"""Compiled SQL without what tells a UInt64 from a narrower whole number, a DECIMAL(20,0) where those are INT or BIGINT,
+and a DECIMAL with a fraction from one of fewer digits.
 
-In: SQL in canonical form, and which of its columns hold whole numbers. Out: SQL to be compared, and never run, in which
+In: SQL in canonical form, and which of its columns hold such numbers. Out: SQL to be compared, and never run, in which
 casts of such numbers to DECIMAL are left out, and so is the wrap of a sum that cannot reach 2^64. Invariant: a cast is
 left out only where it keeps the value, and only if each use of what it gives depends on the value alone
 (`widened_numbers`).
@@ -8,7 +9,7 @@ left out only where it keeps the value, and only if each use of what it gives de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from sqlglot import exp
@@ -21,12 +22,14 @@ from penstock.plan.equivalence.widened_numbers import (
     UNSIGNED,
     ColumnUses,
     column_uses,
+    fraction_of,
     is_value_use,
     stored_type_family,
     values_of_choice,
 )
 from penstock.sql.analysis.constant_folding import known_value
 from penstock.sql.analysis.opaque_calls import call_name, parse_opaque, write_opaque
+from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type
 
 UINT64 = Int(64, signed=False)
@@ -128,6 +131,34 @@ def number_columns(view: View, narrow: Columns) -> NumberColumns:
         named(lambda _, column: _number_in(column.type) is not None and _is_sum(column.type)),
         named(lambda table, column: (table, column.physical) in narrow),
     )
+
+
+def fraction_columns(view: View) -> Mapping[str, tuple[int, int]]:
+    """The precision and the scale of the columns that are DECIMALs with a fraction, by name in folded case; a name
+    counts only if it has one type in every source."""
+    bound = [column for source in (view.trigger, *view.others) for column in source.binding.columns]
+    types = {(column.name.casefold(), fraction_of(spark_type(column.type))) for column in bound}
+    names = [name for name, _ in types]
+    return {name: sizes for name, sizes in types if sizes is not None and names.count(name) == 1}
+
+
+def without_fraction_casts(sql: str, columns: Mapping[str, tuple[int, int]]) -> str:
+    """The SQL without casts of DECIMALs with a fraction to ones of more digits before the point, where only the value
+    counts."""
+    tree, uses = parse_opaque(sql) if columns else None, column_uses(sql)
+    if tree is None or uses is None:
+        return sql
+    known = _without_other_aliases(tree, NumberColumns(frozenset(columns))).numbers
+    for cast in reversed(list(tree.find_all(exp.Cast))):
+        value = cast.this
+        is_read = isinstance(value, exp.Column) and bool(value.table) and value.name.casefold() in known
+        to = fraction_of(cast.to.sql(dialect=DIALECT)) if is_read else None
+        have = columns[value.name.casefold()] if is_read else None
+        if to is None or have is None or to[1] != have[1] or to[0] < have[0]:
+            continue
+        if is_value_use(cast, uses, f"decimal{to[1]}"):
+            cast.replace(value.copy())
+    return write_opaque(tree)
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ from penstock.plan.equivalence.view_equivalence import (
     view_content,
 )
 from penstock.plan.equivalence.view_parts import view_parts
-from penstock.plan.equivalence.widened_numbers import TYPE_FAMILIES
+from penstock.plan.equivalence.widened_numbers import type_family
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition, value_in_older_rows
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.sql.analysis.canonical_query import NEVER_NULL
@@ -116,7 +116,7 @@ def _has_live_values(bound: BoundColumn, live: BoundColumn | None) -> bool:
 def _type_family(of: Type) -> str:
     """The family of a type: a wider type of the same family holds the same values. Whether the width matters is decided
     for each view."""
-    return TYPE_FAMILIES.get(spark_type(of), spark_type(of))
+    return type_family(spark_type(of)) or spark_type(of)
 
 
 def values_before_cut(transition: DataSourceTransition, placement: ColumnPlacement) -> Mapping[str, str]:

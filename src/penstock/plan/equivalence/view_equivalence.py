@@ -21,9 +21,11 @@ from penstock.plan.equivalence.canonical_view import canonical_view
 from penstock.plan.equivalence.decimal_numbers import (
     Columns,
     counted_type,
+    fraction_columns,
     narrow_columns,
     number_columns,
     without_decimals,
+    without_fraction_casts,
 )
 from penstock.plan.equivalence.final_columns import columns_that_count
 from penstock.plan.equivalence.widened_numbers import without_output_casts, without_widths
@@ -119,7 +121,8 @@ def _view_content_by_value(narrow: Columns, view: View) -> tuple[object, ...]:
 def by_value(view: View, narrow: Columns) -> View:
     """The view in a form in which the widths of whole numbers are left out where they do not count. In `narrow` columns
     all numbers have 32 bits at most."""
-    return replace(view, sql=without_widths(without_decimals(view.sql, number_columns(view, narrow))))
+    sql = without_decimals(view.sql, number_columns(view, narrow))
+    return replace(view, sql=without_widths(without_fraction_casts(sql, fraction_columns(view))))
 
 
 def _content_of(view: View, type_of: Callable[[BoundColumn], str]) -> tuple[object, ...]:

@@ -120,8 +120,8 @@ def _wider_state(sql: str, have: Type, want: Type) -> str | None:
     if have.function not in _CHOOSING or have.function != want.function:
         return None
     old, new = have.arguments[0], want.arguments[0]
-    are_numbers = isinstance(old, t.Int) and isinstance(new, t.Int) and spark_type(have) == spark_type(old)
-    return cast_column(sql, old, new) if are_numbers else None
+    are_numbers = isinstance(old, (t.Int, t.Decimal)) and type(old) is type(new)
+    return cast_column(sql, old, new) if are_numbers and spark_type(have) == spark_type(old) else None
 
 
 _CHOOSING = ("min", "max", "any", "anyLast")
