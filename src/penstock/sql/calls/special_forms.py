@@ -41,6 +41,7 @@ from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
+from penstock.sql.functions.maps import pairs_of_map
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.literals import make_tuple
@@ -282,14 +283,15 @@ def _finalize_aggregation(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 
 def _array_join(tr: Translator, node: exp.Anonymous) -> TypedSql:
-    """arrayJoin(array): the row is repeated for each element, before WHERE and GROUP BY. Calls with the same array
-    share one expansion."""
+    """arrayJoin(array): the row is repeated for each element (of a map: each pair), before WHERE and GROUP BY. Calls
+    with the same array share one expansion."""
     (argument,) = call_arguments(tr, node, 1, 1)
     before = tr.trace.aggregates
     value = tr.translate(argument)
     if tr.trace.aggregates != before or tr.locals:
         message = "arrayJoin inside a lambda, or of an aggregate beside these clauses, is not supported"
         raise tr.refusal(node, "unsupported-syntax", message, "group in a subquery, and use it around that")
+    value = pairs_of_map(value) if isinstance(value.bare, t.Map) else value
     if not isinstance(value.bare, t.Array):
         message = f"arrayJoin needs an Array, this is {value.type}"
         raise tr.refusal(argument, "wrong-argument-type", message, hint_for_array(value))

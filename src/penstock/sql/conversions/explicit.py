@@ -232,8 +232,26 @@ def _convert_container(value: TypedSql, want: Type, mode: ConversionMode) -> Con
             return _convert_tuple(value.sql, have, want, mode)
         case (t.Map(key, item), t.Array(t.Tuple(fields))) if len(fields) == 2:
             return _find_conversion(_map_pairs(value.sql, key, item), want, mode)
+        case (t.Array(t.Tuple(fields)), t.Map(key, item)) if len(fields) == 2:
+            pairs = _find_conversion(value, t.Array(t.Tuple(((None, key), (None, item)))), mode)
+            return None if pairs is None else replace(pairs, sql=f"map_from_entries({pairs.sql})")
+        case (t.Tuple(((_, t.Array()), (_, t.Array()))), t.Map()) if not value.nullable:
+            return _map_of_arrays(value.sql, have, want, mode)
         case _:
             return None
+
+
+def _map_of_arrays(sql: str, have: t.Tuple, want: t.Map, mode: ConversionMode) -> Conversion | None:
+    """A tuple of the keys and the values as a map; arrays of different sizes are an error."""
+    named = ((name or f"_{place}", of) for place, (name, of) in enumerate(have.fields, 1))
+    given = [typed_sql(f"{sql}.{quote_identifier(name)}", of) for name, of in named]
+    found = [convert(each, t.Array(of), mode) for each, of in zip(given, (want.key, want.value), strict=True)]
+    if any(each is None for each in found):
+        return None
+    wrong = "raise_error('the arrays of keys and of values have different sizes')"
+    keys, items = (each.sql for each in found if each is not None)
+    same = f"size({given[0].sql}) = size({given[1].sql})"
+    return Conversion(f"if({same}, map_from_arrays({keys}, {items}), {wrong})")
 
 
 def _map_pairs(sql: str, key: Type, item: Type) -> TypedSql:

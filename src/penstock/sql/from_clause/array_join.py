@@ -17,6 +17,7 @@ from penstock.sql.compiler.scope import ScopeTable, SelectScope
 from penstock.sql.compiler.select_block import SelectBlock
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.typed import TypedSql, typed_sql
+from penstock.sql.functions.maps import pairs_of_map
 from penstock.sql.operators.names_with_dots import join_names_below
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import column_default
@@ -71,13 +72,7 @@ def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) ->
 
 
 def _element_type(array: TypedSql) -> Type:
-    match array.bare:
-        case t.Array(of):
-            return of
-        case t.Map(key, value):
-            return t.Tuple((("keys", key), ("values", value)))
-        case of:
-            return of
+    return array.bare.of if isinstance(array.bare, t.Array) else array.bare
 
 
 def _zero_if_missing(value: TypedSql) -> TypedSql:
@@ -112,10 +107,7 @@ def _array_value(tr: Translator, node: exp.Expr) -> TypedSql:
     """An array, or a map as an array of its entries."""
     value = tr.translate(node.unalias())
     if isinstance(value.bare, t.Map):
-        return replace(
-            value,
-            sql=f"transform(map_entries({value.sql}), ` e` -> named_struct('keys', ` e`.key, 'values', ` e`.value))",
-        )
+        return pairs_of_map(value)
     if not isinstance(value.bare, t.Array):
         raise tr.refusal(node, "wrong-argument-type", f"ARRAY JOIN needs an Array, this is {value.type}")
     return value

@@ -41,6 +41,15 @@ def map_type(value: TypedSql) -> t.Map:
     return value.bare
 
 
+def pairs_of_map(value: TypedSql) -> TypedSql:
+    """A map as the array of its pairs, in the tuples that arrayJoin and ARRAY JOIN give. Raises BadArguments for any
+    other value."""
+    of = map_type(value)
+    pair = "named_struct('keys', ` e`.key, 'values', ` e`.value)"
+    pairs = t.Tuple((("keys", of.key), ("values", of.value)))
+    return typed_sql(f"transform(map_entries({value.sql}), ` e` -> {pair})", t.Array(pairs))
+
+
 def map_element(value: TypedSql, key: TypedSql) -> TypedSql:
     """`map[key]`: the zero value if the map has no such key."""
     of = map_type(value)

@@ -454,6 +454,32 @@ def rewrite_modulo(tokens: Tokens) -> Tokens:
     ]
 
 
+_QUANTIFIERS = {"any": TokenType.EQ, "some": TokenType.EQ, "all": TokenType.NEQ}
+
+
+def rewrite_quantifiers(tokens: Tokens) -> Tokens:
+    """`a = ANY (SELECT …)` → `a IN (SELECT …)`, `a <> ALL (SELECT …)` → `a NOT IN (SELECT …)`, as ClickHouse reads
+    them."""
+    out: Tokens = []
+    for index, token in enumerate(tokens):
+        if _is_quantifier(tokens, index + 1):
+            negation = [token_like(token, TokenType.NOT, "NOT")] if token.token_type == TokenType.NEQ else []
+            out += [*negation, token_like(token, TokenType.IN, "IN")]
+        elif not _is_quantifier(tokens, index):
+            out.append(token)
+    return out
+
+
+def _is_quantifier(tokens: Tokens, index: int) -> bool:
+    """Whether ANY, SOME or ALL of a SELECT stands behind an operator with which it is IN or NOT IN."""
+    before, after = _kind_at(tokens, index - 1), [_kind_at(tokens, index + step) for step in (1, 2)]
+    operator = _QUANTIFIERS.get(tokens[index].text.lower()) if index < len(tokens) else None
+    return operator is not None and before == operator and after in _QUERY_STARTS
+
+
+_QUERY_STARTS = ([TokenType.L_PAREN, TokenType.SELECT], [TokenType.L_PAREN, TokenType.WITH])
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """One rewrite, and what a text has that it changes; no other rewrite makes any of it."""
@@ -480,6 +506,7 @@ REWRITES: tuple[Rewrite, ...] = (
     _of(free_bare_names),
     Rewrite(rewrite_time_literals, words=frozenset(_TIME_LITERALS)),
     Rewrite(rewrite_modulo, words=frozenset({"mod"})),
+    Rewrite(rewrite_quantifiers, words=frozenset(_QUANTIFIERS)),
     _of(mark_calls),
     _of(mark_membership_calls, TokenType.IN),
     Rewrite(mark_calls_of_one, words=frozenset({"and", "or"})),
