@@ -300,6 +300,12 @@ def _array_join(tr: Translator, node: exp.Anonymous) -> TypedSql:
     return typed_sql(f"`{name}`.`value`", value.bare.of)
 
 
+def _misplaced_elements(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """untuple(tuple) is replaced by its columns where it is an item of a select list."""
+    message = "`untuple` is an item of the select list, and nothing else"
+    raise tr.refusal(node, "unsupported-syntax", message, "tupleElement(…, 1)")
+
+
 def is_key_absent(bit: int) -> str:
     """Spark SQL: whether the grouping set of a row lacks the key of this bit of Spark's grouping_id()."""
     return f"(grouping_id() & {2**bit}) <> 0"
@@ -392,6 +398,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "tuple": _tuple_of_arguments,
     "arrayJoin": _array_join,
     "unnest": _array_join,
+    "untuple": _misplaced_elements,
     "sqr": _square,
     **TUPLE_FORMS,
     **TIME_FORMS,

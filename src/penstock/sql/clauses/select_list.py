@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from penstock.errors import did_you_mean
 from penstock.sql.clauses.result_names import displayed_name, unaliased_name
+from penstock.sql.clauses.tuple_columns import columns_of_call, columns_of_tuple
 from penstock.sql.compiler.scope import ScopeTable
 from penstock.sql.compiler.select_block import SelectBlock, SelectedColumn
 from penstock.sql.operators.names import READING_KEY, counts_rows, expand_star_arguments
@@ -81,7 +82,7 @@ def _own_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _expand_item(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn]:
-    found = _match_columns(block, node)
+    found = columns_of_call(block, node) or _match_columns(block, node)
     if found is not None:
         return found
     if isinstance(node, exp.Alias):
@@ -114,6 +115,10 @@ def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] |
     if isinstance(node, exp.Star):
         return _expand_star(block, node, _all_columns(block))
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        if block.translator.scope.relation(node.table) is None and _is_plain(node.this):
+            elements = columns_of_tuple(block, node)
+            if elements is not None:
+                return elements
         return _expand_star(block, node.this, _table_columns(block, node, node.table))
     if isinstance(node, exp.Columns):
         return _match_pattern(block, node.this, _all_columns(block))
@@ -122,6 +127,11 @@ def _match_columns(block: SelectBlock, node: exp.Expr) -> list[SelectedColumn] |
             raise _unsupported_error(block, node, "a list in COLUMNS")
         return _match_pattern(block, node.expression.expressions[0], _table_columns(block, node, node.this.name))
     return None
+
+
+def _is_plain(star: exp.Star) -> bool:
+    """Whether `*` has no EXCEPT, REPLACE or other word behind it."""
+    return not any(star.args.values())
 
 
 def _all_columns(block: SelectBlock) -> _MatchedColumns:

@@ -94,6 +94,9 @@ REFUSED = {
     "SELECT count() OVER () FROM flights GROUP BY day WITH ROLLUP HAVING count() > 1": (
         "HAVING beside window functions and grouping sets is not supported"
     ),
+    "SELECT [untuple((day, month))] FROM flights": "`untuple` is an item of the select list, and nothing else",
+    "SELECT untuple(day) FROM flights": "`untuple` needs a Tuple that is not Nullable",
+    "SELECT untuple(day, month) FROM flights": "`untuple` takes 1 argument",
     "SELECT day FROM flights SETTINGS join_use_nulls = 2": "join_use_nulls is 0 or 1",
     "SELECT day FROM flights UNION ALL SELECT month FROM flights SETTINGS join_use_nulls = 1": "behind a UNION",
     "(SELECT day FROM flights) SETTINGS join_use_nulls = 1": "behind a UNION or parentheses",
