@@ -33,6 +33,7 @@ SOURCES = {
         "ByteTexts.java",
         "json/JsonSource.java",
         "json/JsonLetters.java",
+        "json/JsonNumbers.java",
         "json/JsonValue.java",
         "json/KeyValuePairs.java",
         "LetterCases.java",

@@ -8,3 +8,4 @@ SELECT DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00:00', date '2020-01-02' + 1
 SELECT m.keys, m.values, arr.size0, ni.null, t.m.keys, ns.null + 1 FROM t ORDER BY id;
 SELECT 7 MOD 4, id MOD 3, 7 MOD 4 DIV 2, (id + 1) MOD 2, mod(id, 2), id AS mod FROM t ORDER BY id;
 SELECT -true, -b, -(id = 1), -(b AND true) FROM t ORDER BY id
+SELECT length('\b\f'), upper('a\bc');

@@ -217,7 +217,7 @@ def _apply_to_values(tr: Translator, node: exp.Anonymous, function: Function, va
     for place, value in enumerate(values):
         kind = function.takes[min(place, len(function.takes) - 1)]
         if not is_kind(value, kind):
-            message = f"argument {place + 1} of `{function.name}` must be a {kind_name(kind)}, this is {value.type}"
+            message = f"argument {place + 1} of `{function.name}` must be {kind_name(kind)}, this is {value.type}"
             raise tr.refusal(arguments[place], "wrong-argument-type", message, dynamic_hint(value))
     if function.strict and any(map(is_null, values)):
         return TypedSql("NULL", NULL.type, "VOID") if NULL.bare == NOTHING else NULL

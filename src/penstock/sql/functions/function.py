@@ -116,10 +116,13 @@ def is_kind(value: TypedSql, kind: Kind) -> bool:
 
 
 def kind_name(kind: Kind) -> str:
-    """The name of a kind in messages."""
-    return {
+    """What an argument of a kind is called in messages, with its article."""
+    shown = {
+        "any": "value",
         "text": "string",
         "bytes": "string",
         "step": "string or an integer",
-        "json": "JSON or a string",
+        "json": "JSON document or a string",
+        "float": "number",
     }.get(kind, kind)
+    return f"an {shown}" if shown[0] in "aeio" else f"a {shown}"

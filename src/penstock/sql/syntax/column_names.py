@@ -95,7 +95,9 @@ def _literal_name(node: exp.Expr) -> str:
     return f"'{node.name.translate(_ESCAPED)}'" if node.args.get("is_string") else _number_name(node.name)
 
 
-_ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"})
+_ESCAPED = str.maketrans(
+    {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\b": "\\b", "\f": "\\f"}
+)
 
 
 _FLOAT = re.compile(r"(?=[0-9.]*[.eE])([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")

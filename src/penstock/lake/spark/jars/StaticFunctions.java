@@ -59,6 +59,7 @@ public final class StaticFunctions {
         add("penstock_site", Site.class, "of", text);
         add("penstock_source_json", JsonSource.class, "of", text);
         add("penstock_document_letters", JsonLetters.class, "of", text);
+        add("penstock_document_numbers", JsonNumbers.class, "of", text);
         add("penstock_document_text", JsonValue.class, "text", text);
         add("penstock_document_integer", JsonValue.class, "integer", DataTypes.LongType);
         add("penstock_document_unsigned", JsonValue.class, "unsigned", DataTypes.createDecimalType(20, 0));

@@ -103,14 +103,14 @@ def _bool_value(v: str) -> str:
 
 
 def _raw_json(v: str, text: str) -> str:
-    shown = f"if({is_container(v)}, {ordered_json(v, text)}, {scalar_json(v)})"
+    shown = f"if({is_container(v)}, {ordered_json(text)}, {scalar_json(v)})"
     return f"coalesce(if({variant_kind(v)} = 'VOID', 'null', {shown}), '')"
 
 
 def _raw_elements(v: str, text: str) -> str:
     elements = f"coalesce(try_cast({v} AS ARRAY<VARIANT>), array())"
     of_element = f"get_json_object({text}, concat('$[', ` i`, ']'))"
-    shown = f"if({is_container('` e`')}, {ordered_json('` e`', of_element)}, {scalar_json('` e`')})"
+    shown = f"if({is_container('` e`')}, {ordered_json(of_element)}, {scalar_json('` e`')})"
     return f"transform({elements}, (` e`, ` i`) -> {shown})"
 
 

@@ -10,12 +10,9 @@ from penstock.sql.functions.json.numbers import float_as_text, has_fraction, is_
 from penstock.sql.functions.json.paths import variant_kind
 
 
-def ordered_json(v: str, text: str) -> str:
-    """An object or array as ClickHouse writes it: keys in the order of the text, which a VARIANT does not keep, and
-    numbers without a fraction of zero. `text` writes large numbers with an exponent, the VARIANT does not."""
-    strings = r"""("(?:[^"\\\\]|\\\\.)*")|(-?[0-9]+)[.]0(?=[,}\\]])"""
-    shown = f"regexp_replace({text}, '{strings}', '$1$2')"
-    return letters_as_written(f"if({text} RLIKE '[0-9]E-?[0-9]', to_json({v}), {shown})")
+def ordered_json(text: str) -> str:
+    """An object or array as ClickHouse writes it: keys in the order of the text, which a VARIANT does not keep."""
+    return letters_as_written(f"penstock_document_numbers({text})")
 
 
 def letters_as_written(json: str) -> str:
@@ -26,7 +23,7 @@ def letters_as_written(json: str) -> str:
 def string_or_ordered_json(v: str, text: str) -> str:
     """A string as it is, another value as JSON; '' for null and for a place that does not exist. Only for arrays and
     objects is the value asked for twice."""
-    return f"coalesce({_scalar_text(v)}, {ordered_json(v, text)})"
+    return f"coalesce({_scalar_text(v)}, {ordered_json(text)})"
 
 
 def string_value(v: str) -> str:
