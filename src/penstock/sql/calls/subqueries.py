@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.model.types import Type
 from penstock.sql.calls.correlated_subqueries import (
     check_no_array_join,
     correlated_exists,
@@ -272,6 +273,8 @@ def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> li
     reads = len(tr.trace.free)
     items = [_list_item(tr, value, element) for element in elements]
     of = value.bare
+    for element, item in zip(elements, items, strict=True):
+        _check_item(tr, element, item, of)
     if isinstance(of, t.Enum) and len(tr.trace.free) == reads:
         return [_beside_enum(tr, element, item, value) for element, item in zip(elements, items, strict=True)]
     if not isinstance(of, t.Decimal) or (len(items) == 1 and len(tr.trace.free) > reads):
@@ -283,6 +286,21 @@ def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> li
             message = f"{of} IN a list of columns with {item.type} is not supported"
             raise tr.refusal(element, "no-common-type", message, f"cast it to {of}")
     return items
+
+
+def _check_item(tr: Translator, node: exp.Expr, item: TypedSql, of: Type) -> None:
+    """Raises Refused for an element of a list that ClickHouse does not convert to the type of the value."""
+    computed = "`" in item.sql
+    match of, item.bare:
+        case (t.Int() | t.Float() | t.Bool(), t.Decimal()) if not computed:
+            message, hint = f"IN of {of} and {item.type} is not supported", f"cast it to {of}"
+        case (t.Bool(), t.Int(8, signed=False)) if computed and isinstance(node, exp.Column):
+            message, hint = f"IN of {of} and {item.type} is not supported", "compare it by ="
+        case (t.FixedString(length), _) if isinstance(item.constant, str) and len(item.constant.encode()) > length:
+            message, hint = f"'{item.constant}' has more bytes than {of}", "toString(…) IN …"
+        case _:
+            return
+    raise tr.refusal(node, "no-common-type", message, hint)
 
 
 def _rows_of_list(value: TypedSql, elements: list[exp.Expr]) -> list[exp.Expr]:
@@ -308,6 +326,7 @@ def _row_part(tr: Translator, left: TypedSql, part: exp.Expr) -> TypedSql:
     if isinstance(left.bare, t.Tuple):
         return _list_item(tr, left, part)
     found = adapt_literals(tr, part, left, tr.translate(part))[1]
+    _check_item(tr, part, found, left.bare)
     if not isinstance(left.bare, t.Decimal):
         return found
     of = left.bare
@@ -328,9 +347,11 @@ def _beside_enum(tr: Translator, node: exp.Expr, item: TypedSql, value: TypedSql
 
 def _beside_decimal(tr: Translator, node: exp.Expr, item: TypedSql, of: t.Decimal) -> TypedSql:
     """An element of a list without columns beside a Decimal; NULL for one that equals nothing. Raises Refused."""
+    constant = known_constant(tr, node)
+    if isinstance(item.bare, t.Int) and isinstance(constant, int) and abs(constant) >= 10 ** (of.precision - of.scale):
+        raise tr.refusal(node, "invalid-literal", f"{constant} does not fit into {of}", f"{of} has no such value")
     if not isinstance(item.bare, (t.Float, t.String)):
         return item
-    constant = known_constant(tr, node)
     if constant is None:
         raise tr.refusal(node, "no-common-type", f"{of} IN a computed {item.type} is not supported", f"cast it to {of}")
     return decimal_of_literal(tr, node, constant, of) or NULL

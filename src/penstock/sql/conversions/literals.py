@@ -25,6 +25,8 @@ from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
 
+_LENGTH_OF_DAY = len("2024-02-29")
+
 
 def adapt_literals(tr: Translator, node: exp.Expr, left: TypedSql, right: TypedSql) -> tuple[TypedSql, TypedSql]:
     """The two values, with a text literal read as a literal of the other type. Raises Refused if it is none."""
@@ -39,6 +41,9 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: TypedSql, of: Type) -> 
     """A text literal as a literal of another type; any other value unchanged. Raises Refused."""
     if type(t.unwrap_type(of)) not in _PARSERS or not isinstance(value.constant, str):
         return value
+    if isinstance(t.unwrap_type(of), t.Date) and len(value.constant) > _LENGTH_OF_DAY:
+        message = f"{value.sql} is not a value of {t.unwrap_type(of)}: it has more than a day"
+        raise tr.refusal(node, "invalid-literal", message, f"write '{value.constant.strip()[:_LENGTH_OF_DAY]}'")
     found = parse_literal(value.constant, t.unwrap_type(of))
     if found is None:
         raise tr.refusal(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")

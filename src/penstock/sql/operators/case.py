@@ -7,6 +7,7 @@ THEN is constant, ClickHouse looks the operand up in a hash table, in which valu
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -71,6 +72,8 @@ def _look_up(tr: Translator, place: exp.Expr, operand: TypedSql, when: TypedSql)
         if zero or not _are_found(operand.type, when.type):
             message = f"CASE of {operand.type} WHEN {when.type} is not supported: ClickHouse does not convert them"
             raise tr.refusal(place, "no-common-type", message, "CASE WHEN … = … THEN")
+    if isinstance(operand.bare, t.Int) and isinstance(when.constant, float) and not math.isfinite(when.constant):
+        raise tr.refusal(place, "invalid-literal", f"{when.constant} is no value of {operand.type}")
     found = _compare(tr, place, operand, when)
     if not isinstance(operand.bare, t.Float) or when.constant is None or when.constant != 0:
         return found

@@ -325,7 +325,7 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: Ty
     if t.has_part(left.type, t.Map) or t.has_part(right.type, t.Map):
         raise tr.refusal(node, "no-common-type", "maps cannot be compared", "compare their keys and values")
     kinds = type(left.bare), type(right.bare)
-    if t.FixedString in kinds and left.bare != right.bare and not {t.Int, t.Float, t.Decimal, t.Bool} & set(kinds):
+    if t.FixedString in kinds and left.bare != right.bare and set(kinds) <= {t.FixedString, t.String, t.Enum}:
         return _without_end_zeros(left), _without_end_zeros(right)
     if left.spark == right.spark and type(left.bare) is type(right.bare):
         return left.sql, right.sql
