@@ -77,8 +77,8 @@ def _extreme_function(name: str) -> Function:
             raise BadArguments(f"`{name}` of {of} is not supported", ORDER_HINT)
         if t.has_part(of, t.Map):
             raise BadArguments(f"`{name}` of {of} is not supported: Spark does not order maps")
-        if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, t.Int) for value in values):
-            raise BadArguments(f"`{name}` of decimals and integers is not supported", "toDecimal64(…)")
+        if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, _WHOLE) for value in values):
+            of = _decimal_beside_integers(values, of)
         if isinstance(t.unwrap_type(of), t.Float):
             return _float_extreme(name, values, of)
         parts = [as_common_type(value, of) for value in values]
@@ -88,6 +88,29 @@ def _extreme_function(name: str) -> Function:
         return both if len(values) != 2 or of != t.Bool() else TypedSql(both.sql, UINT8, both.spark)
 
     return Function(name, (1, MAX_ARGUMENTS), ("any",), build, strict=False)
+
+
+_WHOLE = (t.Int, t.Bool)
+
+
+def _decimal_beside_integers(values: Sequence[TypedSql], common: Type) -> Type:
+    """The type of the extreme of Decimals and integers: of two values that are never NULL, that of the Decimal. Raises
+    BadArguments for an integer that it may not hold."""
+    types = [value.type for value in values]
+    of = common if len(types) != 2 or t.is_nullable(common) else next(o for o in types if isinstance(o, t.Decimal))
+    room = t.unwrap_type(of)
+    assert isinstance(room, t.Decimal), "it is the common type of Decimals"
+    for value in values:
+        if isinstance(value.bare, _WHOLE) and _digits(value) + room.scale > room.precision:
+            raise BadArguments(f"{value.type} may not fit in {room}", f"toDecimal128(…, {room.scale}) of both")
+    return of
+
+
+def _digits(value: TypedSql) -> int:
+    """The most digits that an integer may have."""
+    if value.constant is not None or isinstance(value.bare, t.Bool):
+        return len(str(abs(int(value.constant or 0))))
+    return max(len(str(value.bare.high)), len(str(value.bare.low).lstrip("-"))) if isinstance(value.bare, t.Int) else 0
 
 
 def _is_pair_of_64_bits(name: str, types: list[Type]) -> bool:
