@@ -92,6 +92,10 @@ class Deployment:
         assert code == 0
         return {(each["store"], each["phase"]): each["state"] for each in document["states"]}
 
+    def stages(self) -> list[str]:
+        """Whether Postgres has each migration."""
+        return [*self.penstock("status")[1]["migrations"].values()]
+
     def consume(self, lsn: str | None = None) -> None:
         """Let the one consumer be at an LSN; None: at the end of the log."""
         at = f"'{lsn}'" if lsn else "pg_current_wal_lsn()"
@@ -380,3 +384,29 @@ def test_a_store_that_comes_back_while_a_phase_waits(deployment: Deployment, mon
         assert (code, [each["state"] for each in document["states"]]) == (0, ["confirmed"])
     assert len(told) == 1
     assert told[0].endswith("trying again")
+
+
+@pytest.mark.parametrize("changes", [("ADD fresh text", "DROP fresh"), ("DROP severity", "ADD severity int")])
+def test_pending_changes_that_lead_back_are_not_taken_for_done(
+    deployment: Deployment, changes: tuple[str, str]
+) -> None:
+    """The schema is the same before them and behind them; what `apply` has seen of the table before tells."""
+    first, *changing = [f"ALTER TABLE public.issues {each}" for each in ("ADD severity int", *changes)]
+    deployment.develop(first)
+    assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+    deployment.migrate(first)
+    assert deployment.penstock("apply", "--phase", "pre")[0] == 0
+    for each in changing:
+        deployment.develop(each)
+    assert deployment.stages() == ["after", "before", "before"]
+    deployment.penstock("apply", "--phase", "pre")
+    before = deployment.clickhouse()
+    deployment.consume()
+    code, document = deployment.penstock("apply", "--phase", "post")
+    assert (code, deployment.clickhouse()) == (1, before)
+    assert "Postgres to have the migration" in str(document)
+    for at, each in enumerate(changing):
+        deployment.migrate(each)
+        assert deployment.stages() == ["after", "after", ["before", "after"][at]]
+        deployment.penstock("apply", "--phase", "pre")
+    assert deployment.stages() == ["after", "after", "after"]

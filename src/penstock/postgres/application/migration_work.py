@@ -88,6 +88,7 @@ class MigrationWork:
         """Say to consumers at which changes they are to stop. Raises Failed, Unavailable."""
         stages = self.state.stages
         self.journal.forget_positions([each for each in stages if stages[each] is SourceStage.before])
+        self.journal.note_marks(self.state.marks)
         self._announcements().announce(stores, self._is_carried_out)
 
     def _run_earlier(self, store: MigrationStore, migration: Migration, phase: Phase) -> list[PhaseState]:

@@ -8,13 +8,14 @@ session, which ends with it).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from penstock.errors import Conflict
 from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
 from penstock.postgres.application.table_consumers import TableConsumers
+from penstock.postgres.application.table_marks import DEFINITION, MARKS, TableMark, read_marks, write_marks
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.migration.operation import Phase
@@ -42,8 +43,8 @@ class SourceJournal:
 
     def take_lock(self) -> None:
         """Be the one process that works on migrations, until the connection ends. Raises Conflict."""
-        if not self._exists:
-            self._source.run(_DEFINITIONS)
+        if not self._exists or not self._source.has_table(MARKS):
+            self._source.run(_DEFINITIONS + DEFINITION)
             self._exists = True
         ((taken,),) = self._source.rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
         if not taken:
@@ -95,6 +96,14 @@ class SourceJournal:
         age = "extract(epoch FROM clock_timestamp() - at)::float8"
         found = self._own(f"SELECT {age} FROM {OWN_SCHEMA}.migration_positions WHERE migration = %s", migration)
         return float(found[0][0]) if found else 0.0
+
+    def marks(self) -> dict[int, TableMark]:
+        """Where tables were on their chains when that was sure, by OID."""
+        return read_marks(self._source)
+
+    def note_marks(self, marks: Mapping[int, TableMark]) -> None:
+        """Tables are surely there now. The caller has the lock."""
+        write_marks(self._source, marks)
 
     def end(self) -> str:
         """The LSN at the end of the log."""

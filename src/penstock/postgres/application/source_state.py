@@ -1,19 +1,22 @@
 """Where Postgres is on the chains of migrations of its tables.
 
-In: the catalog of the source and the migrations. Out: for each migration whether Postgres has it. Invariant: that is
-told by fingerprints only; a table with a schema that no migration begins or ends with is in no known state.
+In: the catalog of the source, the migrations, and marks of before. Out: for each migration whether Postgres has it.
+Invariants: that is told by fingerprints; a table with a schema that no migration begins or ends with is in no known
+state; where changes lead back to a schema of before them, the columns that were added since a mark tell which it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
+from penstock.postgres.application.table_marks import TableMark
 from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration, MigrationHistory
+from penstock.postgres.migration.operation import AddColumn
 
 
 class SourceStage(str, Enum):
@@ -37,15 +40,25 @@ class SourceState:
     """The tables in no known state."""
     forms: frozenset[str] = frozenset()
     """The forms that the tables of Postgres have now."""
+    marks: Mapping[int, TableMark] = field(default_factory=dict)
+    """Where tables are, by OID, if that is sure."""
 
 
-def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
-    """The stage of each migration."""
+def source_state(
+    catalog: Catalog, history: MigrationHistory, marks: Mapping[int, TableMark] | None = None
+) -> SourceState:
+    """The stage of each migration. `marks` are those of before."""
     stages: dict[str, SourceStage] = {}
     tables: dict[str, ReplicatedTable] = {}
     undeclared: list[QualifiedName] = []
+    found: dict[int, TableMark] = {}
     for chain in table_chains(history.migrations):
-        table, reached = _reached(catalog, chain)
+        places = _places(catalog, chain)
+        table, reached, is_sure = _reached(places, chain, marks or {})
+        if table is None:
+            table = _last_table(catalog, chain)
+        elif reached is not None and is_sure:
+            found[table.oid] = TableMark(chain[reached - 1].id if reached else None, table.last_attnum)
         if reached is None:
             undeclared.append(chain[-1].table_after)
         for at, each in enumerate(chain):
@@ -55,7 +68,7 @@ def source_state(catalog: Catalog, history: MigrationHistory) -> SourceState:
             stages[each.id] = stage
             if table is not None:
                 tables[each.id] = table
-    return SourceState(stages, tables, tuple(undeclared), frozenset(map(table_form, catalog.tables)))
+    return SourceState(stages, tables, tuple(undeclared), frozenset(map(table_form, catalog.tables)), found)
 
 
 def table_chains(migrations: Iterable[Migration]) -> list[list[Migration]]:
@@ -67,13 +80,42 @@ def table_chains(migrations: Iterable[Migration]) -> list[list[Migration]]:
     return [*chains.values()]
 
 
-def _reached(catalog: Catalog, chain: list[Migration]) -> tuple[ReplicatedTable | None, int | None]:
-    """The table, and how many migrations of the chain it has."""
-    table = None
+def _places(catalog: Catalog, chain: Sequence[Migration]) -> dict[int, ReplicatedTable]:
+    """How many migrations of the chain the table may have, by its schema: the most of them first."""
+    found: dict[int, ReplicatedTable] = {}
     for at in range(len(chain), -1, -1):
         name, wanted = (chain[at - 1].table_after, chain[at - 1].after) if at else (chain[0].table, chain[0].before)
-        found = catalog.table(name)
-        table = table or found
-        if found is not None and fingerprint(found) == wanted:
-            return found, at
-    return table, None
+        table = catalog.table(name)
+        if table is not None and fingerprint(table) == wanted:
+            found[at] = table
+    return found
+
+
+def _reached(
+    places: Mapping[int, ReplicatedTable], chain: Sequence[Migration], marks: Mapping[int, TableMark]
+) -> tuple[ReplicatedTable | None, int | None, bool]:
+    """The table, how many migrations of the chain it has, and whether that is sure."""
+    if len(places) > 1:
+        fitting = [at for at, table in places.items() if _fits(table, chain[:at], marks.get(table.oid))]
+        if fitting:
+            return places[fitting[0]], fitting[0], len(fitting) == 1
+    at = next(iter(places), None)
+    return (None, None, False) if at is None else (places[at], at, len(places) == 1)
+
+
+def _fits(table: ReplicatedTable, had: Sequence[Migration], mark: TableMark | None) -> bool:
+    """Whether a table that has these migrations got as many columns since a mark as they add behind it."""
+    if mark is None:
+        return False
+    ids = [None, *(each.id for each in had)]
+    if mark.migration not in ids:
+        return False
+    since = had[ids.index(mark.migration) :]
+    added = sum(isinstance(each, AddColumn) for migration in since for each in migration.operations)
+    return mark.last_attnum + added == table.last_attnum
+
+
+def _last_table(catalog: Catalog, chain: Sequence[Migration]) -> ReplicatedTable | None:
+    """The table of a chain by any name that it has there, the latest one first."""
+    names = [*(each.table_after for each in reversed(chain)), chain[0].table]
+    return next((found for each in names if (found := catalog.table(each)) is not None), None)

@@ -54,9 +54,9 @@ class _Opened:
 
     def work(self, *, without_consumers: bool = False) -> MigrationWork:
         """The work, with the source as it is now."""
-        state = source_state(self.catalog(), self.history)
-        delay = timedelta(hours=self.source.settings.postgres.delete_after_hours)
         journal, stops = SourceJournal(self.connection), StopRecords(self.connection)
+        state = source_state(self.catalog(), self.history, journal.marks())
+        delay = timedelta(hours=self.source.settings.postgres.delete_after_hours)
         return MigrationWork(self.history.migrations, state, journal, stops, delay, _now, without_consumers)
 
     def catalog(self) -> Catalog:
@@ -241,7 +241,7 @@ def check(session: Session, store: StoreOption = None, dsn: DsnOption = None) ->
     """Compare Postgres with each store and each pending migration; for CI."""
     with _opened(session, dsn, store) as opened:
         catalog = opened.catalog()
-        state = source_state(catalog, opened.history)
+        state = source_state(catalog, opened.history, SourceJournal(opened.connection).marks())
         made = SchemaCheck(catalog, opened.history, state, opened.source.migrations.name)
         problems = made.problems(opened.stores)
     errors = [each for each in problems if each.level == "error"]
