@@ -1,21 +1,26 @@
-"""Table functions in FROM: numbers, zeros, generate_series.
+"""Table functions in FROM: numbers, zeros, generate_series, values.
 
-In: the call. Out: `GeneratedRows`. Invariants: a function that would read files or the network is refused; a count that
-is no literal is computed by Spark, once, and fails where ClickHouse fails.
+In: the call. Out: `GeneratedRows`, of values(…) a query. Invariants: a function that would read files or the network is
+refused; a count that is no literal is computed by Spark, once, and fails where ClickHouse fails; a literal that is not
+clearly a value of its column's type is refused.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.errors import did_you_mean
+from penstock.errors import Location, Problem, did_you_mean
 from penstock.model import types as t
+from penstock.model.datasource import Text
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.types import Type
+from penstock.parse.schema import parse_schema
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.compiler.environment import Environment
+from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.spark_text import quote_identifier
-from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.problems import Refused, refusal
 from penstock.sql.syntax.tree import call_name, call_parts
 
 _NUMBERS = {"numbers": "number", "numbers_mt": "number", "zeros": "zero", "zeros_mt": "zero"}
@@ -54,6 +59,7 @@ _UNSAFE = {
 """These, and functions that read this machine, with the nearest way to their rows."""
 _READ_BY_COPIES = ("postgresql", "mysql", "url", "s3", "gcs", "azureBlobStorage", "iceberg", "icebergS3")
 _MOST_ROWS = 2**63 - 1
+_MOST_WRITTEN_ROWS = 1000
 _CONVERSIONS = {f"toInt{bits}": 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)} | {
     f"toUInt{bits}": 2**bits - 1 for bits in (8, 16, 32, 64)
 }
@@ -156,3 +162,90 @@ def _refused_function(environment: Environment, call: exp.Expr, name: str) -> Ex
     known = [*_NUMBERS, *_SERIES, "view", *_READ_BY_COPIES]
     message = f"the table function `{name}` is not supported"
     return refusal(environment.text, call, "unknown-table", message, did_you_mean(name, known))
+
+
+def query_of_values(environment: Environment, node: exp.Values) -> exp.Query:
+    """The rows as a query. Raises Refused."""
+    cells = _cells(node)
+    if len(cells) < 2 or not (isinstance(cells[0], exp.Literal) and cells[0].args.get("is_string")):
+        message = "`values` needs the names and types of its columns first"
+        raise refusal(environment.text, node, "unsupported-clause", message, "values('a UInt8, b String', (1, 'x'))")
+    columns = _columns(environment, cells[0])
+    if len(cells) > _MOST_WRITTEN_ROWS:
+        raise refusal(environment.text, node, "too-deep", f"`values` takes {_MOST_WRITTEN_ROWS - 1} rows at most")
+    rows = [_select(environment, columns, cell) for cell in cells[1:]]
+    query: exp.Query = rows[0]
+    for row in rows[1:]:
+        query = exp.Union(this=query, expression=row, distinct=False)
+    return query
+
+
+def _cells(node: exp.Values) -> list[exp.Expr]:
+    """The arguments of the call: sqlglot reads one that is no tuple as a tuple of it, if none is one."""
+    given = node.expressions[0].expressions if len(node.expressions) == 1 else node.expressions
+    wrapped = given and all(isinstance(each, exp.Tuple) and len(each.expressions) == 1 for each in given)
+    return [each.expressions[0] for each in given] if wrapped else list(given)
+
+
+def _columns(environment: Environment, node: exp.Expr) -> list[tuple[str, Type]]:
+    problems: list[Problem] = []
+    found = parse_schema(Text(node.name, Location("structure")), problems)
+    plain = not any(each.json_path or each.default or each.codec for each in found)
+    if problems or not found or not plain:
+        why = problems[0].message if problems else "expected a name and a type for each"
+        raise refusal(environment.text, node, "invalid-literal", f"the columns of `values` are wrong: {why}")
+    return [(each.name, each.type) for each in found]
+
+
+def _select(environment: Environment, columns: list[tuple[str, Type]], cell: exp.Expr) -> exp.Select:
+    values = list(cell.expressions) if isinstance(cell, exp.Tuple) else [cell.unnest()]
+    if len(values) != len(columns):
+        message = f"this row of `values` has {len(values)} values, there are {len(columns)} columns"
+        raise refusal(environment.text, cell, "wrong-column-count", message)
+    shown = []
+    for (name, of), value in zip(columns, values, strict=True):
+        if not _is_value(value, of):
+            raise _refused_value(environment, value, of)
+        cast = exp.Cast(this=value.copy(), to=exp.Literal.string(str(of)))
+        cast.meta.update(value.meta)
+        shown.append(exp.Alias(this=cast, alias=exp.to_identifier(name, quoted=True)))
+    return exp.Select(expressions=shown)
+
+
+def _refused_value(environment: Environment, value: exp.Expr, of: Type) -> Refused:
+    message = f"`values` takes no such value of {of} here"
+    return refusal(environment.text, value, "invalid-literal", message, "SELECT … UNION ALL SELECT …")
+
+
+def _is_value(node: exp.Expr, of: Type) -> bool:
+    """Whether a literal is a value of a type, without a conversion that may change it."""
+    if isinstance(node, exp.Null):
+        return t.is_nullable(of)
+    bare = t.unwrap_type(of)
+    if isinstance(node, exp.Boolean):
+        return isinstance(bare, t.Bool)
+    sign = -1 if isinstance(node, exp.Neg) else 1
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(literal, exp.Literal):
+        return False
+    if literal.args.get("is_string"):
+        if isinstance(bare, t.Int):
+            return sign == 1 and literal.name.isdecimal() and _holds(bare, int(literal.name))
+        if isinstance(bare, t.Date) and len(literal.name.strip()) > len("2024-01-31"):
+            return False
+        return sign == 1 and (isinstance(bare, t.String) or parse_literal(literal.name, bare) is not None)
+    if not literal.name.isdecimal():
+        return isinstance(bare, t.Float) and bare.bits == 64
+    return _holds(bare, sign * int(literal.name))
+
+
+def _holds(of: Type, number: int) -> bool:
+    match of:
+        case t.Int():
+            return of.low <= number <= of.high
+        case t.Float(bits):
+            return abs(number) <= (2**53 if bits == 64 else 2**24)
+        case t.Decimal(precision, scale):
+            return len(str(abs(number))) <= precision - scale
+        case _:
+            return False

@@ -29,7 +29,7 @@ from penstock.sql.expr.typed import TypedSql
 from penstock.sql.from_clause.external_tables import EXTERNAL_FUNCTIONS, external_table
 from penstock.sql.from_clause.sample import refuse_sample, sampled_rows
 from penstock.sql.from_clause.service_tables import find_service_source
-from penstock.sql.from_clause.table_functions import GeneratedRows, rows_of_function
+from penstock.sql.from_clause.table_functions import GeneratedRows, query_of_values, rows_of_function
 from penstock.sql.functions.function import UINT8, UINT64
 from penstock.sql.query import FINAL
 from penstock.sql.spark_text import quote_identifier
@@ -69,6 +69,9 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         refuse_sample(environment, node, "a SELECT")
         return _table_of_subquery(environment, node, place)
+    if isinstance(node, exp.Values):
+        rows = exp.Subquery(this=query_of_values(environment, node), alias=node.args.get("alias"))
+        return _table_of_subquery(environment, rows, place)
     if not isinstance(node, exp.Table):
         raise refusal(environment.text, node, "unsupported-clause", "expected a table or a SELECT in FROM")
     _check_alias(environment, node)
