@@ -22,7 +22,6 @@ from penstock.plan.equivalence.merged_aggregates import (
     as_aggregate,
     is_merged_by,
     is_plain_call,
-    is_zero,
 )
 from penstock.plan.equivalence.truncated_times import truncation, units_within
 from penstock.sql.analysis.opaque_calls import (
@@ -32,6 +31,7 @@ from penstock.sql.analysis.opaque_calls import (
     makes_rows,
     write_opaque,
 )
+from penstock.sql.analysis.sure_constants import is_zero
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type
 

@@ -32,6 +32,7 @@ from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
 from penstock.sql.analysis.constant_folding import Unknown, known_value
 from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate, is_constant
+from penstock.sql.analysis.sure_constants import is_zero
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type
 
@@ -76,13 +77,6 @@ def as_aggregate(node: exp.Expr) -> GivenAggregate | None:
 def is_plain_call(node: exp.Expr) -> bool:
     """Whether it is one call, with nothing around it and no FILTER or DISTINCT."""
     return isinstance(node, exp.Anonymous) and node.find(exp.Distinct, exp.Filter, exp.Window) is None
-
-
-def is_zero(value: exp.Expr) -> bool:
-    """Whether a constant is the number 0, of any type."""
-    while isinstance(value, (exp.Cast, exp.Paren)):
-        value = value.this
-    return isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0
 
 
 def is_merged_by(function: str, given: GivenAggregate, is_never_null: Callable[[exp.Expr], bool]) -> bool:

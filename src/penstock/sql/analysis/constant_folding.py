@@ -7,6 +7,8 @@ Invariant: the folded expression has the same value in every row for which the e
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Callable, Iterable
 from typing import TypeAlias, Union
 
@@ -40,6 +42,9 @@ _COMPARISONS: dict[type[exp.Expr], Callable[[int], bool]] = {
     exp.GT: lambda order: order > 0,
     exp.GTE: lambda order: order >= 0,
 }
+
+
+_DIGITS = re.compile(r"\d{1,30}(?:\.\d{1,30})?", re.ASCII)
 
 
 _LEAVES = (exp.Column, exp.Identifier, exp.Literal)
@@ -113,6 +118,7 @@ def _condition(node: exp.Expr) -> Constant:
     match node:
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
             order = _compare(known_value(node.this), known_value(node.expression))
+            order = _compare_floats(node.this, node.expression) if isinstance(order, Unknown) else order
             return _COMPARISONS[type(node)](order) if isinstance(order, int) else order
         case exp.NullSafeEQ():
             return _null_safe_equal(known_value(node.this), known_value(node.expression))
@@ -127,6 +133,8 @@ def _condition(node: exp.Expr) -> Constant:
         case exp.Anonymous() if call_name(node) in ("isnull", "isnotnull") and len(node.expressions) == 1:
             is_null = _condition(exp.Is(this=node.expressions[0].copy(), expression=exp.Null()))
             return is_null if isinstance(is_null, Unknown) else is_null is (call_name(node) == "isnull")
+        case exp.Anonymous() if call_name(node) == "isnan" and len(node.expressions) == 1:
+            return UNKNOWN if _known_float(node.expressions[0]) is None else False
         case _:
             return UNKNOWN
 
@@ -142,6 +150,53 @@ def _compare(left: Constant, right: Constant) -> int | Unknown | None:
     if isinstance(left, int) and isinstance(right, int):
         return (left > right) - (left < right)
     return UNKNOWN
+
+
+def _compare_floats(left: object, right: object) -> int | Unknown:
+    """The same of two numbers that are written as floats."""
+    one, other = _known_float(left), _known_float(right)
+    return UNKNOWN if one is None or other is None else (one > other) - (one < other)
+
+
+def _known_float(node: object) -> float | None:
+    """The value of a DOUBLE or FLOAT that a number is written as, or one of the other; None if it is not known, or not
+    finite."""
+    match node:
+        case exp.Paren():
+            return _known_float(node.this)
+        case exp.Neg():
+            found = _known_float(node.this)
+            return None if found is None else -found
+        case exp.Cast() if node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
+            found = _known_float(node.this)
+            found = _written_number(node.this) if found is None else found
+            is_kept = found is not None and (node.to.this == exp.DType.DOUBLE or _is_single(found))
+            return found if is_kept else None
+        case _:
+            return None
+
+
+def _written_number(node: object) -> float | None:
+    """The DOUBLE that is nearest to a number in digits, as Spark reads it too."""
+    match node:
+        case exp.Paren():
+            return _written_number(node.this)
+        case exp.Neg():
+            found = _written_number(node.this)
+            return None if found is None else -found
+        case exp.Literal() if not node.is_string and _DIGITS.fullmatch(str(node.this)):
+            return float(str(node.this))
+        case exp.Cast():
+            whole = known_value(node)
+            is_exact = isinstance(whole, int) and not isinstance(whole, bool) and abs(whole) < 2**53
+            return float(whole) if is_exact and isinstance(whole, int) else None
+        case _:
+            return None
+
+
+def _is_single(value: float) -> bool:
+    """Whether a FLOAT holds it exactly."""
+    return abs(value) < 2.0**127 and struct.unpack("f", struct.pack("f", value))[0] == value
 
 
 def _null_safe_equal(left: Constant, right: Constant) -> bool | Unknown:
