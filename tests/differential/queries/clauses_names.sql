@@ -9,3 +9,9 @@ SELECT m.keys, m.values, arr.size0, ni.null, t.m.keys, ns.null + 1 FROM t ORDER 
 SELECT 7 MOD 4, id MOD 3, 7 MOD 4 DIV 2, (id + 1) MOD 2, mod(id, 2), id AS mod FROM t ORDER BY id;
 SELECT -true, -b, -(id = 1), -(b AND true) FROM t ORDER BY id
 SELECT length('\b\f'), upper('a\bc');
+SELECT u8 IN [1, 3], u8 NOT IN [1], f IN [1.15, 12], s IN ['', 'a'], [u8] IN [[1]], (u8, 1) IN [(1, 1)], ni IN [1, NULL], u8 IN [u16], u8 IN (), u8 NOT IN (), u8 IN (1), i8 IN [-1, 2], u8 IN [lower('a') = 'a', 2] FROM t;
+SELECT -inf::Float64, 1 - inf::Float64, -nan::Float64, - infinity::Float32, [-inf::Float64], inf::Float64, -(inf)::Float64, u8 -inf::Float64 FROM t;
+SELECT (1, 2,), (1,), u8 IN (1, 2,), FROM t;
+SELECT [1, 2,];
+SELECT lower('A',);
+SELECT quantile(0.5,)(u8) FROM t;

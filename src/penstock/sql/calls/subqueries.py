@@ -306,7 +306,7 @@ def _check_item(tr: Translator, node: exp.Expr, item: TypedSql, of: Type) -> Non
 def _rows_of_list(value: TypedSql, elements: list[exp.Expr]) -> list[exp.Expr]:
     """The elements of a list; those of `(a, b) IN (1, 'x')` are one row."""
     size = len(value.bare.fields) if _is_row(value) and isinstance(value.bare, t.Tuple) else 0
-    if size != len(elements) or not all(isinstance(each, (exp.Literal, exp.Null)) for each in elements):
+    if not elements or size != len(elements) or not all(isinstance(each, (exp.Literal, exp.Null)) for each in elements):
         return elements
     row = exp.Tuple(expressions=[each.copy() for each in elements])
     row.meta.update(elements[0].meta)

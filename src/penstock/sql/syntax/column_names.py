@@ -14,7 +14,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
-from penstock.sql.syntax.tokens import CALL_MARK
+from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -252,8 +252,11 @@ def path_steps(names: Sequence[str]) -> list[str]:
 def _in_name(node: exp.Expr, name: str = "in") -> str:
     """`x IN (…)`: a single element is written without parentheses."""
     field, given = node.args.get("field"), node.expressions
-    if node.args.get("query") is not None or (field is None and not given):
+    if node.args.get("query") is not None:
         return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
+    if field is None and (not given or node.meta.get(BRACKETS)):
+        whole: exp.Expr = (exp.Array if given else exp.Tuple)(expressions=[each.copy() for each in given])
+        return f"{name}({_expression_name(node.this)}, {_expression_name(whole)})"
     listed = [field] if field is not None else given
     whole = listed[0] if len(listed) == 1 else exp.Tuple(expressions=[each.copy() for each in listed])
     shown = _expression_name(whole)

@@ -24,11 +24,18 @@ _BEFORE_OPERANDS = frozenset(
 )
 """Tokens behind which a sign belongs to the number and a bracket opens a literal."""
 
+_FLOAT_WORDS = ("inf", "infinity", "nan")
+
 
 def quote_cast_literals(tokens: Tokens, text: str) -> Tokens:
     """The tokens of a text, with each literal before `::` as a string."""
     out: Tokens = []
     for token in tokens:
+        if token.token_type == TokenType.DCOLON and _ends_negative_word(out):
+            dash, word = out[-2:]
+            opening = Token(TokenType.L_PAREN, "(", dash.line, dash.col, dash.start, dash.end, [])
+            closing = Token(TokenType.R_PAREN, ")", word.line, word.col, word.start, word.end, [])
+            out[-2:] = [opening, dash, word, closing]
         start = _literal_start(out) if token.token_type == TokenType.DCOLON else None
         if start is not None:
             first, last = out[start], out[-1]
@@ -37,6 +44,16 @@ def quote_cast_literals(tokens: Tokens, text: str) -> Tokens:
             out.append(Token(TokenType.STRING, written, first.line, first.col, first.start, last.end, first.comments))
         out.append(token)
     return out
+
+
+def _ends_negative_word(tokens: Tokens) -> bool:
+    """Whether the tokens end with -inf or -nan, of which `::` takes the sign as well."""
+    is_word = _kind(tokens, len(tokens) - 1) == TokenType.VAR and tokens[-1].text.lower() in _FLOAT_WORDS
+    return (
+        is_word
+        and _kind(tokens, len(tokens) - 2) == TokenType.DASH
+        and _kind(tokens, len(tokens) - 3) in _BEFORE_OPERANDS
+    )
 
 
 def _kind(tokens: Tokens, index: int) -> TokenType | None:

@@ -18,6 +18,8 @@ from penstock.sql.spark_text import Tokens, closing_parenthesis
 CALL_MARK = "@"
 """Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
 
+BRACKETS = "brackets"
+"""Said in the meta of an IN whose set is written with brackets."""
 LAMBDA = "lambda"
 """`WITH x -> e AS f` is read as `WITH lambda(x -> e) AS f`."""
 PARAMETERS = "parameters"

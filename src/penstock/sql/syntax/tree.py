@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 
 import sqlglot
 from sqlglot import exp
@@ -20,7 +21,7 @@ from penstock.sql.spark_text import DEEPEST, PARSE_ERRORS, Tokens, first_too_dee
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.literals_as_texts import quote_cast_literals
 from penstock.sql.syntax.problems import Refused, place_of, refusal
-from penstock.sql.syntax.tokens import CALL_MARK, PARAMETERS, complete_select_list, rewrite_tokens
+from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK, PARAMETERS, complete_select_list, rewrite_tokens
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
@@ -80,6 +81,8 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     if len(found) != 1:
         raise refusal(text, found[1] if found else None, "invalid-sql", "expected one statement")
     refuse_unfinished(text, tokens, found[0])
+    refuse_last_commas(text, tokens)
+    note_bracket_sets(tokens, found[0])
     return found[0]
 
 
@@ -106,6 +109,41 @@ def refuse_unfinished(text: Text, tokens: Tokens, tree: exp.Expr) -> None:
             raise refusal(text, node, "invalid-sql", "USING of nothing", "write USING (…)")
         if isinstance(node, exp.Select) and not node.expressions:
             raise refusal(text, node, "invalid-sql", "SELECT of nothing", "name a column, or write *")
+
+
+def refuse_last_commas(text: Text, tokens: Tokens) -> None:
+    """Refuses a comma before the end of an array or call, which only tuples and select lists may have. Raises
+    Refused."""
+    calls: list[bool] = []
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.token_type == TokenType.L_PAREN:
+            calls.append(before is not None and before.text.endswith(CALL_MARK))
+        elif token.token_type == TokenType.R_PAREN:
+            is_call = bool(calls) and calls.pop()
+            if is_call and before is not None and before.token_type == TokenType.COMMA:
+                raise _last_comma(text, before.start)
+        elif token.token_type == TokenType.R_BRACKET and before is not None and before.token_type == TokenType.COMMA:
+            raise _last_comma(text, before.start)
+
+
+def _last_comma(text: Text, start: int) -> Refused:
+    return Refused(Problem("invalid-sql", "nothing follows this comma", place_of(text, start), "leave the comma out"))
+
+
+_BEFORE_VALUES = frozenset({TokenType.L_BRACKET, TokenType.L_PAREN, TokenType.DASH})
+
+
+def note_bracket_sets(tokens: Tokens, tree: exp.Expr) -> None:
+    """Notes at each `x IN [a, b]` that its set is written with brackets, which sqlglot reads as `x IN (a, b)`."""
+    starts = set[int]()
+    for index, token in enumerate(tokens[:-1]):
+        if token.token_type == TokenType.IN and tokens[index + 1].token_type == TokenType.L_BRACKET:
+            following = (each for each in tokens[index + 2 :] if each.token_type not in _BEFORE_VALUES)
+            starts.update(each.start for each in islice(following, 1))
+    for node in tree.find_all(exp.In) if starts else ():
+        places = (inner.meta.get("start") for each in node.expressions for inner in each.walk() if inner.meta)
+        if next(places, None) in starts:
+            node.meta[BRACKETS] = True
 
 
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")
