@@ -210,9 +210,11 @@ def _text_to_decimal(text: str, want: t.Decimal) -> Conversion:
 
 
 def _float_to_decimal(value: TypedSql, want: t.Decimal) -> Conversion:
-    """As in ClickHouse: times 10^scale as a double, then the fraction is cut off."""
+    """As in ClickHouse: times 10^scale as a float of as many bits, then the fraction is cut off."""
     spark = value_type(want)
     scaled = f"({as_spark(value, 'DOUBLE')} * {float(10**want.scale)!r}D)"
+    if value.bare == t.Float(32):
+        scaled = f"CAST({as_spark(value, 'FLOAT')} * CAST({float(10**want.scale)!r}D AS FLOAT) AS DOUBLE)"
     if want.precision > _LONG_DIGITS:
         return Conversion(bind_if_long(scaled, lambda number: _wide_decimal(number, want)))
     whole = f"if({scaled} < 0, ceil({scaled}), floor({scaled}))"
