@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -468,6 +469,28 @@ def test_the_candidate_of_a_call_is_found_until_it_is_live(running: Running) -> 
     assert deployer.find_repeated({**files, "pipes/rd_more.pipe": ""}, same) is None
     running.promote(str(made.id))
     assert deployer.find_repeated(files, same) is None
+
+
+def test_a_deployment_is_told_to_be_live_once_queries_read_it(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state store has the switch a moment before queries follow it; a watcher is told when they do."""
+    staged = running.deploy(project("told"), promote=False)
+    board, deployer = running.pipeline.core.board, running.pipeline.deployer
+    refresh, watches, early = board.refresh, [], []
+    with ThreadPoolExecutor() as threads:
+
+        def refresh_late() -> None:
+            assert running.pipeline.store.find(str(staged.id)).state == "live"
+            watches.append(threads.submit(lambda: [each.data.get("state") for each in deployer.events(staged.id)]))
+            wait(watches, 1)  # what must not end while queries read the version before
+            early.append(watches[0].done())
+            refresh()
+
+        monkeypatch.setattr(board, "refresh", refresh_late)
+        running.promote(str(staged.id))
+        assert watches[0].result(60)[-1] == "live"
+    assert early == [False]
 
 
 VERSIONS = """

@@ -26,6 +26,8 @@ from penstock.plan.steps import MaterializeColumns
 
 AT_REST: tuple[DeploymentState, ...] = ("live", "previous", "retired", "failed", "discarded")
 INTERVAL = 0.5
+SWITCH_INTERVAL = 0.01
+"""How long to wait, in seconds, for queries to follow a switch that is in the state store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,16 @@ class BackfillProgress:
 
 def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
     """State changes, progress and lag, until the deployment is at rest, or ready and waiting for a promotion by
-    hand."""
+    hand. That it is live is told once queries are answered by it."""
     shown: DeploymentState | None = None
     rates: dict[str, tuple[float, FileExtent]] = {}
     while True:
         deployment = core.store.deployments.get(id)
+        if deployment.state == "live" and not _answers_queries(core, id):
+            if core.flows.scheduler.stopping:
+                return
+            time.sleep(SWITCH_INTERVAL)
+            continue
         if (
             deployment.state in ("backfilling", "ready", "live") and deployment.state != shown
         ) or deployment.state == "backfilling":
@@ -86,6 +93,12 @@ def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
         if core.flows.scheduler.stopping:
             return
         time.sleep(INTERVAL)
+
+
+def _answers_queries(core: Core, id: int) -> bool:
+    """Whether queries of the live version read this deployment: the state store has the switch a moment earlier."""
+    live = core.board.live()
+    return live is not None and live.id == id
 
 
 def backfill_progress(store: StateStore, warehouse: Warehouse, deployment: Deployment) -> tuple[BackfillProgress, ...]:
