@@ -43,6 +43,7 @@ SOURCES = {
         "NetworkLocation.java",
         "TextDistance.java",
         "StaticFunctions.java",
+        "AnswerRows.java",
     ),
 }
 """The sources of each jar, in its folder; a class that another one uses comes first."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidQuery, PenstockError, Problem, Timeout, TooLarge
+from penstock.lake.read.answer_rows import answer_rows
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_input import query_input
 from penstock.lake.spark.cancellation import MemoryFull, SparkTimeout, WorkCancelled, cancellable, query_limit
@@ -182,14 +184,15 @@ def _is_transient(error: Exception) -> bool:
 def _collect_rows(answer: DataFrame, most: QueryLimits, check: Callable[[], None]) -> PackedRows:
     """All rows of a result within the limits. Raises TooLarge, and what `check` raises."""
     rows = PackedRows()
-    for row in answer.toLocalIterator():
-        rows.append(tuple(row))
-        if len(rows) > most.rows:
-            raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
-        if rows.size > most.bytes:
-            raise _too_large_error(most)
-        if len(rows) % ROWS_BETWEEN_CHECKS == 0:
-            check()
+    with closing(answer_rows(answer)) as found:
+        for row in found:
+            rows.append(row)
+            if len(rows) > most.rows:
+                raise TooLarge(f"the answer has more than {most.rows:,} rows", hint="add a LIMIT or aggregate")
+            if rows.size > most.bytes:
+                raise _too_large_error(most)
+            if len(rows) % ROWS_BETWEEN_CHECKS == 0:
+                check()
     return rows
 
 
