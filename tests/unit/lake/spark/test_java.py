@@ -8,7 +8,7 @@ import pytest
 
 from penstock.lake.spark import java
 from penstock.lake.spark.java import JavaMissing, find_java_home
-from penstock.lake.spark.java_process import SparkStartFailure, StartingJava
+from penstock.lake.spark.java_process import SparkStartFailure, StartingJava, java_configuration
 from penstock.lake.spark.session import open_lake
 from penstock.model.settings import Settings
 from waiting import wait_until
@@ -109,3 +109,21 @@ def test_a_launch_that_nobody_wants_any_more_is_not_waited_for(only_java: Path, 
     make_java_that_says(only_java, "the second one")
     with pytest.raises(SparkStartFailure, match="the second one"):
         launch.take_gateway()
+
+
+@pytest.mark.parametrize(
+    ("catalog", "is_on_disk"),
+    [
+        ({}, True),
+        ({"uri": "jdbc:postgresql://host/db"}, True),
+        ({"warehouse": "/data/tables"}, True),
+        ({"warehouse": "file:///data/tables"}, True),
+        ({"warehouse": "s3://bucket/tables"}, False),
+        ({"type": "rest", "uri": "https://host"}, False),
+    ],
+)
+def test_manifests_are_read_in_threads_where_they_are_far_away(
+    catalog: dict[str, str], is_on_disk: bool, tmp_path: Path
+) -> None:
+    options = java_configuration(Settings(catalog=catalog), tmp_path)["spark.driver.extraJavaOptions"]
+    assert ("-Diceberg.scan.plan-in-worker-pool=false" in options) is is_on_disk
