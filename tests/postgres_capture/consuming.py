@@ -31,24 +31,18 @@ class CountedAcknowledgements(SourceAcknowledgements):
         return super().published(broker)
 
 
-class RunningConsumer:
-    """A consumer in a thread."""
+class UnknownConsumer:
+    """A consumer in a thread, without the source's DSN."""
 
-    def __init__(self, source: Source, broker: PackageBroker, destination: Destination, stores: Collection[str] = ()):
+    def __init__(self, broker: PackageBroker, destination: Destination, notes: CountedAcknowledgements | None = None):
         self._stop = threading.Event()
         self._consumer = Consumer(broker, destination, self._stop.is_set)
         self._consumer.pace = ConsumerPace(0.05, 0.1, 0.1, 0.1)
-        self._acknowledgements = CountedAcknowledgements(source.dsn, source.name, stores)
-        self._consumer.acknowledgements = self._acknowledgements
+        self._consumer.acknowledgements = notes
         self._broker = broker
         self.failure: PenstockError | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-
-    def wait_for_rounds(self) -> None:
-        """Until it has asked several more times what it may acknowledge."""
-        wanted = self._acknowledgements.rounds + 5
-        wait_until(lambda: self._acknowledgements.rounds >= wanted, 30)
 
     @property
     def has_ended(self) -> bool:
@@ -66,6 +60,22 @@ class RunningConsumer:
         self._stop.set()
         self._thread.join(30)
         self._broker.close()
+
+
+class RunningConsumer(UnknownConsumer):
+    """A consumer that the source knows."""
+
+    def __init__(self, source: Source, broker: PackageBroker, destination: Destination, stores: Collection[str] = ()):
+        self._acknowledgements = CountedAcknowledgements(source.dsn, source.name, stores)
+        super().__init__(broker, destination, self._acknowledgements)
+
+    def wait_for_rounds(self) -> None:
+        """Until it has asked several more times what it may acknowledge."""
+        wanted = self._acknowledgements.rounds + 5
+        wait_until(lambda: self._acknowledgements.rounds >= wanted, 30)
+
+    def stop(self) -> None:
+        super().stop()
         self._acknowledgements.close()
 
 

@@ -4,13 +4,16 @@ store as it was for them, and do not pass for rows from behind the later change.
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from nats_server import nats_or_skip
 from penstock.crash_points import arm
 from penstock.postgres.application.phase_record import PhaseKey
 from penstock.postgres.catalog.source_connection import open_source
+from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.migration.operation import Phase
+from penstock.postgres.packages.package import Package
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import StoreSide, World
 from postgres_capture.iceberg_side import IcebergSide
@@ -110,10 +113,28 @@ def test_a_transaction_that_is_open_when_the_change_is_seen(source: Source, side
         world.close()
 
 
-def test_what_was_read_before_both_changes(source: Source, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Rows that were read are in a broker; the place in the log up to which they are so is with them."""
+class _FormerWorld(BrokerWorld):
+    """Its producer is one of an earlier release, in whose messages of rows that were read there is no `as_of`."""
+
+    def _broker(self) -> NatsBroker:
+        return _FormerBroker(self._nats.url, self.source.name)
+
+
+class _FormerBroker(NatsBroker):
+    def _publish(self, part: Package, content: bytes) -> None:
+        document = orjson.loads(content)
+        document.pop("as_of", None)
+        super()._publish(part, orjson.dumps(document))
+
+
+@pytest.mark.parametrize("release", [BrokerWorld, _FormerWorld])
+def test_what_was_read_before_both_changes(
+    source: Source, tmp_path_factory: pytest.TempPathFactory, release: type[BrokerWorld]
+) -> None:
+    """Rows that were read are in a broker; the place in the log up to which they are so is with them, or the table is
+    read again."""
     nats = nats_or_skip(tmp_path_factory.mktemp("nats"))
-    world = BrokerWorld(source, nats, ClickHouseSide())
+    world = release(source, nats, ClickHouseSide())
     try:
         with world.consuming():
             two_texts(world)

@@ -13,7 +13,7 @@ import pytest
 from nats_server import NatsServer, nats_or_skip
 from penstock.errors import Conflict, NotFound
 from penstock.postgres.application.consumer_records import ConsumerRecords
-from penstock.postgres.application.migration_work import PhaseState
+from penstock.postgres.application.migration_work import MigrationWork, PhaseState
 from penstock.postgres.capture import installation
 from penstock.postgres.capture.installation import OtherSetup
 from penstock.postgres.capture.kept_rows import KeptRows
@@ -54,16 +54,17 @@ class BrokerWorld(World):
         super().__init__(source, side)
 
     def _start(self) -> RunningProducer:
-        broker = NatsBroker(self._nats.url, self.source.name)
-        return RunningProducer(self.source.dsn, self.source.name, broker, SMALL)
+        return RunningProducer(self.source.dsn, self.source.name, self._broker(), SMALL)
+
+    def _broker(self) -> NatsBroker:
+        return NatsBroker(self._nats.url, self.source.name)
 
     @contextmanager
     def consuming(self, side: ClickHouseSide | None = None) -> Iterator[RunningConsumer]:
         to = side or self.side
         stops = SourceStops(self.source.dsn, self.source.name, [to.name])
         store = StoppingDestination(to.destination(), stops)
-        broker = NatsBroker(self._nats.url, self.source.name)
-        running = RunningConsumer(self.source, broker, store, [to.name])
+        running = RunningConsumer(self.source, self._broker(), store, [to.name])
         try:
             yield running
         finally:
@@ -84,8 +85,11 @@ class BrokerWorld(World):
         states = self.work().apply([each.store for each in sides or (self.side,)], phase)
         return [(each.store, each.waits_for) for each in states]
 
+    def work_without_consumers(self) -> MigrationWork:
+        return replace(self.work(), without_consumers=True)
+
     def apply_without_consumers(self, phase: Phase) -> list[PhaseState]:
-        return replace(self.work(), without_consumers=True).apply([self.side.store], phase)
+        return self.work_without_consumers().apply([self.side.store], phase)
 
     def reason(self, phase: Phase) -> str:
         """The one thing that a phase waits for."""

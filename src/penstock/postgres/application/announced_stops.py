@@ -101,6 +101,13 @@ class AnnouncedStops:
         stop = self._known(store, migration)
         return stop is not None and stop.is_sure
 
+    def doubt(self, store: str, migration: str) -> None:
+        """Rows may come to a store with somebody who does not stop: those from behind a change may be there already,
+        and those of before may still come. It is written down before the store is changed, whatever a kill leaves."""
+        stop = self._known(store, migration)
+        if stop is not None and stop.is_sure and not stop.is_done:
+            self.records.doubt(store, migration)
+
     def lift(self, store: str, migration: str) -> None:
         """The store has carried a change out: let rows go on."""
         stop = self._known(store, migration)
@@ -154,5 +161,7 @@ class AnnouncedStops:
         if known is None:
             return wanted
         if self.state.stages[wanted.migration] is SourceStage.before:
-            return replace(known, before=wanted.before, after=wanted.after, is_sure=wanted.is_sure)
+            is_same = (known.before, known.after) == (wanted.before, wanted.after)
+            is_sure = wanted.is_sure and (known.is_sure or not is_same)  # a consumer may have doubted it
+            return replace(known, before=wanted.before, after=wanted.after, is_sure=is_sure)
         return replace(known, after=known.after | (wanted.after - known.before))

@@ -20,7 +20,7 @@ from penstock.postgres.application.phase_runner import PhaseRunner
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
-from penstock.postgres.application.table_consumers import FedStore
+from penstock.postgres.application.table_consumers import FedStore, TableConsumers
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase
 from penstock.postgres.stores.migration_store import MigrationStore
@@ -106,6 +106,8 @@ class MigrationWork:
 
     def _run(self, store: MigrationStore, migration: Migration, phase: Phase) -> PhaseState:
         if phase is Phase.at_lsn:
+            if self._consumers(migration).may_be_strange(store.name):
+                self._announcements().doubt(store.name, migration.id)
             self._announcements().check(store.name, migration)
         record = self.runner(store).run(migration, phase)
         if phase is Phase.at_lsn:
@@ -151,14 +153,18 @@ class MigrationWork:
         return store.unread_rows(migration)
 
     def _consumers_wait(self, migration: Migration, phase: Phase, store: MigrationStore) -> str | None:
-        lsn = self.journal.position_of(migration.id)
-        consumers = self.journal.consumers(self.state.tables[migration.id].oid, lsn)
+        lsn, consumers = self.journal.position_of(migration.id), self._consumers(migration)
         standing = self._announcements().standing(migration, phase)
         late = consumers.behind(standing)
         if late is not None:
             what = "to stop at the change" if phase is Phase.at_lsn else f"to acknowledge {lsn}"
             return f"the consumer {late.place}, {what}{late.advice(self.journal.seconds_since(migration.id))}"
         return None if self.without_consumers else consumers.unseen(_fed(store), standing)
+
+    def _consumers(self, migration: Migration) -> TableConsumers:
+        """The consumers of a migration's table, with who of them has passed the place where Postgres has it."""
+        oid, lsn = self.state.tables[migration.id].oid, self.journal.position_of(migration.id)
+        return self.journal.consumers(oid, lsn)
 
     def missing(self, stores: Iterable[MigrationStore]) -> list[PhaseState]:
         """The `pre` phases that stores have not confirmed, of migrations that Postgres does not have; and changes at

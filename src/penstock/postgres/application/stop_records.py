@@ -101,6 +101,12 @@ class StopRecords:
         assigned = "is_done = true, seen = least(seen, %s::pg_lsn)"
         self._source.run(f"UPDATE {_TABLE} SET {assigned} WHERE store = %s AND migration = %s", lsn, store, migration)
 
+    def doubt(self, store: str, migration: str) -> None:
+        """Rows on the wrong side of the change may be in the store: once it is carried out the table is read again."""
+        self._source.run(
+            f"UPDATE {_TABLE} SET is_sure = false WHERE store = %s AND migration = %s AND is_sure", store, migration
+        )
+
     def forget(self, store: str, migration: str) -> None:
         """The migration was taken back in a store."""
         self._source.run(f"DELETE FROM {_TABLE} WHERE store = %s AND migration = %s", store, migration)

@@ -99,6 +99,11 @@ class TableConsumers:
         taken for granted; behind a broker it may be any other store."""
         return store in consumer.stores or (not consumer.stores and self.brokers.get(consumer.capture) is None)
 
+    def may_be_strange(self, store: str) -> bool:
+        """Whether rows may come to a store from a broker with somebody who is not known: nobody who is known takes them
+        there, and whoever does stops at no change."""
+        return any(self.brokers.values()) and not any(self._feeds(each, store) for each in self.known)
+
     def has_passed(self, store: FedStore) -> bool:
         """Whether everybody who takes rows of the table has acknowledged the LSN that was asked for."""
         nobody = not self.brokers

@@ -28,3 +28,7 @@ class SourceStops:
         """A consumer stands at a stop, before rows from an LSN on."""
         name = f"{self._capture}/{consumer}"
         self._session.run(lambda source: StopRecords(source).reach(stop, name, lsn_text(lsn)))
+
+    def doubt(self, stop: ChangeStop) -> None:
+        """Rows that wait at a stop may be from before its change."""
+        self._session.run(lambda source: StopRecords(source).doubt(stop.store, stop.migration))

@@ -52,6 +52,9 @@ class ChangeStops(Protocol):
     def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
         """A consumer stands at a stop, before rows from an LSN on. Raises Failed, Unavailable."""
 
+    def doubt(self, stop: ChangeStop) -> None:
+        """Rows that wait at a stop may be from before its change. Raises Failed, Unavailable."""
+
 
 class StoppingDestination(ForwardingDestination):
     """A store with its stops."""
@@ -86,6 +89,8 @@ class StoppingDestination(ForwardingDestination):
         if stop.is_done:
             raise LateRows(str(name), stop)
         waiting = _behind(package, self._store_earlier(package, stop))
+        if _is_read(package) and package.as_of is None:
+            self._stops.doubt(stop)  # an earlier release did not say where in the log they were read
         self._stops.reach(stop, self.name, _places(waiting).first)
         raise WaitsForChange(str(name), stop)
 

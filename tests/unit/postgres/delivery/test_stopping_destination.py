@@ -57,12 +57,16 @@ class Stops:
 
     stops: Sequence[ChangeStop]
     reached: list[int] = field(default_factory=list)
+    doubted: list[str] = field(default_factory=list)
 
     def stop_of(self, form: str, places: RowPlaces) -> ChangeStop | None:
         return stop_of(self.stops, form, places)
 
     def reach(self, stop: ChangeStop, consumer: str, lsn: int) -> None:
         self.reached.append(lsn)
+
+    def doubt(self, stop: ChangeStop) -> None:
+        self.doubted.append(stop.migration)
 
 
 def package(*lsns: int) -> RowPackage:
@@ -101,15 +105,16 @@ def test_a_part_of_the_package_that_ends_at_the_change() -> None:
 def test_rows_that_were_read_go_by_the_place_of_their_reading() -> None:
     read = replace(package(1), rows=(replace(package(1).rows[0], operation="read"),))
     for as_of, goes in ((2, True), (3, False), (None, False)):
-        store = Store()
+        store, stops = Store(), Stops([SECOND])
         sent = decode_package(encode_package(replace(read, as_of=as_of)))
-        stopping = StoppingDestination(store, Stops([SECOND]))
+        stopping = StoppingDestination(store, stops)
         if goes:
             assert stopping.deliver(sent) == Delivered((1, 0), 1)
         else:
             with pytest.raises(WaitsForChange):
                 stopping.deliver(sent)
         assert lsns(store) == ([1] if goes else [])
+        assert stops.doubted == (["2"] if as_of is None else []), "where nobody knows where they were read"
 
 
 def test_rows_that_were_read_are_not_late_by_their_version() -> None:
