@@ -43,13 +43,13 @@ from penstock.postgres.capture.unchanged_values import UnchangedValues
 from penstock.postgres.catalog.lsn import lsn_text
 from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.destination import Destination
+from penstock.postgres.delivery.retry_wait import RetryWait
 from penstock.postgres.packages.package import PackageRow
 from penstock.postgres.packages.package_builder import PackageLimits
 
 WAIT_SECONDS = 0.1
 READ_SECONDS = 0.2
 """How often a part of a table is read while the stream does not pause."""
-MOST_PAUSE = 5.0
 log = logging.getLogger("penstock.cdc")
 
 
@@ -67,18 +67,18 @@ class Producer:
     def run(self) -> None:
         """Read and deliver until `stopping`; whatever is away is waited for. Raises PenstockError where waiting does
         not help: there is no such capture, another version has set it up, its slot is lost."""
-        pause = 0.1
+        pause = RetryWait()
         while not self._stopping():
+            pause.begin()
             try:
-                if self._run_stream():
-                    pause = 0.1
+                self._run_stream()
+                pause.end()
             except Unavailable as error:
                 log.warning("%s; trying again", error.message)
-                time.sleep(pause)
-                pause = min(2 * pause, MOST_PAUSE)
+                time.sleep(pause.fail())
 
-    def _run_stream(self) -> bool:
-        """Read the stream from where it is confirmed until it is to begin again, or the end. Returns True."""
+    def _run_stream(self) -> None:
+        """Read the stream from where it is confirmed until it is to begin again, or the end."""
         with ExitStack() as opened:
             connection = open_reader(self._dsn)
             opened.callback(connection.close)
@@ -96,9 +96,8 @@ class Producer:
             log.info("capture %s reads slot %s", capture.name, capture.slot)
             while not self._stopping():
                 if run.step():
-                    return True
+                    return
             run.finish()
-        return True
 
     def _begin_route(self, consumers: ConsumerRecords) -> None:
         """Say where rows go, before the first one does. A store that is fed from here has its consumer in here."""

@@ -20,11 +20,11 @@ from penstock.postgres.delivery.broker import BrokerMessage, PackageBroker, Pack
 from penstock.postgres.delivery.consumer_progress import Acknowledgements, ConsumerProgress
 from penstock.postgres.delivery.destination import Delivered, Destination, pending_part
 from penstock.postgres.delivery.joined_packages import join_messages
+from penstock.postgres.delivery.retry_wait import RetryWait
 from penstock.postgres.packages.package import Package, RowPackage, TruncatePackage
 from penstock.postgres.packages.package_builder import PackageLimits
 from penstock.postgres.packages.package_codec import decode_package
 
-MOST_PAUSE = 5.0
 log = logging.getLogger("penstock.cdc")
 
 
@@ -69,20 +69,20 @@ class Consumer:
     def run(self) -> None:
         """Take messages until `stopping`; whatever is away is waited for. Raises PenstockError where that does not
         help: the driver is missing, there is no such capture."""
-        pause = 0.1
+        pause = RetryWait()
         while not self._stopping():
+            pause.begin()
             try:
                 self._register()
                 self._look()
                 for store, table in self._tables.items():
                     self._take(store, table)
                 self._acknowledge()
-                pause = 0.1
+                pause.end()
             except Unavailable as error:
                 log.warning("%s; trying again", error.message)
                 self._forget()
-                time.sleep(pause)
-                pause = min(2 * pause, MOST_PAUSE)
+                time.sleep(pause.fail())
 
     def _forget(self) -> None:
         """Ask anew where everything is: another process may have gone on from here."""

@@ -83,10 +83,14 @@ class NatsConnection:
         return int(self._client.max_payload) - ROOM
 
     def close(self) -> None:
+        if self._loop.is_closed():
+            return
         with suppress(Exception):
             self._run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()  # its selector and its pair of sockets are open until then
 
     async def _end(self) -> None:
         if self._client is not None:
