@@ -148,6 +148,21 @@ def _of_any_type(number: int) -> dict[str, object]:
     }
 
 
+def _of_the_edges(number: int) -> dict[str, object]:
+    """Values for which functions that may fail do."""
+    return {
+        "url": ("/1", "https://www.a.b:80/c/d?e=1", "", "\u00e9" * 40)[number % 4],
+        "user": f"u{number % 3}\U0001f600{number}",
+        "timestamp": ("2024-02-29 23:59:59", "1970-01-01 00:00:00", "2106-02-07 06:28:15")[number % 3],
+        "count": (0, 2**32 - 1, number)[number % 3],
+        "change": (-(2**31), 2**31 - 1, 0, -number)[number % 4],
+        "large": (0, 2**64 - 1, number)[number % 3],
+        "price": (-0.05, 1e15, number * 0.25)[number % 3],
+        "fee": (99_999_999.25, -99_999_999.25, 0)[number % 3],
+        "day": ("2024-02-29", "1970-01-01", "2149-06-06")[number % 3],
+    }
+
+
 SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "08_from_nullable_with_default": lambda number: {"payload": None} if number % 3 else {},
     "08_from_nullable_by_forward_query": lambda number: {"version": None} if number < FIRST else {},
@@ -168,6 +183,7 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
         "price": (number % 9 - 2) * 12_345_678.25,
         "fee": None if number % 3 else -number * 0.25,
     },
+    "80_functions_that_cannot_fail": _of_the_edges,
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

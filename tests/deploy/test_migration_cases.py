@@ -62,8 +62,11 @@ GROUPS = {
     "values of any type": ("77_values_of_any_type_before_a_cut",),
     "never null": ("66_nullable_with_a_value_in_its_place",),
     "64 bits": ("71_numbers_of_64_bits",),
-    "decimals": ("78_decimals_widened_below_their_values",),
-    "known floats": ("79_conditions_on_known_floats",),
+    "of values": (
+        "78_decimals_widened_below_their_values",
+        "79_conditions_on_known_floats",
+        "80_functions_that_cannot_fail",
+    ),
     "kept by a condition": ("73_rows_kept_by_a_condition",),
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),
     "through views": ("70_views_seen_through_views",),

@@ -9,7 +9,7 @@ rows of one key are merged.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -17,13 +17,10 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import (
     AggregateFunction,
-    Date,
-    DateTime,
     SimpleAggregateFunction,
     is_nullable,
-    unwrap_type,
 )
-from penstock.plan.diff.column_compatibility import can_ingest, is_promotion
+from penstock.plan.diff.column_compatibility import can_ingest
 from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.canonical_view import derive_columns
 from penstock.plan.equivalence.unchanged_history import columns_stored_as_live
@@ -38,19 +35,16 @@ from penstock.plan.tables.flow_builders import TargetTable
 from penstock.plan.tables.running_datasource import is_ordered_by_seq
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.analysis.may_raise import may_raise
-from penstock.sql.analysis.opaque_calls import call_name, parse_opaque_value, write_opaque
-from penstock.sql.analysis.sure_constants import is_zero, without_sure_constants
+from penstock.sql.analysis.opaque_calls import parse_opaque_value, write_opaque
+from penstock.sql.analysis.sure_constants import is_zero, without_sure_parts
 from penstock.sql.spark_text import column_names, quote_identifier
-from penstock.sql.stored_types import spark_type
 
-_MOMENTS = (Date, DateTime)
 _MERGED_BY = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 """The simple aggregates by which the finished values of states merge."""
 _FINISHED = re.compile(
     r"<state>|\(?COALESCE\(<state>, CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)\)\)?"
     r"|CAST\(<state> AS DECIMAL\(20, 0\)\)"
 )
-_MOMENT_TYPES = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ)
 
 
 def find_derived_columns(context: PlanningContext, transition: DataSourceTransition) -> Mapping[str, DerivedColumn]:
@@ -122,41 +116,15 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
         return False
     if not may_raise(derived.sql):
         return True
-    numbers = {each.name: spark_type(each.type) for each in transition.running.source.columns}
-    moments = {
-        column.name for column in transition.running.source.columns if isinstance(unwrap_type(column.type), _MOMENTS)
-    }
     value = parse_opaque_value(derived.sql)
     if value is None:
         return False
-    tree = exp.select(without_sure_constants(value))
+    types = {column.name: column.type for column in transition.running.source.columns}
+    tree = exp.select(without_sure_parts(value, types))
     for cast in reversed(list(tree.find_all(exp.Cast))):
-        if _keeps_moment(cast, moments) or _counts_truth(cast) or _widens_number(cast, numbers):
+        if _counts_truth(cast):
             cast.replace(cast.this)
     return not may_raise(write_opaque(tree).removeprefix("SELECT "))
-
-
-def _keeps_moment(cast: exp.Cast, moments: Collection[str]) -> bool:
-    """Whether it makes a date or a time of another one, which cannot fail."""
-    value = cast.this
-    while isinstance(value, (exp.Paren, exp.Cast)) and (value is cast.this or _is_moment(value)):
-        value = value.this
-    is_moment = value.name in moments if isinstance(value, exp.Column) else call_name(value) == "date_trunc"
-    return _is_moment(cast) and is_moment
-
-
-def _is_moment(cast: exp.Expr) -> bool:
-    return isinstance(cast, exp.Paren) or (isinstance(cast, exp.Cast) and cast.to.this in _MOMENT_TYPES)
-
-
-def _widens_number(cast: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether it makes a wider type of a number that is stored, which holds each value: of a whole number of 64 bits at
-    most, or of a decimal number as many digits before the point, and the same after it."""
-    value, to = cast.this, cast.args["to"]
-    have = types.get(value.name, "") if isinstance(value, exp.Column) else ""
-    if have in ("INT", "BIGINT"):
-        return to.this == exp.DType.BIGINT or to.sql() in ("DECIMAL(20, 0)", "DECIMAL(38, 0)")
-    return have.startswith("DECIMAL") and is_promotion(have, to.sql().replace(" ", ""))
 
 
 def _counts_truth(cast: exp.Cast) -> bool:

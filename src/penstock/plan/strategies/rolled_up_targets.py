@@ -66,12 +66,18 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
     changed = _Changed(context, before, origins)
     refused = next((name for name, each in derived.items() if not _is_derivable(changed, name, each)), None)
     if refused is not None:
-        return f"`{refused}` is not known to have its value once rows are merged"
+        return _why_refused(before, refused, derived[refused])
     if given.coarser and not (_merges_into(before, given, derived) and _gives_merged(changed, live, names, derived)):
         return "the engine does not merge the stored rows into those that it would give"
     if given.coarser and _has_reader(context, before):
         return "a view reads the rows before they are merged"
     return RolledUp(derived, live, given.coarser)
+
+
+def _why_refused(before: DataSourceTransition, name: str, derived: DerivedColumn) -> str:
+    if not is_safe(before, derived):
+        return f"the value of `{name}` may fail for a row that is stored, or be another each time"
+    return f"`{name}` is not known to have its value once rows are merged"
 
 
 def _obstacle(context: PlanningContext, before: DataSourceTransition) -> str | None:

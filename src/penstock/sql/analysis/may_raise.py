@@ -25,18 +25,23 @@ _BARE_WORDS = frozenset(_BARE.split())
 """Keywords and types that no parenthesis follows, and the letters of literals such as 1L and 1.5D."""
 _SAFE = """
 array array_distinct btrim char_length coalesce concat contains current_date current_timestamp date_trunc dayofmonth
-dayofyear endswith exists filter forall get_json_object greatest hour if instr isnan isnotnull isnull last_day least
-left length lower ltrim minute month named_struct octet_length penstock_document_integer penstock_document_letters
-penstock_document_numbers penstock_document_text penstock_document_unsigned penstock_fine_time penstock_fixed_date
-penstock_fixed_date32 penstock_fixed_fine_time penstock_fixed_time penstock_fixed_time64 penstock_float_text
-penstock_initials penstock_is_far_time penstock_json penstock_json_kinds penstock_json_object penstock_json_objects
-penstock_json_text penstock_json_typed penstock_json_value penstock_json_values penstock_lacks_year penstock_lower
-penstock_netloc penstock_site penstock_source_json penstock_time penstock_time64 penstock_unbin penstock_unhex
-penstock_upper penstock_valid_utf8 quarter rand replace reverse right rtrim second size startswith struct substring
-transform translate trim try_add try_cast try_divide try_element_at try_mod try_multiply try_parse_json try_subtract
+dayofyear endswith exists filter forall get_json_object greatest hex hour if instr isnan isnotnull isnull last_day
+least left length lower ltrim minute month named_struct octet_length penstock_city_hash penstock_city_pair
+penstock_document_integer penstock_document_letters penstock_document_numbers penstock_document_text
+penstock_document_unsigned penstock_farm_fingerprint penstock_farm_hash penstock_farm_pair penstock_fine_time
+penstock_fixed_date penstock_fixed_date32 penstock_fixed_fine_time penstock_fixed_time penstock_fixed_time64
+penstock_float_text penstock_gcc_murmur penstock_half_md5 penstock_initials penstock_int_hash penstock_int_hash_32
+penstock_is_far_time penstock_json penstock_json_kinds penstock_json_object penstock_json_objects penstock_json_text
+penstock_json_typed penstock_json_value penstock_json_values penstock_kafka_murmur penstock_lacks_year penstock_lower
+penstock_murmur2 penstock_murmur2_32 penstock_murmur3 penstock_murmur3_128 penstock_murmur3_32 penstock_netloc
+penstock_pair penstock_sip_hash penstock_sip_hash_128 penstock_site penstock_source_json penstock_time penstock_time64
+penstock_unbin penstock_unhex penstock_unsigned penstock_upper penstock_valid_utf8 penstock_xx_hash
+penstock_xx_hash_32 quarter rand replace reverse right rtrim second size startswith struct substring transform
+translate trim try_add try_cast try_divide try_element_at try_mod try_multiply try_parse_json try_subtract
 try_to_timestamp try_variant_get unix_date unix_micros unix_seconds upper uuid weekday year
 """
-_SAFE_FUNCTIONS = frozenset(_SAFE.split())
+SAFE_FUNCTIONS = frozenset(_SAFE.split())
+"""Functions that give a value for whatever they are given, of the kinds that the compiler gives them."""
 
 
 def may_raise(sql: str) -> bool:
@@ -121,8 +126,8 @@ def _is_safe(tokens: Sequence[Token], place: int) -> bool:
         return _is_literal(tokens, place, before)
     if text in ("rlike", "like", "ilike"):
         return _is_pattern(text, tokens[place + 1])
-    if not is_call(tokens, place) or text in _KEYWORDS or text in _SAFE_FUNCTIONS:
-        return token.token_type == TokenType.VAR or text in _KEYWORDS or text in _SAFE_FUNCTIONS or text in _BARE_WORDS
+    if not is_call(tokens, place) or text in _KEYWORDS or text in SAFE_FUNCTIONS:
+        return token.token_type == TokenType.VAR or text in _KEYWORDS or text in SAFE_FUNCTIONS or text in _BARE_WORDS
     if text == "double":
         given = tokens[place + 2]
         return given.token_type == TokenType.STRING and given.text in ("Infinity", "-Infinity", "NaN")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.differential.sure_expressions import COLUMNS, SURE, UNSURE
 
 from penstock.model import types as t
 from penstock.sql.analysis.opaque_calls import parse_opaque_value, write_opaque
-from penstock.sql.analysis.sure_constants import is_sure_sql, is_zero, without_sure_constants, zero_sum
+from penstock.sql.analysis.sure_constants import is_sure, is_sure_sql, is_zero, without_sure_parts, zero_sum
 from penstock.sql.stored_types import column_default, spark_type
 
 PAIR = t.Tuple((("a b", t.Float(64)), (None, t.FixedString(3))))
@@ -49,6 +50,11 @@ def test_the_default_of_each_type_is_sure(of: t.Type) -> None:
         "map('a', 1, 'b', 2)",
         "CAST(named_struct('x', 1, 'y', '2024-01-01') AS STRUCT<`x`: DOUBLE, `y`: DATE>)",
         "coalesce(CAST(NULL AS DOUBLE), 1.5D)",
+        "CAST(1.5D AS INT)",
+        "1.5D * 2",
+        "CAST((24 * 60 * 60) AS BIGINT)",
+        "CAST(2147483647 AS BIGINT) + 1",
+        "CAST(1 AS DOUBLE) / CAST(2 AS DOUBLE)",
     ],
 )
 def test_sure(sql: str) -> None:
@@ -59,7 +65,6 @@ def test_sure(sql: str) -> None:
     "sql",
     [
         "CAST(128 AS TINYINT)",
-        "CAST(1.5D AS INT)",
         "CAST('1' AS INT)",
         "CAST('x' AS DOUBLE)",
         "CAST(CAST('x' AS STRING) AS DOUBLE)",
@@ -91,8 +96,11 @@ def test_sure(sql: str) -> None:
         "rand()",
         "`a`",
         "CAST(`a` AS INT)",
-        "1.5D * 2",
         "(SELECT 1)",
+        "2147483647 + 1",
+        "1 / 0",
+        "CAST(1.5D AS INT) % CAST(0 AS INT)",
+        "CAST(1e300D * 2 AS INT)",
     ],
 )
 def test_not_sure(sql: str) -> None:
@@ -103,7 +111,7 @@ def test_what_is_left_may_still_fail() -> None:
     """The word in the place of a constant is no value of which another cast would be known."""
     node = parse_opaque_value("concat(CAST(1.5D AS STRING), CAST(CAST('x' AS STRING) AS INT), `a`)")
     assert node is not None
-    assert write_opaque(without_sure_constants(node)) == "CONCAT(known, CAST(known AS INT), `a`)"
+    assert write_opaque(without_sure_parts(node)) == "CONCAT(known, CAST(known AS INT), `a`)"
 
 
 @pytest.mark.parametrize(
@@ -142,3 +150,24 @@ def test_zero(sql: str, is_nothing: bool) -> None:
     node = parse_opaque_value(sql)
     assert node is not None
     assert is_zero(node) is is_nothing
+
+
+@pytest.mark.parametrize("sql", SURE)
+def test_sure_of_columns(sql: str) -> None:
+    node = parse_opaque_value(sql)
+    assert node is not None
+    assert is_sure(node, COLUMNS)
+    assert not is_sure(node), "nothing is known without the types"
+
+
+@pytest.mark.parametrize("sql", UNSURE)
+def test_not_sure_of_columns(sql: str) -> None:
+    node = parse_opaque_value(sql)
+    assert node is not None
+    assert not is_sure(node, COLUMNS)
+
+
+def test_a_parameter_of_a_lambda_is_no_column() -> None:
+    node = parse_opaque_value("filter(`words`, `u` -> CAST(`u` AS DECIMAL(20,0)) > 1)")
+    assert node is not None
+    assert "CAST" in write_opaque(without_sure_parts(node, COLUMNS))
