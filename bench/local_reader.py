@@ -27,7 +27,7 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.pipeline import Pipeline
 from penstock.lake.spark.names import qualified_table
 
-ROWS, REPEATS, WARM, SECONDS, CLIENTS = 1_000_000, 60, 15, 10.0, 8
+ROWS, REPEATS, WARM, SECONDS, CLIENTS = 1_000_000, 60, 100, 10.0, 8
 BODY = 50_000
 COUNTRIES, PAGES = 40, 500
 RESULT = Path(__file__).parent / "results" / "local_reader.md"

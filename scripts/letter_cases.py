@@ -1,7 +1,7 @@
 """The letters of ClickHouse's initcapUTF8, whose tables are of another Unicode than Java's: asks chDB for every letter.
 
-Out: `LetterCases.java` in `lake/spark/jars`, to be compiled by scripts/java_jars.py. Run it after a step to another
-ClickHouse; a test compares every letter.
+Out: `LetterCases.java` in `lake/spark/jars/texts`, to be compiled by scripts/java_jars.py. Run it after a step to
+another ClickHouse; a test compares every letter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chdb.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
-JAVA = ROOT / "src/penstock/lake/spark/jars/LetterCases.java"
+JAVA = ROOT / "src/penstock/lake/spark/jars/texts/LetterCases.java"
 SURROGATES = range(0xD800, 0xE000)
 LETTERS = tuple(code for code in range(1, 0x110000) if code not in SURROGATES)
 AT_ONCE = 20_000

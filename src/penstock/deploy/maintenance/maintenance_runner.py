@@ -19,6 +19,7 @@ from penstock.deploy.maintenance.compaction import CompactionResults, compact_ta
 from penstock.deploy.maintenance.inbox_trimming import trim_inbox, trim_keys, trim_logs
 from penstock.deploy.maintenance.maintained_tables import MaintainedTable, MaintenanceCounts, maintained_tables
 from penstock.deploy.maintenance.maintenance_share import MaintenanceShare, waiting_tables
+from penstock.deploy.maintenance.manifest_merge import ManifestMerge
 from penstock.deploy.maintenance.orphan_cleanup import SEEN_SECONDS, OrphanCleanup
 from penstock.deploy.maintenance.retention import NOT_ENDED, RetainedData, find_retained_data
 from penstock.deploy.maintenance.row_ttl import delete_expired, expiry_condition
@@ -51,6 +52,7 @@ class Maintenance(PeriodicTask):
         self._batches = batches
         self._inbox = inbox
         self._expiry = SnapshotExpiry(core)
+        self._manifests = ManifestMerge(core)
         self._share = MaintenanceShare(partial(waiting_tables, core))
         self._compacted = CompactionResults()
         self._orphans = OrphanCleanup(core)
@@ -77,11 +79,14 @@ class Maintenance(PeriodicTask):
         self._known = (0.0, None)
         settings = self._core.settings.maintenance
         self._tables = maintained_tables(self._core.store, self._core.warehouse)
-        self._expiry.forget_except(frozenset(on.table.id for on in self._tables))
+        kept = frozenset(on.table.id for on in self._tables)
+        self._expiry.forget_except(kept)
+        self._manifests.forget_except(kept)
         for on in self._tables:
             self._run_if_due("compaction", on, 0.0, partial(compact_table, self._core, on, self._compacted))
             if expiry_condition(on) is not None:
                 self._run_if_due("ttl", on, settings.ttl_seconds, partial(self._delete_expired, on))
+            self._run_if_due("manifests", on, 0.0, partial(self._manifests.run, on))
             self._run_if_due("expiry", on, 0.0, partial(self._expire, on))
             self._run_if_due("properties", on, LONGEST, partial(_add_properties, self._core, on))
             self._expire_where_due()

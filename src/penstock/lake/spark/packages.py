@@ -24,7 +24,8 @@ CACHE = Path("~/.ivy2.5.2")
 """Where Spark 4 keeps packages unless `spark.jars.ivy` says otherwise."""
 DURABLE_FILES_JAR = Path(__file__).parent / "jars" / "durable-files.jar"
 TEXT_FUNCTIONS_JAR = Path(__file__).parent / "jars" / "text-functions.jar"
-"""Functions of compiled SQL on texts, the shortest text of a float, and how the rows of an answer come to Python."""
+"""Functions of compiled SQL on texts, the shortest text of a float, how the rows of an answer come to Python, and which
+manifests are merged."""
 OUR_JARS = (DURABLE_FILES_JAR, TEXT_FUNCTIONS_JAR)
 LOCAL_FILES = {"spark.hadoop.fs.file.impl": "penstock.DurableFiles"}
 """Hadoop's own file system for local files starts a process (`chmod`) for each file it makes, and leaves it to the
