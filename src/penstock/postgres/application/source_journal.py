@@ -15,7 +15,7 @@ from penstock.errors import Conflict
 from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
 from penstock.postgres.application.table_consumers import TableConsumers
-from penstock.postgres.application.table_marks import DEFINITION, MARKS, TableMark, read_marks, write_marks
+from penstock.postgres.application.table_marks import DEFINITION, HAS_COLUMNS, TableMark, read_marks, write_marks
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.migration.operation import Phase
@@ -43,7 +43,7 @@ class SourceJournal:
 
     def take_lock(self) -> None:
         """Be the one process that works on migrations, until the connection ends. Raises Conflict."""
-        if not self._exists or not self._source.has_table(MARKS):
+        if not self._exists or not self._source.rows(HAS_COLUMNS)[0][0]:
             self._source.run(_DEFINITIONS + DEFINITION)
             self._exists = True
         ((taken,),) = self._source.rows("SELECT pg_try_advisory_lock(%s)", _LOCK)

@@ -2,7 +2,8 @@
 
 In: the catalog of the source, the migrations, and marks of before. Out: for each migration whether Postgres has it.
 Invariants: that is told by fingerprints; a table with a schema that no migration begins or ends with is in no known
-state; where changes lead back to a schema of before them, the columns that were added since a mark tell which it is.
+state; where changes lead back to a schema of before them,
+the columns that were added or touched since a mark tell which it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration, MigrationHistory
-from penstock.postgres.migration.operation import AddColumn
+from penstock.postgres.migration.operation import (
+    AddColumn,
+    ChangeType,
+    DropNotNull,
+    RenameColumn,
+    SetNotNull,
+    SwapColumns,
+)
 
 
 class SourceStage(str, Enum):
@@ -58,7 +66,7 @@ def source_state(
         if table is None:
             table = _last_table(catalog, chain)
         elif reached is not None and is_sure:
-            found[table.oid] = TableMark(chain[reached - 1].id if reached else None, table.last_attnum)
+            found[table.oid] = TableMark.of(chain[reached - 1].id if reached else None, table)
         if reached is None:
             undeclared.append(chain[-1].table_after)
         for at, each in enumerate(chain):
@@ -96,7 +104,12 @@ def _reached(
 ) -> tuple[ReplicatedTable | None, int | None, bool]:
     """The table, how many migrations of the chain it has, and whether that is sure."""
     if len(places) > 1:
-        fitting = [at for at, table in places.items() if _fits(table, chain[:at], marks.get(table.oid))]
+        last = max(places)
+        fitting = [
+            at
+            for at, table in places.items()
+            if _fits(table, chain[:at], mark := marks.get(table.oid)) and _is_touched(table, chain[:last], at, mark)
+        ]
         if fitting:
             return places[fitting[0]], fitting[0], len(fitting) == 1
     at = next(iter(places), None)
@@ -113,6 +126,35 @@ def _fits(table: ReplicatedTable, had: Sequence[Migration], mark: TableMark | No
     since = had[ids.index(mark.migration) :]
     added = sum(isinstance(each, AddColumn) for migration in since for each in migration.operations)
     return mark.last_attnum + added == table.last_attnum
+
+
+def _is_touched(table: ReplicatedTable, chain: Sequence[Migration], at: int, mark: TableMark | None) -> bool:
+    """Whether those columns were touched since a mark that a table has touched which has so many migrations of a chain,
+    and none that only later ones touch."""
+    touched = mark.touched(table) if mark is not None else None
+    if mark is None or touched is None:
+        return True
+    since = [None, *(each.id for each in chain)].index(mark.migration)
+    done, later = _touching(chain[since:at]), _touching(chain[at:])
+    fresh = [each for each in later if all(each.isdisjoint(other) for other in done)]
+    return all(touched & each for each in done) and not any(touched & each for each in fresh)
+
+
+def _touching(migrations: Sequence[Migration]) -> list[frozenset[str]]:
+    """The columns whose descriptions migrations change, each by all the names that it has meanwhile; columns that have
+    a name one after the other are not told from each other."""
+    found: list[frozenset[str]] = []
+    for operation in (each for migration in migrations for each in migration.operations):
+        match operation:
+            case RenameColumn(name, other) | SwapColumns(name, other):
+                names = frozenset((name, other))
+            case ChangeType(name) | SetNotNull(name) | DropNotNull(name):
+                names = frozenset((name,))
+            case _:
+                continue
+        joined = [each for each in found if not each.isdisjoint(names)]
+        found = [each for each in found if each not in joined] + [names.union(*joined)]
+    return found
 
 
 def _last_table(catalog: Catalog, chain: Sequence[Migration]) -> ReplicatedTable | None:

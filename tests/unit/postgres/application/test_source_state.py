@@ -30,9 +30,11 @@ def chain(*operations: Operation) -> list[Migration]:
     return made
 
 
-def found(last_attnum: int, operations: list[Operation], mark: TableMark | None) -> tuple[int, TableMark | None]:
+def found(
+    last_attnum: int, operations: list[Operation], mark: TableMark | None, table: ReplicatedTable = BEFORE
+) -> tuple[int, TableMark | None]:
     """How many migrations the table has, and where it surely is."""
-    now: ReplicatedTable = replace(BEFORE, last_attnum=last_attnum)
+    now = replace(table, last_attnum=last_attnum)
     marks = {} if mark is None else {now.oid: mark}
     state = source_state(Catalog((now,)), MigrationHistory(tuple(chain(*operations))), marks)
     return [*state.stages.values()].count(SourceStage.after), state.marks.get(now.oid)
@@ -57,8 +59,40 @@ def test_a_column_that_is_added_and_dropped(
     assert (at, marked is not None) == (count, is_sure)
 
 
-def test_a_name_that_is_given_back_is_not_told() -> None:
-    assert found(1, RENAMED, TableMark(None, 1)) == (2, None)
+@pytest.mark.parametrize(
+    ("mark", "count", "is_sure"),
+    [
+        (TableMark(None, 1, {1: "70"}), 0, True),
+        (TableMark(None, 1, {1: "60"}), 2, True),
+        (TableMark("2", 1, {1: "70"}), 2, True),
+        (TableMark("2", 1, {1: "60"}), 2, True),  # somebody gave a right on the column
+        (TableMark(None, 1), 2, False),  # of a release that did not note it
+    ],
+)
+def test_a_name_that_is_given_back(mark: TableMark, count: int, *, is_sure: bool) -> None:
+    now = replace(BEFORE, columns=tuple(replace(each, mark="70") for each in BEFORE.columns))
+    at, marked = found(1, RENAMED, mark, now)
+    assert (at, marked is not None) == (count, is_sure)
+    if marked is not None:
+        assert marked.columns == {1: "70"}
+
+
+@pytest.mark.parametrize(("touched", "count"), [("", 1), ("id", 3), ("id b", 5)])
+def test_two_pairs_of_different_columns(touched: str, count: int) -> None:
+    """What was touched since the first migration says which of the others Postgres has."""
+    table = apply_operations(BEFORE, [ADD])
+    now = replace(table, columns=tuple(replace(each, mark="70") for each in table.columns))
+    columns = {each.attnum: "60" if each.name in touched.split() else "70" for each in table.columns}
+    operations = [ADD, *RENAMED, RenameColumn("b", "y"), RenameColumn("y", "b")]
+    at, marked = found(2, operations, TableMark("1", 2, columns), now)
+    assert (at, marked is not None) == (count, True)
+
+
+@pytest.mark.parametrize(("mark", "count"), [("70", 0), ("60", 3)])
+def test_a_name_that_comes_back_by_way_of_two_others(mark: str, count: int) -> None:
+    now = replace(BEFORE, columns=tuple(replace(each, mark="70") for each in BEFORE.columns))
+    around = [RenameColumn("id", "x"), RenameColumn("x", "y"), RenameColumn("y", "id")]
+    assert found(1, around, TableMark(None, 1, {1: mark}), now)[0] == count
 
 
 def test_a_table_that_fits_one_place_is_marked() -> None:
