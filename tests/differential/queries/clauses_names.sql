@@ -15,3 +15,18 @@ SELECT (1, 2,), (1,), u8 IN (1, 2,), FROM t;
 SELECT [1, 2,];
 SELECT lower('A',);
 SELECT quantile(0.5,)(u8) FROM t;
+-- Types by the words that are written, places that are computed, arrays behind their table.
+SELECT CAST('1.15' AS NUMERIC(10,2)), CAST(id AS INTEGER), CAST(u8 AS BIGINT), CAST(u8 AS double  precision), CAST(s AS varchar(10)), CAST(1 AS INT UNSIGNED), CAST(NULL AS Nullable(INT)), CAST([u8] AS Array(INT)), CAST(CAST(u8 AS TEXT) AS bool) FROM t WHERE u8 < 2 ORDER BY id;
+SELECT u8::INTEGER, '1.15'::DECIMAL(5,1), 'x'::TEXT, 2::DOUBLE, (id + 1)::FLOAT, '2024-01-01'::TIMESTAMP, u8::TEXT::Nullable(TEXT), '2024-01-01'::date, u8::Int8 FROM t ORDER BY id;
+SELECT arr[0 + 1], arr[1 + 1], sarr[2 - 1], arr[0x1], arr[2 + -1], [1, 2, 3][1 + 1], arr[id + -1], arr[-1 + 2], arr[1], -0x1F, u8 IN [], u8 NOT IN [], u8 IN () FROM t ORDER BY id;
+SELECT e.arr, e.sarr, arr, e.id FROM t AS e ARRAY JOIN arr ORDER BY e.id, arr;
+SELECT t.arr, t.arr + 1 FROM t ARRAY JOIN arr ORDER BY 1;
+SELECT e.p.a, e.p.1, p.a, e.p FROM (SELECT [(1, 'x'), (2, 'y')]::Array(Tuple(a UInt8, b String)) AS p) AS e ARRAY JOIN p ORDER BY 1;
+SELECT numbers.number FROM numbers(2);
+SELECT u8, FROM t GROUP BY u8, ORDER BY u8;
+SELECT u8 FROM t GROUP BY u8, HAVING u8 > 1;
+SELECT u8 FROM (SELECT u8 FROM t ORDER BY u8,);
+SELECT a.u8 FROM t AS a JOIN t AS b USING (id,);
+SELECT dec IN [f] FROM t;
+SELECT CASE dec WHEN 12345678901234567890 THEN 1 ELSE 0 END FROM t;
+SELECT t - INTERVAL '30' minute, t + INTERVAL 3 DAY, INTERVAL '2' day + t, toStartOfInterval(t, INTERVAL '5' minute) FROM t ORDER BY id;

@@ -22,3 +22,7 @@ SELECT multiSearchAny('abc', ['b', 'x']), multiSearchFirstIndex('abc', ['x', 'c'
 SELECT multiSearchFirstPosition('abc', [s]) FROM t;
 SELECT multiSearchAny('abc', materialize(['a', 'z'])) FROM t;
 SELECT multiSearchAny(materialize('abc'), materialize(['a', 'z'])) AS a, multiSearchFirstIndex(materialize('abc'), ['x', 'c']) AS b, has(materialize([1, 2]), 1) AS c, materialize([s]) AS d FROM t;
+-- Needles that begin or end inside of a letter.
+SELECT s, position(s, unhex('a9')), position(s, unhex('c3')), positionUTF8(s, unhex('bc')), locate(unhex('9f'), s), position(s, unhex('a9'), 2) FROM t ORDER BY id;
+SELECT replaceOne(s, unhex('a9'), 'X'), replaceOne(s, unhex('c3'), ''), replaceAll(s, unhex('a9'), 'X'), replaceOne('Müller', unhex('bc6c'), '-') FROM t ORDER BY id;
+SELECT multiSearchAny(s, [unhex('a9')]), multiSearchFirstPosition(s, [unhex('bc'), unhex('c3')]), multiSearchAllPositions(s, [unhex('bc'), 'l', unhex('a9')]), position('l' IN s), position(s IN 'abc'), countSubstrings(s, unhex('c3')), position('Müller', substring('ü', 2)), positionUTF8('aMüller', unhex('bc6c')) FROM t ORDER BY id;

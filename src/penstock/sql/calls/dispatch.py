@@ -39,7 +39,7 @@ from penstock.sql.operators import arithmetic, case, comparisons, literals, logi
 from penstock.sql.operators.dynamic_values import Apply, dynamic_result, fixed_result, is_dynamic_value
 from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
-from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS
+from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS, place_before_offset
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
@@ -62,7 +62,8 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
     if steps and is_json(value.type):
         return json_path(tr, node, value, steps)
     value = tr.translate(node.this) if steps[1:] else value
-    key = tr.translate(node.expressions[0])
+    computed = place_before_offset(node.expressions[0])
+    key = tr.translate(node.expressions[0] if computed is None else computed)
     if t.has_part(value.type, t.Dynamic):
         hint = "write `data.items.:`Array(Nullable(String))`[1]`"
         raise tr.refusal(node, "wrong-argument-type", f"an element of {value.type} is not supported", hint)
@@ -70,7 +71,12 @@ def _translate_bracket(tr: Translator, node: exp.Expr) -> TypedSql:
         if not isinstance(key.constant, str):
             raise tr.refusal(node, "wrong-argument-type", "expected a text literal after a JSON in `[…]`")
         return json_path(tr, node, value, [key.constant])
-    if isinstance(key.constant, int) and node.args.get("offset") != 1 and isinstance(key.bare, t.Int):
+    if (
+        computed is None
+        and isinstance(key.constant, int)
+        and node.args.get("offset") != 1
+        and isinstance(key.bare, t.Int)
+    ):
         key = integer(key.constant + 1)
     return build_or_refuse(tr, node, lambda: array_or_map_element([value, key]))
 

@@ -28,7 +28,7 @@ from penstock.sql.operators.comparisons import as_comparable_pair, enum_of_numbe
 from penstock.sql.operators.decimals_of_literals import decimal_of_literal
 from penstock.sql.operators.literals import make_tuple
 from penstock.sql.spark_text import quote_identifier, string_literal
-from penstock.sql.syntax.tokens import CALL_MARK
+from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, is_aggregate
 
 _UINT8 = t.Int(8, signed=False)
@@ -242,12 +242,10 @@ def _in_list(tr: Translator, node: exp.Expr, value: TypedSql, elements: list[exp
     reads = len(tr.trace.free)
     items = _list_items(tr, value, elements)
     given = [(element, item) for element, item in zip(elements, items, strict=True) if not is_null(item)]
+    if len(tr.trace.free) > reads:
+        _check_beside_columns(tr, node, value, given)
     for element, item in given:
         check_time_precision(tr, element, item, value)
-    sizes = {each.bare for each in (value, *items) if isinstance(each.bare, t.FixedString)}
-    if len(sizes) > 1 and len(tr.trace.free) > reads:  # of a list with columns, ClickHouse keeps some zeros
-        message = f"IN of {' and '.join(sorted(map(str, sizes)))} is not supported"
-        raise tr.refusal(node, "no-common-type", message, "toString(…), without the zeros at the end")
     pairs = [as_comparable_pair(tr, element, value, item) for element, item in given]
     by_equality = isinstance(value.bare, t.Float) and any("`" in right for _, right in pairs)
     if by_equality:  # NaN equals the NaN of a list of literals, and none of a list with something computed
@@ -281,11 +279,33 @@ def _list_items(tr: Translator, value: TypedSql, elements: list[exp.Expr]) -> li
         return items
     if len(tr.trace.free) == reads:
         return [_beside_decimal(tr, element, item, of) for element, item in zip(elements, items, strict=True)]
-    for element, item in zip(elements, items, strict=True):
+    _refuse_floats(tr, list(zip(elements, items, strict=True)), of)
+    return items
+
+
+def _check_beside_columns(
+    tr: Translator, node: exp.Expr, value: TypedSql, given: list[tuple[exp.Expr, TypedSql]]
+) -> None:
+    """Raises Refused for a list with columns in which a value has to be converted as ClickHouse does not."""
+    if isinstance(value.bare, t.Decimal) and _is_array(node):
+        _refuse_floats(tr, given, value.bare)
+    sizes = {each.bare for each in (value, *(item for _, item in given)) if isinstance(each.bare, t.FixedString)}
+    if len(sizes) > 1:  # ClickHouse keeps some zeros
+        message = f"IN of {' and '.join(sorted(map(str, sizes)))} is not supported"
+        raise tr.refusal(node, "no-common-type", message, "toString(…), without the zeros at the end")
+
+
+def _is_array(node: exp.Expr) -> bool:
+    """Whether the set of IN is an array, whose elements need a common type."""
+    return bool(node.meta.get(BRACKETS)) or isinstance(node.args.get("field"), exp.Array)
+
+
+def _refuse_floats(tr: Translator, given: list[tuple[exp.Expr, TypedSql]], of: t.Decimal) -> None:
+    """Raises Refused for a Float of a list of columns."""
+    for element, item in given:
         if isinstance(item.bare, t.Float):
             message = f"{of} IN a list of columns with {item.type} is not supported"
             raise tr.refusal(element, "no-common-type", message, f"cast it to {of}")
-    return items
 
 
 def _check_item(tr: Translator, node: exp.Expr, item: TypedSql, of: Type) -> None:

@@ -39,7 +39,8 @@ def _as_path(scope: SelectScope, node: exp.Expr) -> exp.Expr:
         return node
     relation = scope.relation(names[0])
     if relation is not None and names[1] in relation.columns:
-        names = [displayed_name(_storing(scope, relation), relation, names[1], relation.name), *names[2:]]
+        storing = _storing(scope, relation)
+        names = [_name_behind_table(storing, relation, names[1], relation.name), *names[2:]]
     elif _is_unknown(scope, names):
         return node
     if len(names) == 1:
@@ -75,7 +76,12 @@ def _qualified_column_name(scope: SelectScope, node: exp.Column) -> str:
     relation = scope.relation(node.table)
     if relation is None or node.args.get("db") is not None:
         return column_name(node)
-    return displayed_name(scope, relation, node.name, node.table)
+    return _name_behind_table(scope, relation, node.name, node.table)
+
+
+def _name_behind_table(scope: SelectScope, relation: ScopeTable, name: str, table: str) -> str:
+    """The name of a column that is written behind its table; an array that ARRAY JOIN unfolds keeps it."""
+    return f"{table}.{name}" if name in relation.whole else displayed_name(scope, relation, name, table)
 
 
 def _drop_table(scope: SelectScope, node: exp.Expr) -> exp.Expr:

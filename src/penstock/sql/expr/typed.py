@@ -6,6 +6,7 @@ where Spark has no such type: a comparison is a BOOLEAN in Spark and a UInt8 in 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TypeAlias, Union
 
@@ -176,3 +177,12 @@ def nullable_if_any(of: Type, operands: tuple[TypedSql, ...] | list[TypedSql]) -
     if any(operand.nullable for operand in operands) and not isinstance(of, _NEVER_NULLABLE):
         return t.Nullable(of)
     return of
+
+
+_CUT = re.compile(r"substring\(CAST\(|unhex\(")
+"""How SQL begins that takes a part of a text by bytes, or bytes for a text."""
+
+
+def is_cut(value: TypedSql) -> bool:
+    """Whether the expression cuts a text between any two bytes, or makes it of bytes, so that it may be no UTF-8."""
+    return _CUT.search(value.sql) is not None

@@ -80,7 +80,7 @@ def _table_of_node(environment: Environment, node: exp.Expr, place: int) -> Tabl
         raise refusal(environment.text, node, "unsupported-clause", message)
     if isinstance(node.this, exp.Anonymous):
         refuse_sample(environment, node, "a table function")
-        return _table_of_function(environment, node)
+        return _table_of_function(environment, node, place)
     if node.db == "system" and node.name == "one":
         refuse_sample(environment, node, "system.one")
         return system_one(node.alias or "one")
@@ -292,16 +292,16 @@ def register_placeholder(environment: Environment, source: DataSource) -> str:
     return placeholder
 
 
-def _table_of_function(environment: Environment, node: exp.Table) -> TableReference:
-    """A table function: numbers(n), view(SELECT …) …"""
+def _table_of_function(environment: Environment, node: exp.Table, place: int) -> TableReference:
+    """A table function: numbers(n), view(SELECT …) …; without an alias, it has no name that a column could follow."""
     _, arguments = call_parts(node.this)
     if call_name(node.this) == "view" and len(arguments) == 1 and isinstance(arguments[0], exp.Query):
         output = environment.compile(environment, arguments[0])
-        return _table_of_output(environment, node, output, node.alias or "view")
+        return _table_of_output(environment, node, output, node.alias or f"__t{place}")
     if call_name(node.this) in EXTERNAL_FUNCTIONS:
         placeholder, relation = external_table(environment, node)
         return TableReference(f"{placeholder} AS {quote_identifier(relation.name)}", relation)
-    return _table_of_rows(rows_of_function(environment, node.this), node.alias or call_name(node.this) or "")
+    return _table_of_rows(rows_of_function(environment, node.this), node.alias or f"__t{place}")
 
 
 def _table_of_rows(rows: GeneratedRows, alias: str) -> TableReference:

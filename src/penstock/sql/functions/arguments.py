@@ -6,7 +6,6 @@ than ClickHouse are refused here with BadArguments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from sqlglot.errors import SqlglotError
@@ -23,8 +22,6 @@ from penstock.sql.expr.typed import TypedSql, as_spark, text
 from penstock.sql.functions.function import BadArguments
 from penstock.sql.spark_text import quote_identifier, string_literal, tokenize_spark
 
-_CUT = re.compile(r"substring\(CAST\(|unhex\(")
-"""How SQL begins that takes a part of a text by bytes, or bytes for a text."""
 _MAX_INT = 2**31 - 1
 MOST_ELEMENTS = 1_000_000
 """The most elements, or letters, that a function adds to a value because a row says so."""
@@ -195,11 +192,6 @@ def zip_arrays(arrays: Sequence[str]) -> str:
     walk = f"transform(` s`.`0`, (` e`, ` i`) -> struct({fields}))"
     wrong = "raise_error('the arrays of a lambda have different sizes')"
     return bind_once(f"struct({parts})", "` s`", f"if({same}, {wrong}, {walk})")
-
-
-def is_cut(value: TypedSql) -> bool:
-    """Whether the expression cuts a text between any two bytes, or makes it of bytes, so that it may be no UTF-8."""
-    return _CUT.search(value.sql) is not None
 
 
 def bytes_as_characters(value: str) -> str:

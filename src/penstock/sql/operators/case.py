@@ -74,12 +74,20 @@ def _look_up(tr: Translator, place: exp.Expr, operand: TypedSql, when: TypedSql)
             raise tr.refusal(place, "no-common-type", message, "CASE WHEN … = … THEN")
     if isinstance(operand.bare, t.Int) and isinstance(when.constant, float) and not math.isfinite(when.constant):
         raise tr.refusal(place, "invalid-literal", f"{when.constant} is no value of {operand.type}")
+    if isinstance(operand.bare, t.Decimal) and _is_too_large(when.constant, operand.bare):
+        raise tr.refusal(place, "invalid-literal", f"{when.constant} does not fit into {operand.bare}")
     found = _compare(tr, place, operand, when)
     if not isinstance(operand.bare, t.Float) or when.constant is None or when.constant != 0:
         return found
     sign = "-" if str(when.constant).startswith("-") else ""
     own = bind_if_long(operand.sql, lambda x: f"({x} = 0 AND CAST({x} AS STRING) = '{sign}0.0')")
     return boolean(own, operand)
+
+
+def _is_too_large(number: object, of: t.Decimal) -> bool:
+    """Whether an integer needs more bits than ClickHouse has for the digits of a Decimal."""
+    bits = next(bits for most, bits in ((9, 32), (18, 64), (38, 128), (76, 256)) if of.precision <= most)
+    return isinstance(number, int) and not -(2 ** (bits - 1)) <= number * 10**of.scale < 2 ** (bits - 1)
 
 
 def _are_found(have: Type, wanted: Type) -> bool:

@@ -8,7 +8,7 @@ is read as a value of that type. A LIKE pattern that ClickHouse matches by two r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -31,7 +31,17 @@ from penstock.sql.expr.sort_order import (
     order_key,
 )
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
-from penstock.sql.expr.typed import NEVER, NULL, TypedSql, as_spark, boolean, is_null, nullable_if_any, typed_sql
+from penstock.sql.expr.typed import (
+    NEVER,
+    NULL,
+    TypedSql,
+    as_spark,
+    boolean,
+    is_cut,
+    is_null,
+    nullable_if_any,
+    typed_sql,
+)
 from penstock.sql.operators.dynamic_values import fixed_result
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.spark_text import quote_identifier, string_literal
@@ -327,6 +337,9 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: Ty
     kinds = type(left.bare), type(right.bare)
     if t.FixedString in kinds and left.bare != right.bare and set(kinds) <= {t.FixedString, t.String, t.Enum}:
         return _without_end_zeros(left), _without_end_zeros(right)
+    if isinstance(left.bare, (t.Array, t.Tuple)) and _fixed_parts(left.type) != _fixed_parts(right.type):
+        message = f"{left.type} and {right.type} cannot be compared: a FixedString in them has zeros at its end"
+        raise tr.refusal(node, "no-common-type", message, "toString(…) of it")
     if left.spark == right.spark and type(left.bare) is type(right.bare):
         return left.sql, right.sql
     if isinstance(left.bare, _NUMBERS) and isinstance(right.bare, _NUMBERS):
@@ -349,6 +362,23 @@ def as_comparable_pair(tr: Translator, node: exp.Expr, left: TypedSql, right: Ty
             beside_time(right, left) if days[1] else as_spark(right, spark),
         )
     return as_common_type(left, of), as_common_type(right, of)
+
+
+def _fixed_parts(of: Type) -> list[Type]:
+    """The texts and Enums in a type if a FixedString is among them, in their order."""
+    texts = list(_texts_in(of))
+    return texts if any(isinstance(each, t.FixedString) for each in texts) else []
+
+
+def _texts_in(of: Type) -> Iterator[Type]:
+    match t.unwrap_type(of):
+        case t.Array(inner):
+            yield from _texts_in(inner)
+        case t.Tuple(fields):
+            for _, inner in fields:
+                yield from _texts_in(inner)
+        case (t.String() | t.FixedString() | t.Enum()) as text:
+            yield text
 
 
 def _midnight(day: TypedSql, time: TypedSql) -> str:
@@ -412,6 +442,8 @@ def match_like(tr: Translator, node: exp.Expr, pair: tuple[TypedSql, TypedSql], 
     for value in pair:
         if not isinstance(value.bare, (t.String, t.FixedString, t.Enum)):
             raise tr.refusal(node, "wrong-argument-type", f"{word} needs String, this is {value.type}")
+    if is_cut(pair[1]):
+        raise tr.refusal(node, "unsupported-syntax", f"{word} a pattern of bytes is not supported", "position(…) > 0")
     text = None if pair[1].constant is None else str(pair[1].constant)
     known = _spark_pattern_of(pair[1].sql) if text is None else _literal_pattern(tr, node, text)
     if "ILIKE" not in word:

@@ -77,7 +77,7 @@ def translate_minus(tr: Translator, node: exp.Expr) -> TypedSql:
     value = tr.translate(node.this)
     found = dynamic_result([value], lambda given: negate(given[0])) if is_dynamic_value(value) else None
     if found is None:
-        found = negate(value) if isinstance(node.this, exp.Literal) else negate_value(value)
+        found = negate(value) if isinstance(node.this, (exp.Literal, exp.HexString)) else negate_value(value)
     if found is None:
         raise tr.refusal(node, "wrong-argument-type", f"`-` needs a number, this is {value.type}")
     return found

@@ -197,6 +197,10 @@ def _qualified_column(tr: Translator, node: exp.Expr, names: list[str]) -> tuple
     if names[1] not in relation.columns:
         message = f"unknown column `{names[1]}` of `{names[0]}`"
         raise tr.refusal(node, "unknown-column", message, did_you_mean(names[1], relation.columns))
+    is_named_element = len(names) > 2 and not names[2][:1].isdigit()
+    if is_named_element and relation.placeholder is not None and names[1] in relation.whole:
+        message = f"`{'.'.join(names)}` after ARRAY JOIN is not supported: ClickHouse reads it from the whole array"
+        raise tr.refusal(node, "unsupported-syntax", message, f"write `{'.'.join(names[1:])}` for the element's")
     return read_column(tr, node, relation, names[1], node.meta.get(READING_KEY, "own")), names[2:]
 
 

@@ -15,6 +15,7 @@ from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.datasource import Column, Text
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import unwrap_type
+from penstock.sql.clauses.column_matchers import pattern_of
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.conversions.explicit import STRICT_MODE
 from penstock.sql.conversions.implicit import implicit_cast
@@ -26,6 +27,7 @@ from penstock.sql.outputs.forward_conversions import STRICT_HANDLERS
 from penstock.sql.query import ForwardColumn
 from penstock.sql.spark_text import quote_identifier
 from penstock.sql.syntax.column_names import column_name
+from penstock.sql.syntax.matcher_tokens import MATCHER
 from penstock.sql.syntax.problems import Refused, Report, refusal
 from penstock.sql.syntax.tree import call_name, parse_select_list
 
@@ -102,6 +104,8 @@ def _read_items(report: Report, tr: Translator, tree: exp.Select, old: list[str]
         with report.collecting():
             if isinstance(node, exp.Star):
                 found += _expand_star(tr, node, old)
+            elif call_name(node) == MATCHER:
+                found += _expand_matcher(tr, node, old)
             else:
                 join_names_below(tr.scope, node)
                 found.append(_SelectItem(column_name(node), node))
@@ -119,6 +123,18 @@ def _expand_star(tr: Translator, star: exp.Star, old: list[str]) -> list[_Select
     return [
         _SelectItem(name, replaced.get(name) or exp.column(name, quoted=True), name not in replaced) for name in kept
     ]
+
+
+def _expand_matcher(tr: Translator, node: exp.Expr, old: list[str]) -> list[_SelectItem]:
+    """`* EXCEPT 'pattern'`. Raises Refused for any other form that is read as a call."""
+    star, *parts = node.expressions
+    texts = [each for part in parts if call_name(part) == "except" for each in part.expressions]
+    if not isinstance(star, exp.Star) or len(parts) != 1 or len(texts) != 1 or not texts[0].is_string:
+        message = "this form of `*` is not supported in a FORWARD_QUERY"
+        raise tr.refusal(node, "unsupported-syntax", message, "* EXCEPT (…) REPLACE (…)")
+    pattern = pattern_of(tr.text, texts[0])
+    kept = [name for name in old if not pattern.search(name)]
+    return [_SelectItem(name, exp.column(name, quoted=True), starred=True) for name in kept]
 
 
 def _with_aliases(tr: Translator, tree: exp.Select, given: list[_SelectItem]) -> Translator:

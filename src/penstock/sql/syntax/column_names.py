@@ -16,6 +16,7 @@ from sqlglot import exp
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
+from penstock.sql.syntax.written_types import WRITTEN
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "plus",
@@ -117,7 +118,7 @@ def _number_name(written: str) -> str:
 
 def _negative_name(node: exp.Expr) -> str:
     name = _expression_name(node.this)
-    if isinstance(node.this, exp.Literal) or is_float_word(node.this):
+    if isinstance(node.this, (exp.Literal, exp.HexString)) or is_float_word(node.this):
         return name if name in ("0", "nan") else f"-{name}"
     return f"negate({name})"
 
@@ -255,7 +256,8 @@ def _in_name(node: exp.Expr, name: str = "in") -> str:
     if node.args.get("query") is not None:
         return node.sql(dialect="clickhouse").replace(CALL_MARK, "")
     if field is None and (not given or node.meta.get(BRACKETS)):
-        whole: exp.Expr = (exp.Array if given else exp.Tuple)(expressions=[each.copy() for each in given])
+        brackets: type[exp.Expr] = exp.Array if node.meta.get(BRACKETS) else exp.Tuple
+        whole = brackets(expressions=[each.copy() for each in given])
         return f"{name}({_expression_name(node.this)}, {_expression_name(whole)})"
     listed = [field] if field is not None else given
     whole = listed[0] if len(listed) == 1 else exp.Tuple(expressions=[each.copy() for each in listed])
@@ -263,8 +265,17 @@ def _in_name(node: exp.Expr, name: str = "in") -> str:
     return f"{name}({_expression_name(node.this)}, {shown})"
 
 
+def place_before_offset(node: exp.Expr) -> exp.Expr | None:
+    """What is written in brackets, if sqlglot has added -1 to it: a number that has no place in the text."""
+    offset = node.expression if isinstance(node, exp.Add) else None
+    return node.this if isinstance(offset, exp.Neg) and offset.this.meta.get("start") is None else None
+
+
 def _array_place(node: exp.Expr) -> str:
     """A place in an array as it was written: sqlglot has subtracted 1 from a literal one."""
+    computed = place_before_offset(node)
+    if computed is not None:
+        return _expression_name(computed)
     negative = isinstance(node, exp.Neg)
     literal = node.this if negative else node
     number = parse_whole_number(literal.name) if isinstance(literal, exp.Literal) else None
@@ -275,9 +286,13 @@ def _array_place(node: exp.Expr) -> str:
 
 def _cast_name(node: exp.Expr) -> str:
     to = node.args["to"]
-    name = to.name if isinstance(to, exp.Literal) else to.sql(dialect="clickhouse").replace("DATE", "Date")
+    name = to.name if isinstance(to, exp.Literal) else node.meta.get(WRITTEN) or _type_name(to)
     escaped = name.replace("'", "\\'")
     return f"CAST({_expression_name(node.this)}, '{escaped}')"
+
+
+def _type_name(of: exp.Expr) -> str:
+    return of.sql(dialect="clickhouse").replace("DATE", "Date")
 
 
 def _json_type_name(node: exp.Expr) -> str:
@@ -287,8 +302,14 @@ def _json_type_name(node: exp.Expr) -> str:
 
 def _interval_name(unit: str, amount: exp.Expr) -> str:
     name = unit.lower().removesuffix("s").capitalize()
-    # sqlglot reads INTERVAL 3 DAY and INTERVAL '3' DAY alike.
-    return f"toInterval{name}({amount.name if isinstance(amount, exp.Literal) else _expression_name(amount)})"
+    return f"toInterval{name}({_amount_name(amount) if isinstance(amount, exp.Literal) else _expression_name(amount)})"
+
+
+def _amount_name(literal: exp.Literal) -> str:
+    """sqlglot reads INTERVAL 3 DAY and INTERVAL '3' DAY alike, but for where they end in the text."""
+    start, end = (literal.meta.get(each) for each in ("start", "end"))
+    is_quoted = start is not None and end is not None and end - start + 1 == len(literal.name) + 2
+    return f"'{literal.name}'" if is_quoted else literal.name
 
 
 def _trim_name(node: exp.Expr) -> str:

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.spark_text import Tokens, closing_parenthesis
+from penstock.sql.syntax.matcher_tokens import rewrite_matchers
 
 CALL_MARK = "@"
 """Ends the name of a call, so that sqlglot has no class for it and keeps name and arguments."""
@@ -113,11 +114,11 @@ def _separator(tokens: Tokens) -> int | None:
 
 
 def rewrite_bare_except(tokens: Tokens) -> Tokens:
-    """`* EXCEPT a` and `* EXCEPT 'a'` → `* EXCEPT (a)`."""
+    """`* EXCEPT a` → `* EXCEPT (a)`; a text is a pattern, of which `rewrite_matchers` makes a call."""
     out: Tokens = []
     for index, token in enumerate(tokens):
         follows = _kind_at(tokens, index - 1) == TokenType.EXCEPT and _kind_at(tokens, index - 2) == TokenType.STAR
-        if follows and token.token_type in (TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER):
+        if follows and token.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
             name = token_like(token, TokenType.IDENTIFIER, token.text)
             out += [token_like(token, TokenType.L_PAREN, "("), name, token_like(token, TokenType.R_PAREN, ")")]
         else:
@@ -456,6 +457,23 @@ def rewrite_modulo(tokens: Tokens) -> Tokens:
     ]
 
 
+def rewrite_position(tokens: Tokens) -> Tokens:
+    """`position(needle IN text)` → `position(text, needle)`, as ClickHouse reads and names it."""
+    out = list(tokens)
+    for index, token in enumerate(tokens):
+        if token.text.lower() != "position" or _kind_at(tokens, index + 1) != TokenType.L_PAREN:
+            continue
+        end = closing_parenthesis(tokens, index + 1)
+        inner = tokens[index + 2 : end]
+        places = [place for place, each in enumerate(inner) if each.token_type == TokenType.IN]
+        if len(places) == 1 and not any(each.token_type in _NO_POSITION for each in inner):
+            comma = token_like(token, TokenType.COMMA, ",")
+            out[index + 2 : end] = [*inner[places[0] + 1 :], comma, *inner[: places[0]]]
+    return out
+
+
+_NO_POSITION = frozenset({TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT})
+"""Tokens beside which IN may be that of a list: only plain operands are read."""
 _QUANTIFIERS = {"any": TokenType.EQ, "some": TokenType.EQ, "all": TokenType.NEQ}
 
 
@@ -482,6 +500,25 @@ def _is_quantifier(tokens: Tokens, index: int) -> bool:
 _QUERY_STARTS = ([TokenType.L_PAREN, TokenType.SELECT], [TokenType.L_PAREN, TokenType.WITH])
 
 
+_SUMS = frozenset({TokenType.NUMBER, TokenType.PLUS, TokenType.DASH, TokenType.STAR})
+
+
+def keep_computed_places(tokens: Tokens) -> Tokens:
+    """`tags[0 + 1]` → `tags[0x0 + 0x1]`: sqlglot computes a place of decimal numbers, whose name is then another."""
+    out = list(tokens)
+    for index, token in enumerate(tokens):
+        if token.token_type != TokenType.L_BRACKET or _kind_at(tokens, index - 1) not in _OPERAND_ENDS:
+            continue
+        end = index + 1
+        while _kind_at(tokens, end) in _SUMS:
+            end += 1
+        if _kind_at(tokens, end) == TokenType.R_BRACKET and end > index + 3:
+            for place in range(index + 1, end):
+                if tokens[place].text.isdigit():
+                    out[place] = token_like(tokens[place], TokenType.HEX_STRING, f"{int(tokens[place].text):x}")
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """One rewrite, and what a text has that it changes; no other rewrite makes any of it."""
@@ -505,13 +542,16 @@ REWRITES: tuple[Rewrite, ...] = (
     _of(rewrite_samples, TokenType.TABLE_SAMPLE),
     _of(rewrite_intervals, TokenType.INTERVAL),
     _of(rewrite_cast_sets, TokenType.DCOLON),
+    _of(keep_computed_places, TokenType.L_BRACKET, TokenType.NUMBER),
     _of(free_bare_names),
     Rewrite(rewrite_time_literals, words=frozenset(_TIME_LITERALS)),
     Rewrite(rewrite_modulo, words=frozenset({"mod"})),
+    Rewrite(rewrite_position, words=frozenset({"position"})),
     Rewrite(rewrite_quantifiers, words=frozenset(_QUANTIFIERS)),
     _of(mark_calls),
     _of(mark_membership_calls, TokenType.IN),
     Rewrite(mark_calls_of_one, words=frozenset({"and", "or"})),
+    Rewrite(rewrite_matchers, words=frozenset({"columns", "apply", "except"})),
     _of(merge_parameters),
 )
 """In this order: calls must be marked before their parameters are searched."""

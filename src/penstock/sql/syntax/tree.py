@@ -22,6 +22,7 @@ from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.literals_as_texts import quote_cast_literals
 from penstock.sql.syntax.problems import Refused, place_of, refusal
 from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK, PARAMETERS, complete_select_list, rewrite_tokens
+from penstock.sql.syntax.written_types import note_written_types
 
 _DIALECT = sqlglot.Dialect.get_or_raise("clickhouse")
 
@@ -83,6 +84,7 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     refuse_unfinished(text, tokens, found[0])
     refuse_last_commas(text, tokens)
     note_bracket_sets(tokens, found[0])
+    note_written_types(tokens, found[0])
     return found[0]
 
 
@@ -112,18 +114,37 @@ def refuse_unfinished(text: Text, tokens: Tokens, tree: exp.Expr) -> None:
 
 
 def refuse_last_commas(text: Text, tokens: Tokens) -> None:
-    """Refuses a comma before the end of an array or call, which only tuples and select lists may have. Raises
-    Refused."""
-    calls: list[bool] = []
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        if token.token_type == TokenType.L_PAREN:
-            calls.append(before is not None and before.text.endswith(CALL_MARK))
-        elif token.token_type == TokenType.R_PAREN:
-            is_call = bool(calls) and calls.pop()
-            if is_call and before is not None and before.token_type == TokenType.COMMA:
-                raise _last_comma(text, before.start)
-        elif token.token_type == TokenType.R_BRACKET and before is not None and before.token_type == TokenType.COMMA:
-            raise _last_comma(text, before.start)
+    """Refuses a comma before the end of an array, a call or a clause, which only tuples and select lists may have.
+    Raises Refused."""
+    lists: list[TokenType | None] = [None]
+    for index, (token, after) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            before = tokens[index - 1] if index else token
+            is_list = before.text.endswith(CALL_MARK) or before.token_type in _NAMES_BEHIND
+            lists.append(before.token_type if is_list else None)
+        elif kind == TokenType.R_PAREN and len(lists) > 1:
+            lists.pop()
+        elif kind in _CLAUSES:
+            lists[-1] = kind
+        elif kind == TokenType.COMMA and _ends_list(lists[-1], None if after is None else after.token_type):
+            raise _last_comma(text, token.start)
+
+
+def _ends_list(clause: TokenType | None, after: TokenType | None) -> bool:
+    """Whether a comma of a list or clause may not stand before a token: `after` is None at the end of the text."""
+    if after == TokenType.R_BRACKET or after in _CLAUSES - {TokenType.SELECT}:
+        return True
+    return clause not in (None, TokenType.SELECT) and after in (TokenType.R_PAREN, None)
+
+
+_NAMES_BEHIND = frozenset({TokenType.USING, TokenType.EXCEPT, TokenType.OVER})
+_CLAUSES = frozenset(
+    {TokenType.SELECT, TokenType.WHERE, TokenType.PREWHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
+    | {TokenType.QUALIFY, TokenType.LIMIT, TokenType.DISTRIBUTE_BY, TokenType.PARTITION_BY, TokenType.UNION}
+    | {TokenType.SETTINGS}
+)
+"""Words that begin a list or an expression of a SELECT."""
 
 
 def _last_comma(text: Text, start: int) -> Refused:
@@ -142,8 +163,17 @@ def note_bracket_sets(tokens: Tokens, tree: exp.Expr) -> None:
             starts.update(each.start for each in islice(following, 1))
     for node in tree.find_all(exp.In) if starts else ():
         places = (inner.meta.get("start") for each in node.expressions for inner in each.walk() if inner.meta)
-        if next(places, None) in starts:
+        if next(places, None) in starts or _is_empty_array(tokens, node):
             node.meta[BRACKETS] = True
+
+
+def _is_empty_array(tokens: Tokens, node: exp.In) -> bool:
+    """Whether this is `x IN []`."""
+    if any(node.args.get(each) for each in ("expressions", "query", "field")):
+        return False
+    end = max((place for each in node.this.walk() if (place := each.meta.get("end")) is not None), default=-1)
+    behind = (index for index, each in enumerate(tokens) if each.start > end and each.token_type == TokenType.IN)
+    return tokens[next(behind) + 1].token_type == TokenType.L_BRACKET
 
 
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\x[89a-fA-F][0-9a-fA-F])")

@@ -9,6 +9,11 @@ import pytest
 from tests.unit.sql.flights import problems, query
 
 REFUSED = {
+    "SELECT * APPLY(toString) EXCEPT (day) FROM flights": "EXCEPT, REPLACE and APPLY stand in this order",
+    "SELECT COLUMNS('day') REPLACE (1 AS day) APPLY(x -> x + 1) FROM flights": "APPLY of a lambda behind REPLACE",
+    "SELECT * APPLY((x, y) -> x) FROM flights": "APPLY of a lambda with several parameters",
+    "SELECT carrier LIKE unhex('25c325') FROM flights": "LIKE a pattern of bytes is not supported",
+    "SELECT [toFixedString(carrier, 9)] = ['a'] FROM flights": "a FixedString in them has zeros at its end",
     "SELECT rank() OVER (ORDER BY day ROWS 1 PRECEDING) FROM flights": "`rank` is not supported with this frame",
     "SELECT lag(day, day) OVER (ORDER BY day) FROM flights": "`lag` needs a literal number from 0 here",
     "SELECT nth_value(day, month) OVER (ORDER BY day) FROM flights": "`nth_value` needs a literal number from 1 here",

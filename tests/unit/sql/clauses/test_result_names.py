@@ -38,7 +38,10 @@ def names(sql: str) -> list[str]:
             "SELECT pos.lat, e.pos.lat + 1, e.pair.2.1 FROM e",
             "pos.lat|plus(pos.lat, 1)|tupleElement(tupleElement(pair, 2), 1)",
         ),
-        ("SELECT items.sku, e.items.sku FROM e ARRAY JOIN items", "items.sku|items.sku"),
+        ("SELECT items.sku, e.items FROM e ARRAY JOIN items", "items.sku|e.items"),
+        ("SELECT id::BIGINT, CAST(NULL AS Nullable(INT)) FROM e", "CAST(id, 'BIGINT')|CAST(NULL, 'Nullable(INT)')"),
+        ("SELECT CAST(id AS dec(9,2)) FROM e", "CAST(id, 'dec(9, 2)')"),
+        ("SELECT id::DOUBLE PRECISION::TEXT FROM e", "CAST(CAST(id, 'DOUBLE PRECISION'), 'TEXT')"),
         ("SELECT e.items.sku, i.sku FROM e ARRAY JOIN items AS i", "items.sku|i.sku"),
         ("SELECT e.pos.lat, f.pos.lat, f.items.sku FROM e JOIN f ON e.id = f.id", "pos.lat|f.pos.lat|f.items.sku"),
         (

@@ -30,12 +30,17 @@ _WORD_CHARACTER = r"[0-9A-Za-z\x{80}-\x{10FFFF}]"
 
 
 def _byte_position(value: str, needle: str) -> str:
-    found = f"octet_length(substring_index({value}, {needle}, 1))"
-    return f"if(instr({value}, {needle}) = 0, 0, if({needle} = '', 1, {found} + 1))"
+    return _position(value, needle, "octet_length")
 
 
 def _char_position(value: str, needle: str) -> str:
-    return f"instr({value}, {needle})"
+    """`instr` would pass over a needle that begins inside of a letter."""
+    return _position(value, needle, "char_length")
+
+
+def _position(value: str, needle: str, size: str) -> str:
+    found = f"{size}(substring_index({value}, {needle}, 1))"
+    return f"if(contains({value}, {needle}), if({needle} = '', 1, {found} + 1), 0)"
 
 
 def _start_argument(value: TypedSql, name: str) -> str:

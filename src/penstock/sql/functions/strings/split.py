@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, typed_sql
+from penstock.sql.expr.typed import TypedSql, is_cut, typed_sql
 from penstock.sql.functions.arguments import (
     binary_to_string,
     bytes_as_characters,
-    is_cut,
     limit_parts,
     literal_integer,
     literal_string,

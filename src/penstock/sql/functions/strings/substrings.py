@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, is_cut, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
     bytes_as_characters,
-    is_cut,
     is_never_negative,
     literal_integer,
     literal_string,

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from penstock.model.json_documents.spark_functions import LOWER_BYTES, UPPER_BYTES
 from penstock.sql.expr.bind_once import bind_if_long
-from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
+from penstock.sql.expr.typed import TypedSql, is_cut, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
     binary_to_string,
     bytes_as_characters,
     checked_size,
-    is_cut,
     is_never_negative,
     literal_string,
+    to_binary,
 )
 from penstock.sql.functions.function import STRING, BadArguments, Function, template_function
 from penstock.sql.spark_text import string_literal
@@ -43,12 +43,23 @@ def _same_type_function(name: str, template: str) -> Function:
 
 def _replace_one(values: Sequence[TypedSql]) -> TypedSql:
     value, needle, other = (item.sql for item in values)
-    place = f"instr({value}, {needle})"
-    replaced = (
-        f"concat(substring({value}, 1, {place} - 1), {other}, substring({value}, {place} + char_length({needle})))"
-    )
-    sql = unless_null(f"if({place} = 0 OR {needle} = '', {value}, {replaced})", *values)
+    missing, replaced = (_replaced_bytes if is_cut(values[1]) else _replaced_letters)(value, needle, other)
+    sql = unless_null(f"if({missing} OR {needle} = '', {value}, {replaced})", *values)
     return typed_sql(sql, nullable_if_any(STRING, list(values)))
+
+
+def _replaced_letters(value: str, needle: str, other: str) -> tuple[str, str]:
+    """Whether a text has no needle, and the text with the first one replaced."""
+    place = f"instr({value}, {needle})"
+    rest = f"substring({value}, {place} + char_length({needle}))"
+    return f"{place} = 0", f"concat(substring({value}, 1, {place} - 1), {other}, {rest})"
+
+
+def _replaced_bytes(value: str, needle: str, other: str) -> tuple[str, str]:
+    """As `_replaced_letters`, of a needle that may begin or end inside of a letter, which `instr` passes over."""
+    before = f"substring_index({value}, {needle}, 1)"
+    rest = f"substring({to_binary(value)}, octet_length({before}) + octet_length({needle}) + 1)"
+    return f"NOT contains({value}, {needle})", f"concat({before}, {other}, {binary_to_string(rest)})"
 
 
 def _trim_function(name: str, template: str) -> Function:
