@@ -55,3 +55,7 @@ SELECT arrayMap(x -> x + 1, arrayJoin([[1], [2, 3]])) AS a, max(id) FROM t ORDER
 SELECT arrayJoin(groupArray(id)) AS v, now() > toDateTime(0), v BETWEEN 1 AND count() FROM t ORDER BY v;
 SELECT arrayJoin(groupArray(id))::String AS v, CAST(v, 'UInt8') + INTERVAL 1 DAY FROM t LIMIT 0;
 SELECT toDate(0) + INTERVAL arrayJoin(groupArray(id)) DAY AS day FROM t ORDER BY day;
+-- A group of arrays by the name before their dots, as Nested columns are unfolded.
+SELECT id, g.a, g.b, q.g.a FROM (SELECT id, arr AS `g.a`, arrayMap(x -> toString(x), arr) AS `g.b` FROM t) AS q ARRAY JOIN g ORDER BY id, g.a;
+SELECT x.a, x.b, g.a, n FROM (SELECT id, arr AS `g.a`, arrayMap(x -> toString(x), arr) AS `g.b` FROM t) AS q ARRAY JOIN g AS x, arrayEnumerate(g.a) AS n ORDER BY id, n;
+SELECT *, g.b FROM (SELECT id, arr AS `g.a`, arrayMap(x -> toString(x), arr) AS `g.b` FROM t) AS q LEFT ARRAY JOIN q.g WHERE g.b != '3' ORDER BY id, g.a;

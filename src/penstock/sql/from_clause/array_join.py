@@ -29,6 +29,7 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
     parts = [each for each in (node.this, *node.expressions) if each is not None]
     for part in parts:
         join_names_below(tr.scope, part)
+    parts = [each for part in parts for each in _arrays_of_group(tr.scope, part)]
     names = [_array_name(tr, part) for part in parts]
     tr = tr.with_scope(_scope_of_arrays(tr, parts, names))
     arrays = [_array_value(tr, part) for part in parts]
@@ -50,6 +51,29 @@ def array_join(block: SelectBlock, node: exp.Join) -> SelectBlock:
         unnested=True,
         translator=block.translator.with_scope(replace(scope, relations=relations)),
     )
+
+
+def _arrays_of_group(scope: SelectScope, part: exp.Expr) -> list[exp.Expr]:
+    """The arrays `goals.id`, `goals.price` … for the name of their group, with an alias `g.id` … if that has one; any
+    other expression alone."""
+    group = part.unalias()
+    if not isinstance(group, exp.Column) or group.name in scope.aliases:
+        return [part]
+    named = scope.relation(group.table) if group.table else None
+    tables = scope.relations if named is None else (named,)
+    if any(group.name in each.columns for each in tables) or (group.table and named is None):
+        return [part]
+    found = [name for each in tables for name in each.columns if name.startswith(f"{group.name}.")]
+    arrays = [exp.Column(this=exp.to_identifier(name, quoted=True), table=group.args.get("table")) for name in found]
+    for array in arrays:
+        array.meta.update(group.meta)
+    if not arrays or not isinstance(part, exp.Alias):
+        return list(arrays) or [part]
+    shown = [f"{part.alias}{name.removeprefix(group.name)}" for name in found]
+    return [
+        exp.Alias(this=array, alias=exp.to_identifier(name, quoted=True))
+        for array, name in zip(arrays, shown, strict=True)
+    ]
 
 
 def _scope_of_arrays(tr: Translator, parts: list[exp.Expr], names: list[str]) -> SelectScope:
