@@ -22,7 +22,7 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.application.table_consumers import FedStore, TableConsumers
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.operation import Phase
+from penstock.postgres.migration.operation import ChangeType, Phase
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 
@@ -82,12 +82,27 @@ class MigrationWork:
                     found.append(PhaseState(store.name, migration.id, phase, "waiting", waits_for=waits))
                     break
                 found.append(self._run(store, migration, phase))
+        self._read_old_rows()
         return found
+
+    def _read_old_rows(self) -> None:
+        """Once, behind each migration that a store has begun: have those rows read again whose values only Postgres
+        knows. Where it did not write them anew, nothing in its log or files says that they changed."""
+        begun = {each.key.migration for each in self.journal.records()}
+        for migration in self.migrations:
+            has = self.state.stages[migration.id] is SourceStage.after
+            if has and migration.id in begun and _changes_old_rows(migration) and not self._is_read(migration):
+                self.stops.read_again(self.state.tables[migration.id].oid)
+                self.journal.position_of(_reading(migration.id))
+
+    def _is_read(self, migration: Migration) -> bool:
+        return self.journal.has_position(_reading(migration.id))
 
     def announce(self, stores: Iterable[MigrationStore]) -> None:
         """Say to consumers at which changes they are to stop. Raises Failed, Unavailable."""
         stages = self.state.stages
-        self.journal.forget_positions([each for each in stages if stages[each] is SourceStage.before])
+        gone = [each for each in stages if stages[each] is SourceStage.before]
+        self.journal.forget_positions([*gone, *map(_reading, gone)])
         self.journal.note_marks(self.state.marks)
         self._announcements().announce(stores, self._is_carried_out)
 
@@ -232,7 +247,7 @@ class MigrationWork:
         for store in stores:
             taken += self.runner(store).take_back(migration)
             self._announcements().take_back(store.name, id, partial(self._has_passed, store, id, lsn))
-        self.journal.forget_positions([id])
+        self.journal.forget_positions([id, _reading(id)])
         return taken
 
     def _forget_stops(self, stores: Sequence[str], id: str) -> None:
@@ -292,6 +307,16 @@ class MigrationWork:
             return PhaseState(store, key.migration, key.phase, "hidden", record.done, steps, delete_at=due)
         state = "confirmed" if record.is_finished and record.hidden_at is not None else "begun"
         return PhaseState(store, key.migration, key.phase, state, record.done, steps)
+
+
+def _reading(migration: str) -> str:
+    """Under which name the journal has the place from which on rows were read again for a migration."""
+    return f"{migration}: old rows"
+
+
+def _changes_old_rows(migration: Migration) -> bool:
+    """Whether rows that are there have other values behind it, which are in no file of the migration."""
+    return migration.rewrites or any(isinstance(each, ChangeType) for each in migration.of_phase(Phase.at_lsn))
 
 
 def _fed(store: MigrationStore) -> FedStore:

@@ -85,6 +85,10 @@ class SourceJournal:
         )
         return str(lsn)
 
+    def has_position(self, migration: str) -> bool:
+        """Whether it was seen that Postgres had the migration."""
+        return bool(self._own(f"SELECT 1 FROM {OWN_SCHEMA}.migration_positions WHERE migration = %s", migration))
+
     def forget_positions(self, migrations: Collection[str]) -> None:
         """Postgres does not have these migrations (any more): once it has them again, it is by another LSN."""
         if self._exists:

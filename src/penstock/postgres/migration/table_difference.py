@@ -92,7 +92,8 @@ def _addition(column: ReplicatedColumn, forms: Sequence[ReplicatedTable]) -> Add
         (at, found) for at, form in enumerate(forms) if (found := form.by_attnum().get(column.attnum)) is not None
     )
     was_rewritten = forms[at].relfilenode != forms[at - 1].relfilenode
-    old = _old_rows(first, is_sure=not was_rewritten and not forms[0].is_partitioned)
+    was_generated = column.attnum in forms[at - 1].generated
+    old = _old_rows(first, is_sure=not (was_rewritten or was_generated or forms[0].is_partitioned))
     if first.type != column.type and old != OldRowsValue(None):
         old = OldRowsRead()
     is_set = first.not_null and isinstance(old, OldRowsValue) and old.value is not None
@@ -111,8 +112,6 @@ def _addition(column: ReplicatedColumn, forms: Sequence[ReplicatedTable]) -> Add
 
 def _old_rows(first: ReplicatedColumn, *, is_sure: bool) -> OldRows:
     """What the rows of before have in a column that came without (`is_sure`) or with a rewrite."""
-    if first.default is None and is_sure:
-        return OldRowsValue(None)
     if first.old_value is not None and first.default is not None and _LITERAL.fullmatch(first.default):
         return OldRowsValue(first.old_value)
     return OldRowsValue(None) if first.old_value is None and is_sure else OldRowsRead()

@@ -1,0 +1,45 @@
+"""Rows that nobody touches get other values by a change, and Postgres neither logs them nor writes them anew: each
+store has them in the end, too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.postgres.migration.operation import Phase
+from postgres_capture.conftest import Source
+from postgres_capture.deployment_world import StoreSide, World
+from postgres_capture.iceberg_side import IcebergSide
+
+pytest.importorskip("chdb")
+from postgres_capture.test_random_deployments import ClickHouseSide
+
+BEFORE = """{t} ADD g text GENERATED ALWAYS AS (a || '!') STORED; CREATE DOMAIN {s}.seven AS int DEFAULT 7;
+CREATE TYPE {s}.mood AS ENUM ('sad', 'ok'); {t} ADD m {s}.mood NOT NULL DEFAULT 'sad'"""
+CHANGES = {
+    "the time of the change": "{t} ADD c text NOT NULL DEFAULT now()::text",
+    "the default of a domain": "{t} ADD e {s}.seven",
+    "a column that was generated": "{t} ALTER g DROP EXPRESSION",
+    "a label": "ALTER TYPE {s}.mood RENAME VALUE 'sad' TO 'unhappy'",
+}
+
+
+@pytest.mark.parametrize("store", ["clickhouse", "iceberg"])
+def test_values_that_only_postgres_knows(source: Source, tmp_path: Path, store: str) -> None:
+    side: StoreSide = ClickHouseSide() if store == "clickhouse" else IcebergSide(tmp_path)
+    world = World(source, side)
+    try:
+        for change in (BEFORE, *CHANGES.values()):
+            world.observe(
+                change.replace("{t}", f"ALTER TABLE {source.schema}.{world.name}").replace("{s}", source.schema)
+            )
+            world.apply(Phase.pre)
+            world.migrate()
+            assert world.statement is None, "the gate is open"
+            world.settle()
+            source.wait_until_stored(side.name)
+        world.check()
+    finally:
+        world.close()
