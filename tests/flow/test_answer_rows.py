@@ -59,9 +59,16 @@ def test_tasks_have_the_configuration_of_the_session(lake: Lake) -> None:
     assert next(answer_rows(session.sql(sql))) == ('{"t":"1970-01-01T09:00:00.000+09:00"}', None)
 
 
-def test_texts_that_would_fill_memory_are_not_unpacked(lake: Lake) -> None:
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeat('x', 1000000) AS t FROM range(0, 20000, 1, 2)",
+        "SELECT if(id < 200000, '', repeat('x', 1000000)) AS t FROM range(0, 220000, 1, 1)",
+    ],
+    ids=["all large", "small ones first"],
+)
+def test_texts_that_would_fill_memory_are_not_unpacked(lake: Lake, sql: str) -> None:
     """Twenty gigabytes that take a few megabytes packed: they end at the limit, with a heap of two."""
-    sql = "SELECT repeat('x', 1000000) AS t FROM range(0, 20000, 1, 2)"
     most = QueryLimits(120.0, 1_000_000, 32 * 2**20)
     with pytest.raises(TooLarge, match="bytes"):
         run_query(lake.bulk, sql, (("t", String()),), most)

@@ -1,16 +1,18 @@
 package penstock;
 
+import java.util.ArrayList;
+import net.razorvine.pickle.Pickler;
 import org.apache.spark.api.python.PythonRDD;
-import org.apache.spark.api.python.SerDeUtil;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.DataType;
 import scala.Some;
+import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction0;
-import scala.runtime.AbstractFunction1;
 
 /**
  * The rows of a query for Python, a batch at a time: as few jobs as `collect` needs, which would unpack all rows before
@@ -20,6 +22,10 @@ import scala.runtime.AbstractFunction1;
  */
 public final class AnswerRows {
     private AnswerRows() {}
+
+    /** After so many bytes of its rows, each counted with what it costs beside its values, a batch ends. */
+    private static final long BATCH_BYTES = 1 << 20;
+    private static final int ROW_BYTES = 64;
 
     /**
      * Where Python reads the rows, as `PythonRDD.serveIterator` returns it: an address, a secret, and the server, whose
@@ -46,22 +52,42 @@ public final class AnswerRows {
         public Object apply() {
             Iterator rows = query.executedPlan().executeToIterator();
             EvaluatePython.registerPicklers();
-            Iterator batches = new SerDeUtil.AutoBatchedPickler(rows.map(new PythonRow(schema, bytes)));
+            Iterator batches = new Batches(rows, schema, bytes);
             return PythonRDD.serveIterator(batches, "serve-answer");
         }
     }
 
-    private static final class PythonRow extends AbstractFunction1 {
+    /** The rows pickled, some at a time. Spark's own batches grow by the rows that came before: large rows after many
+     * small ones would all be unpacked at once. */
+    private static final class Batches extends AbstractIterator {
+        private final Iterator rows;
         private final DataType schema;
         private final boolean bytes;
+        private final Pickler pickler = new Pickler(true, false); // as Spark's own
 
-        PythonRow(DataType schema, boolean bytes) {
+        Batches(Iterator rows, DataType schema, boolean bytes) {
+            this.rows = rows;
             this.schema = schema;
             this.bytes = bytes;
         }
 
-        public Object apply(Object row) {
-            return EvaluatePython.toJava(row, schema, bytes);
+        public boolean hasNext() {
+            return rows.hasNext();
+        }
+
+        public Object next() {
+            ArrayList batch = new ArrayList();
+            long size = 0;
+            do {
+                UnsafeRow row = (UnsafeRow) rows.next();
+                size += row.getSizeInBytes() + ROW_BYTES;
+                batch.add(EvaluatePython.toJava(row, schema, bytes));
+            } while (size < BATCH_BYTES && rows.hasNext());
+            try {
+                return pickler.dumps(batch.toArray());
+            } catch (java.io.IOException error) { // it writes to memory
+                throw new java.io.UncheckedIOException(error);
+            }
         }
     }
 }
