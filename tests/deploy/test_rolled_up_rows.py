@@ -46,6 +46,13 @@ MERGED = [
     ("max(day)", "max, Date"),
     ("min(nday)", "min, Nullable(Date)"),
     ("max(ts)", "max, DateTime"),
+    ("count()", "sum, UInt32"),
+    ("countIf(u > 1)", "sum, UInt32"),
+    ("sum(-i)", "sum, Int64"),
+    ("max(lower(ifNull(ls, '')))", "max, String"),
+    ("min(concat(s, 'x'))", "min, String"),
+    ("max(length(s))", "max, UInt64"),
+    ("min(toSecond(ts))", "min, UInt8"),
 ]
 """Simple aggregates of which what each batch gives makes up what all rows give."""
 NOT_MERGED = [

@@ -42,6 +42,21 @@ _WHOLE = ("INT", "BIGINT", "DECIMAL(20,0)", "DECIMAL(38,0)")
 """Types of whole numbers, each of which holds those before it, but for their sign."""
 _ORDERED = (Date, DateTime, Decimal, Float, Int, String)
 """Types whose values Spark puts in the order of ClickHouse."""
+_TEXTS = ("btrim", "concat", "lower", "ltrim", "replace", "rtrim", "trim", "upper")
+_PARTS = ("char_length", "dayofmonth", "hour", "minute", "month", "octet_length", "quarter", "second", "year")
+_FUNCTIONS = {
+    **dict.fromkeys(_TEXTS, "STRING"),
+    **dict.fromkeys(("penstock_lower", "penstock_upper"), "BINARY"),
+    **dict.fromkeys(_PARTS, "INT"),
+    "date_trunc": "TIMESTAMP",
+    "unix_seconds": "BIGINT",
+}
+"""The types of what functions give: NULL only where an argument is NULL."""
+_KEPT = (
+    *(("FLOAT", "DOUBLE"), ("TIMESTAMP", "DATE"), ("DATE", "TIMESTAMP")),
+    *(("STRING", "BINARY"), ("BINARY", "STRING")),
+)
+"""Types whose values are no NULL in another one."""
 _COUNTS = "18446744073709551616"
 """What the sums of a UInt64 are taken modulo of."""
 
@@ -122,10 +137,13 @@ def _is_merged(value: exp.Expr, of: Type, columns: _Columns) -> bool:
 
 
 def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: _Columns) -> bool:
-    stored = spark_type(of)
-    given = as_aggregate(_uncast(value, stored))
+    cut = _without_mask(value, of) if function == "sum" else None
+    stored = spark_type(of) if cut is None else "BIGINT"
+    given = as_aggregate(_uncast(cut or value, stored))
     if given is None or not is_merged_by(function, given, columns.is_never_null):
         return False
+    if cut is not None and call_name(given.call) != "count":
+        return False  # what is more than the type holds is another number until rows are merged
     may_be_null = given.zero is None and call_name(given.call) != "count" and not is_nullable(of)
     if may_be_null and not columns.is_never_null(given.argument):
         return False
@@ -165,6 +183,17 @@ def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
             return _uncast(value.args["false"], stored)
         case _:
             return value
+
+
+def _without_mask(value: exp.Expr, of: Type) -> exp.Expr | None:
+    """What is reduced to 32 bits for a UInt32, as the engine reduces the sum of such numbers; None for another
+    expression."""
+    node = value.unnest()
+    node = node.this.unnest() if isinstance(node, exp.Cast) and _type_text(node) == spark_type(of) else node
+    if unwrap_type(of) != Int(32, signed=False) or not isinstance(node, exp.BitwiseAnd):
+        return None
+    found = node.this
+    return found if known_value(node.expression) == 2**32 - 1 and isinstance(found, exp.Expr) else None
 
 
 def _is_wide(cast: exp.Cast, stored: str) -> bool:
@@ -212,8 +241,8 @@ class _Columns:
                 return _keeps_values(self.type_of(value.this), _type_text(value)) and self.is_never_null(value.this)
             case exp.Paren() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
                 return all(map(self.is_never_null, _operands(value)))
-            case _ if call_name(value) == "date_trunc":
-                return self.is_never_null(value.expressions[-1])
+            case _ if call_name(value) in _FUNCTIONS:
+                return all(map(self.is_never_null, value.expressions))
             case _:
                 return not isinstance(found := known_value(value), Unknown) and found is not None
 
@@ -236,8 +265,10 @@ class _Columns:
                 return "BIGINT" if found == "INT" else found
             case exp.Literal():
                 return "STRING" if value.is_string else ("INT" if value.is_int else None)
+            case exp.Anonymous() if call_name(value) == "try_subtract":
+                return self._common(tuple(value.expressions))
             case _:
-                return "TIMESTAMP" if call_name(value) == "date_trunc" else None
+                return _FUNCTIONS.get(call_name(value))
 
     def _common(self, values: tuple[exp.Expr, ...]) -> str | None:
         found = {self.type_of(each) for each in values if not isinstance(each, exp.Null)}
@@ -250,7 +281,7 @@ def _keeps_values(have: str | None, to: str) -> bool:
     """Whether each value of a type is one of another type."""
     if have in _WHOLE:
         return to == "DOUBLE" or (to in _WHOLE and _WHOLE.index(have) <= _WHOLE.index(to))
-    return have == to or (have, to) in (("FLOAT", "DOUBLE"), ("TIMESTAMP", "DATE"), ("DATE", "TIMESTAMP"))
+    return have == to or (have, to) in _KEPT
 
 
 def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
