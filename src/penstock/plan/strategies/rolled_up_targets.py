@@ -145,12 +145,24 @@ def _keeps_stored_value(before: DataSourceTransition, name: str, origin: Column 
 
 def _has_same_role(before: DataSourceTransition, name: str, origin: Column | None) -> bool:
     """Whether the engine does with a column what it did with the live one."""
-    old, new = before.running.source.engine, before.new.engine
-    roles = [(each.ver, each.is_deleted, each.sorting_key, each.summed, each.sign) for each in (old, new)]
-    column = before.new.column(name)
-    if column is None or origin is None or column.name != origin.name or roles[0] != roles[1]:
+    column, old, new = before.new.column(name), before.running.source, before.new
+    if column is None or origin is None or new.engine.name == "SummingMergeTree":
         return False
-    return new.name != "SummingMergeTree" and _merged_by(column.type) == _merged_by(origin.type)
+    names = {origin.name: column.name for column, origin in before.placement.match.pairs if origin is not None}
+    roles = _roles(old, names)
+    is_same = roles is not None and roles == _roles(new, {each: each for each in new.column_names})
+    return is_same and _merged_by(column.type) == _merged_by(origin.type)
+
+
+def _roles(source: DataSource, names: Mapping[str, str]) -> tuple[object, ...] | None:
+    """What the engine does with columns, which are called by `names`; None where a part of the key is computed of one
+    that has another name there."""
+    engine, moved = source.engine, {name for name, other in names.items() if name != other}
+    keys = [key.strip().strip("`") for key in engine.sorting_key]
+    if any(key not in names and any(name in key for name in moved) for key in keys):
+        return None
+    one = (engine.ver, engine.is_deleted, engine.sign, engine.version)
+    return tuple(names.get(each, each) for each in (*keys, "", *engine.summed, "", *(name or "" for name in one)))
 
 
 def _merged_by(of: Type) -> str | None:
