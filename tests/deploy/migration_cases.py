@@ -184,6 +184,9 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
         "fee": None if number % 3 else -number * 0.25,
     },
     "80_functions_that_cannot_fail": _of_the_edges,
+    "82_defaults_of_stored_columns": lambda number: (
+        {"name": f"n{number}", "twice": number, "hour": 1} if number % 2 else {"name": ABSENT}
+    ),
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

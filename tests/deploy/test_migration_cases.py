@@ -66,6 +66,8 @@ GROUPS = {
         "78_decimals_widened_below_their_values",
         "79_conditions_on_known_floats",
         "80_functions_that_cannot_fail",
+        "81_columns_of_targets_renamed",
+        "82_defaults_of_stored_columns",
     ),
     "kept by a condition": ("73_rows_kept_by_a_condition",),
     "rolled up": ("67_keys_rolled_up", "68_types_of_a_chain"),

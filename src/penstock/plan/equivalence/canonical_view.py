@@ -23,7 +23,7 @@ from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import holds_floats
 
 KnownValues: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Spark SQL of constants, or `NEVER_NULL`, by data source and logical column."""
+"""Spark SQL of constants and of functions of other columns, or `NEVER_NULL`, by data source and logical column."""
 NO_VALUES: KnownValues = MappingProxyType({})
 _STORED = "__stored"
 """Stands for the target, before a column of it."""

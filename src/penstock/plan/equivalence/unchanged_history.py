@@ -36,7 +36,7 @@ from penstock.sql.analysis.prune import prune
 from penstock.sql.analysis.query_facts import query_facts
 from penstock.sql.analysis.sure_constants import is_sure_sql
 from penstock.sql.compile import cast_column
-from penstock.sql.spark_text import quote_identifier
+from penstock.sql.spark_text import quote_identifier, replace_columns
 from penstock.sql.stored_types import spark_type
 
 
@@ -120,8 +120,9 @@ def _type_family(of: Type) -> str:
 
 
 def values_before_cut(transition: DataSourceTransition, placement: ColumnPlacement) -> Mapping[str, str]:
-    """What is known of the values of columns in all existing rows, by name: Spark SQL of that of an added column, if
-    all have the same; `NEVER_NULL` for a column that could not be NULL in the live version, and has its values."""
+    """What is known of the values of columns in all existing rows, by name: Spark SQL of that of an added column, a
+    constant or a function of columns that have live values; `NEVER_NULL` for a column that could not be NULL in the
+    live version, and has its values."""
     added = {column.name for column, origin in placement.match.pairs if origin is None}
     stored = columns_stored_as_live(transition.running, placement.columns, placement.match)
     found = {
@@ -133,7 +134,32 @@ def values_before_cut(transition: DataSourceTransition, placement: ColumnPlaceme
         value = _constant_value(transition, column) if column.name in added else None
         if value is not None:
             found[column.name] = f"CAST({value} AS {spark_type(column.type)})"
+        elif column.name in added:
+            computed = _value_of_live_columns(transition, placement, column, stored)
+            found |= {column.name: computed} if computed is not None else {}
     return found
+
+
+def _value_of_live_columns(
+    transition: DataSourceTransition, placement: ColumnPlacement, column: BoundColumn, stored: frozenset[str]
+) -> str | None:
+    """The value of an added column in all existing rows over columns that are stored in them, under their new names;
+    None where it is no function of these."""
+    names, live_names = {}, {}
+    bound = {each.name: each for each in placement.columns}
+    for each, origin in placement.match.pairs:
+        if origin is None or each.name not in stored or each.type != origin.type or bound[each.name].before is not None:
+            continue
+        names[bound[each.name].physical] = live_names[origin.name] = quote_identifier(each.name)
+    derived, before = transition.derived.get(column.name), column.before
+    if derived is not None:
+        sql, known = derived.sql, live_names
+    elif before is not None and before.cut is None:
+        sql, known = before.expression, names
+    else:
+        return None
+    facts = expression_facts(sql)
+    return replace_columns(sql, known) if facts.is_repeatable and facts.column_names <= known.keys() else None
 
 
 def _constant_value(transition: DataSourceTransition, column: BoundColumn) -> str | None:

@@ -48,7 +48,8 @@ class QueryInputs:
     """What is known of the sources of a query."""
 
     known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Spark SQL of the values that columns have in all rows, or `NEVER_NULL`, by placeholder and column."""
+    """Spark SQL of the values that columns have in all rows, over other columns of the same source, or `NEVER_NULL`, by
+    placeholder and column."""
     inexact: frozenset[str] = frozenset()
     """Names of columns with floating point numbers: equal ones may be written differently (0.0 and -0.0)."""
 
@@ -173,9 +174,23 @@ def _put_known_values(tree: exp.Expr, placeholder: str, values: Mapping[str, str
             if values.get(column.name) == NEVER_NULL:
                 mark_never_null(column)
                 continue
-            known = parse_opaque_value(values[column.name]) if column.name in values else None
+            known = _value_over(values[column.name], alias) if column.name in values else None
             if known is not None:
-                column.replace(known)
+                is_item = column.parent is select  # it keeps its name
+                column.replace(exp.alias_(known, column.name, quoted=True) if is_item else _operand(known))
+
+
+def _value_over(sql: str, alias: str) -> exp.Expr | None:
+    """A known value, with its columns as those of `alias`; None where it is not told what is a column."""
+    value = parse_opaque_value(sql)
+    if value is None or value.find(exp.Lambda) is not None:
+        return None
+    columns = list(value.find_all(exp.Column))
+    for column in columns:
+        if column.table:
+            return None
+        column.set("table", exp.to_identifier(alias, quoted=True))
+    return value
 
 
 # --------------------------------------------------------------------------------------- merging and folding
