@@ -27,7 +27,9 @@ from penstock.plan.steps import MaterializeColumns
 AT_REST: tuple[DeploymentState, ...] = ("live", "previous", "retired", "failed", "discarded")
 INTERVAL = 0.5
 SWITCH_INTERVAL = 0.01
-"""How long to wait, in seconds, for queries to follow a switch that is in the state store."""
+"""How long to wait, in seconds, before looking again whether queries follow a switch that is in the state store."""
+SWITCH_PATIENCE = 10.0
+"""After so many seconds a switch is told all the same: the process that made it may be cut off from the state store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,17 @@ def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
     """State changes, progress and lag, until the deployment is at rest, or ready and waiting for a promotion by
     hand. That it is live is told once queries are answered by it."""
     shown: DeploymentState | None = None
+    switched: float | None = None
     rates: dict[str, tuple[float, FileExtent]] = {}
     while True:
         deployment = core.store.deployments.get(id)
         if deployment.state == "live" and not _answers_queries(core, id):
+            switched = switched or time.monotonic()
             if core.flows.scheduler.stopping:
                 return
-            time.sleep(SWITCH_INTERVAL)
-            continue
+            if time.monotonic() < switched + SWITCH_PATIENCE:
+                time.sleep(SWITCH_INTERVAL)
+                continue
         if (
             deployment.state in ("backfilling", "ready", "live") and deployment.state != shown
         ) or deployment.state == "backfilling":

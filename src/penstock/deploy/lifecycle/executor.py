@@ -171,6 +171,8 @@ def _promote(core: Core, id: int, ordinal: int, promote: Callable[[int], object]
             if core.flows.scheduler.stopping:
                 raise ExecutionStopped from error
             core.store.deployments.move(id, "ready", of=only_state("ready"), error=error.as_json())
+    else:
+        core.board.refresh()  # the try before made the switch, and was cut off before queries followed it
     core.store.journal.mark(id, ordinal, "done")
 
 

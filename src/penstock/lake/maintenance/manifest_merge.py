@@ -18,7 +18,7 @@ from penstock.lake.tables.physical_tables import load_table
 FEWEST = 8
 """So many manifests are merged at least."""
 SMALL_BYTES = 4 * 2**20
-"""Larger manifests stay as they are: a merge would be cut again. Source: half of Iceberg's
+"""Larger manifests stay as they are: Iceberg would split what they are merged into. Source: half of its
 `commit.manifest.target-size-bytes`."""
 MAX_SHARE = 2
 """The largest manifest of a merge has at most half of its bytes."""
