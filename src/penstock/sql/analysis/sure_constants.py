@@ -70,10 +70,8 @@ _KINDS: Mapping[str, SureValue] = {
     "TIMESTAMP": TimeValue(TIMES),
     "FLOAT": FloatNumber(),
     "DOUBLE": FloatNumber(),
-    **{
-        f"{name}INT": WholeNumber(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, bits)
-        for name, bits in (("", 32), ("BIG", 64))
-    },
+    "INT": WholeNumber(-(1 << 31), (1 << 31) - 1, 32),
+    "BIGINT": WholeNumber(-(1 << 63), (1 << 63) - 1, 64),
 }
 """What is known of the values of stored types."""
 
