@@ -337,6 +337,21 @@ def has_part(of: Type, kind: type[Type]) -> bool:
             return False
 
 
+def count_levels(of: Type) -> int:
+    """How many arrays, maps and tuples are inside each other."""
+    match of:
+        case Nullable(inner) | LowCardinality(inner) | SimpleAggregateFunction(_, inner):
+            return count_levels(inner)
+        case Array(inner):
+            return 1 + count_levels(inner)
+        case Map(key, value):
+            return 1 + max(count_levels(key), count_levels(value))
+        case Tuple(fields):
+            return 1 + max((count_levels(inner) for _, inner in fields), default=0)
+        case _:
+            return 0
+
+
 def has_list_in_key(of: Type) -> bool:
     """Whether a Map in the type has an Array or a Map in its keys, which Python cannot hold as keys."""
     match of:

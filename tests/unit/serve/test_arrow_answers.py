@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import json
 from decimal import Decimal
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +15,8 @@ from starlette.testclient import TestClient
 
 from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, answer_format
 from penstock.deploy.queries.answers.arrow_answers import GROUP_ROWS
-from penstock.model.types import Int, String
+from penstock.errors import InvalidRequest
+from penstock.model.types import Array, Int, String, Tuple, Type
 from penstock.parse.column_types import parse_type
 from unit.serve.memory import Result
 
@@ -52,8 +55,8 @@ VALUES: list[tuple[str, object, object]] = [
 COLUMNS = tuple((f"c{at}", parse_type(of)) for at, (of, _, _) in enumerate(VALUES))
 
 
-def read_answer(form: str, answer: Result) -> pa.Table:
-    body = b"".join(answer_format(form).write(answer))
+def read_answer(form: str, answer: Result | bytes) -> pa.Table:
+    body = answer if isinstance(answer, bytes) else b"".join(answer_format(form).write(answer))
     return pq.read_table(io.BytesIO(body)) if form == "Parquet" else pa.ipc.open_stream(body).read_all()
 
 
@@ -72,6 +75,20 @@ def test_rows_come_in_pieces_and_none_is_lost(form: str, count: int) -> None:
     answer = Result((("n", Int(64)), ("s", String())), [(at, str(at)) for at in range(count)], totals=(-1, ""))
     assert len(list(answer_format(form).write(answer))) == -(-count // GROUP_ROWS) + 1
     assert read_answer(form, answer).column("n").to_pylist() == list(range(count))
+
+
+@pytest.mark.parametrize("form", EXTENSIONS.values())
+def test_a_value_nests_as_deep_as_its_format_takes(form: str) -> None:
+    """Deeper ones end in an error that says so, not in one of a library; what is written can be read."""
+    binary = form in ("Parquet", "ArrowStream")
+    most = 48 if binary else 250
+    of: Type = reduce(lambda inner, _: Array(inner), range(most), Int(8))
+    value = json.loads("[" * most + "1" + "]" * most)
+    body = b"".join(answer_format(form).write(Result((("a", of),), [(value,)])))
+    assert (read_answer(form, body).to_pylist() == [{"a": value}]) if binary else (b"[" * most + b"1]" in body)
+    deeper = Result((("a", Tuple(((None, of),))),), [((value,),)])
+    with pytest.raises(InvalidRequest, match=f"the type of `a` has {most + 1} levels, and this format takes {most}"):
+        list(answer_format(form).write(deeper))
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)

@@ -6,6 +6,7 @@ of them are unpacked at once than a batch, and the packed rows of one partition 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Generator
 from contextlib import closing
 
@@ -28,7 +29,7 @@ def answer_rows(answer: DataFrame) -> Generator[Row, None, None]:
         connection.settimeout(None)  # the first row may take as long as the query
         try:
             yield from map(tuple, BatchedSerializer(CPickleSerializer()).load_stream(stream))
-        except OSError:
+        except (OSError, struct.error):  # the second: in the length of a batch
             server.getResult()  # why the connection was lost
             raise
     server.getResult()  # the stream also ends where Spark failed

@@ -8,6 +8,7 @@ fills the memory of Spark ends alone.
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -34,6 +35,8 @@ from penstock.model.types import Type
 
 FEW_ROWS = 50_000
 MAX_RESULT = "spark.driver.maxResultSize"
+LARGE_ROW = re.compile(r"^AnswerRows: a row has more than (\d+) bytes$")
+"""What AnswerRows.java raises."""
 T = TypeVar("T")
 MAX_TRIES = 3
 TABLE_CHANGED = "INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS"
@@ -214,6 +217,8 @@ def _query_error(error: Exception) -> PenstockError:
     if MAX_RESULT in reason:  # Spark's own limit on what it collects in one place
         message = "the answer, or a table that a join needs in memory, takes more than a quarter of Spark's memory"
         return TooLarge(message, hint="add a LIMIT, take fewer columns, or join by equal keys")
+    if (large := LARGE_ROW.search(reason)) is not None:
+        return TooLarge(f"a row of the answer has more than {int(large[1]):,} bytes", hint="take a part of its values")
     return InvalidQuery(reason, [Problem((error_condition(error) or "query-failed").lower().replace("_", "-"), reason)])
 
 

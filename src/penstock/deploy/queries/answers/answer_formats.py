@@ -18,8 +18,10 @@ import orjson
 
 from penstock.deploy.queries.answers.arrow_answers import write_arrow, write_parquet
 from penstock.deploy.queries.answers.json_values import (
+    MOST_LEVELS,
     NonFinite,
     bare_non_finite,
+    check_levels,
     json_converter,
     null_for_non_finite,
     text_for_non_finite,
@@ -152,6 +154,7 @@ def _quote_csv(text: str) -> str:
 
 
 def _json_rows(answer: Answer, rows: Iterable[Sequence[object]], non_finite: NonFinite) -> Iterator[list[object]]:
+    check_levels(answer.columns, MOST_LEVELS)
     shows = [json_converter(of, non_finite) for _, of in answer.columns]
     for row in rows:
         yield [show(value) for show, value in zip(shows, row, strict=True)]

@@ -18,7 +18,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.deploy.queries.answers.json_values import entries_of, items_of, json_converter, text_for_non_finite
+from penstock.deploy.queries.answers.json_values import (
+    check_levels,
+    entries_of,
+    items_of,
+    json_converter,
+    text_for_non_finite,
+)
 from penstock.model import types as t
 
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -27,6 +33,8 @@ FINE_TIME = pa.decimal128(20, 9)
 """Times finer than microseconds: seconds since 1970, as readers of open tables see them. Nanoseconds in 64 bits end in
 2262, a DateTime64(7) in 2299."""
 GROUP_ROWS = 10_000
+MOST_LEVELS = 48
+"""The levels that a type has at most. Source: Arrow takes 64, its reader of Parquet 100 groups, and an array is two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ def write_arrow(columns: Columns, rows: Rows) -> Iterator[bytes]:
 
 
 def _written(columns: Columns, rows: Rows, open_writer: Callable[[io.BytesIO, pa.Schema], _Writer]) -> Iterator[bytes]:
+    check_levels(columns, MOST_LEVELS)
     arrow = [arrow_column(of) for _, of in columns]
     fields = [
         pa.field(name, column.type, metadata={"clickhouse.type": str(of)})

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
+from penstock.errors import InvalidRequest
 from penstock.model import types as t
 from penstock.model.json_documents.documents import shown_json
 from penstock.model.json_documents.dynamic_values import quoted_text
@@ -24,11 +25,21 @@ from penstock.model.json_documents.numbers import written_float
 
 Converter = Callable[[object], object]
 WIDEST = 2**63
+MOST_LEVELS = 250
+"""The levels that a value of JSON has at most. Source: orjson's limit of 254, of which a row is one."""
 _UNQUOTED = (t.Int, t.Float, t.Decimal, t.Bool, t.Tuple, t.Array)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 NonFinite = Callable[[float], object]
+
+
+def check_levels(columns: Sequence[tuple[str, t.Type]], most: int) -> None:
+    """Raises InvalidRequest for a column whose type nests deeper than a format takes."""
+    for name, of in columns:
+        if (found := t.count_levels(of)) > most:
+            message = f"the type of `{name[:60]}` has {found} levels, and this format takes {most}"
+            raise InvalidRequest(message, hint=f"ask for a part of the value, or for JSON, which takes {MOST_LEVELS}")
 
 
 def null_for_non_finite(value: float) -> object:

@@ -27,6 +27,9 @@ public final class AnswerRows {
     private static final long BATCH_BYTES = 1 << 20;
     private static final int ROW_BYTES = 64;
 
+    /** The largest row in bytes: it is several times in memory while it is pickled, and a JVM without memory ends. */
+    private static final long MOST_ROW_BYTES = Runtime.getRuntime().maxMemory() / 16;
+
     /**
      * Where Python reads the rows, as `PythonRDD.serveIterator` returns it: an address, a secret, and the server, whose
      * `getResult` throws what failed after some rows. The thread that serves has the properties of the calling one, so
@@ -72,22 +75,40 @@ public final class AnswerRows {
         }
 
         public boolean hasNext() {
-            return rows.hasNext();
+            try {
+                return rows.hasNext();
+            } catch (Error error) {
+                throw told(error);
+            }
         }
 
         public Object next() {
+            try {
+                return pickler.dumps(batch().toArray());
+            } catch (java.io.IOException error) { // it writes to memory
+                throw new java.io.UncheckedIOException(error);
+            } catch (Error error) {
+                throw told(error);
+            }
+        }
+
+        private ArrayList batch() {
             ArrayList batch = new ArrayList();
             long size = 0;
             do {
                 UnsafeRow row = (UnsafeRow) rows.next();
+                if (row.getSizeInBytes() > MOST_ROW_BYTES) {
+                    throw new IllegalStateException("AnswerRows: a row has more than " + MOST_ROW_BYTES + " bytes");
+                }
                 size += row.getSizeInBytes() + ROW_BYTES;
                 batch.add(EvaluatePython.toJava(row, schema, bytes));
             } while (size < BATCH_BYTES && rows.hasNext());
-            try {
-                return pickler.dumps(batch.toArray());
-            } catch (java.io.IOException error) { // it writes to memory
-                throw new java.io.UncheckedIOException(error);
-            }
+            return batch;
+        }
+
+        /** Spark's server hands on exceptions only: after an error, Python would wait for its result for ever. */
+        private static RuntimeException told(Error error) {
+            return new RuntimeException(error);
         }
     }
 }
