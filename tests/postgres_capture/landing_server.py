@@ -16,7 +16,7 @@ from penstock.deploy.ingest.row_replacement import change_key
 from penstock.errors import Unavailable
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
-from penstock.model.cursor import PostTerms
+from penstock.model.cursor import PostTerms, SourceSpan
 from penstock.serve.http.pipeline_host import PipelineHost
 from penstock.state.batches import BatchLog
 from penstock.state.database import open_database
@@ -56,8 +56,8 @@ class InboxPipeline(MemoryPipeline):
         self.count_columns(name)
         return list(self.log.positions.of_stream(name).values())
 
-    def truncate(self, name: str, key: str) -> Receipt:
-        return Receipt(name, self.inbox.replace(name, (), change_key(key, "truncate")), 0, 0)
+    def truncate(self, name: str, key: str, span: SourceSpan | None = None) -> Receipt:
+        return Receipt(name, self.inbox.replace(name, (), change_key(key, "truncate"), span), 0, 0)
 
     def count_columns(self, name: str) -> int:
         """Raises NotFound for a data source that was not deployed."""

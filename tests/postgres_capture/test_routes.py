@@ -126,11 +126,70 @@ def test_rows_of_a_stream_that_were_read_are_no_gap_in_a_new_one(
     assert ids(landing) == set()
 
 
+@pytest.mark.parametrize("way", ["another broker", "a store", "the same broker, emptied"])
+def test_a_truncate_that_is_left_behind(
+    table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing, way: str
+) -> None:
+    """The rows of before it stay in the store until it comes: until then no row behind it is stored, and it is said."""
+    former, new = servers
+    with publishing(table, former):
+        with consuming_over_nats(table, former, landing):
+            table.wait_until_stored()
+        table.run("TRUNCATE {s}.t")
+        table.wait_until_published()
+    table.run("INSERT INTO {s}.t VALUES (2)")
+    if way == "the same broker, emptied":
+        in_nats(former, table, "purge_stream")
+    with ExitStack() as stack:
+        if way == "a store":
+            stack.enter_context(producing(table.dsn, table.name, PenstockLanding(*landing[1:]), SMALL))
+        else:
+            place = new if way == "another broker" else former
+            stack.enter_context(publishing(table, place))
+            stack.enter_context(consuming_over_nats(table, place, landing))
+        wait_until(lambda: lost(table), 30)
+        assert ids(landing) == {1}
+        if way == "a store":
+            with consuming_over_nats(table, former, landing):
+                wait_until(lambda: ids(landing) == set(), 30)
+        else:
+            table.remove("t")
+            landing[0].truncate("t", "anew")
+            table.set_up("t")
+        table.wait_until_stored()
+        assert lost(table) == []
+    assert ids(landing) == {2}
+
+
+def test_rows_that_were_read_behind_a_truncate_that_is_left_behind(
+    table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing
+) -> None:
+    """They are not stored before it: it would remove them when it comes."""
+    former, new = servers
+    with publishing(table, former):
+        with consuming_over_nats(table, former, landing):
+            table.wait_until_stored()
+        table.run("TRUNCATE {s}.t; INSERT INTO {s}.t VALUES (2)")
+        table.wait_until_published()
+    table.run("VACUUM FULL {s}.t")
+    with publishing(table, new):
+        table.wait_until_published()
+        with consuming_over_nats(table, new, landing):
+            wait_until(lambda: lost(table), 30)
+            assert ids(landing) == {1}
+        with consuming_over_nats(table, former, landing):
+            wait_until(lambda: ids(landing) == {2}, 30)
+        with consuming_over_nats(table, new, landing):
+            table.wait_until_stored()
+            assert lost(table) == []
+    assert ids(landing) == {2}
+
+
 @pytest.mark.parametrize("forgets", ["the consumer", "what was sent"])
 def test_a_truncate_that_nobody_knows_of_any_more(
     table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing, forgets: str
 ) -> None:
-    """A store may not tell that it was carried out; that nothing waits does."""
+    """The store tells that it was carried out."""
     with publishing(table, servers[0]), consuming_over_nats(table, servers[0], landing):
         table.wait_until_stored()
         table.run("INSERT INTO {s}.t VALUES (2)")

@@ -140,10 +140,16 @@ class BatchLog:
             ) from error
 
     def append_replacement(
-        self, stream: str, files: Sequence[RawFile], received_at: datetime, key: BodyKey
+        self,
+        stream: str,
+        files: Sequence[RawFile],
+        received_at: datetime,
+        key: BodyKey,
+        spans: Sequence[SourceSpan] = (),
     ) -> tuple[Batch, ...]:
         """Log these files as the stream's next batches, all or none, which together replace every row that came
-        before them. `key` is their idempotency key. Raises what `append` raises."""
+        before them. `key` is their idempotency key, `spans` say which rows of which sources they are. Raises what
+        `append` raises."""
         return self._append_together(
             stream,
             lambda first: tuple(
@@ -151,6 +157,7 @@ class BatchLog:
                 for number, file in enumerate(files, first)
             ),
             key,
+            spans,
         )
 
     def append_removal(self, stream: str, file: RawFile, received_at: datetime, key: BodyKey) -> Batch:
@@ -192,7 +199,7 @@ class BatchLog:
             raise Conflict(f"another writer appends to `{stream}`") from error
 
     def _append_together(
-        self, stream: str, make: Callable[[int], tuple[Batch, ...]], key: BodyKey
+        self, stream: str, make: Callable[[int], tuple[Batch, ...]], key: BodyKey, spans: Sequence[SourceSpan] = ()
     ) -> tuple[Batch, ...]:
         """Log the batches that `make` makes, given the number of the first, in one transaction."""
 
@@ -202,6 +209,7 @@ class BatchLog:
             values = [{column.name: getattr(batch, column.name) for column in _LOG_COLUMNS} for batch in made]
             connection.execute(sa.insert(batches), values)
             self.keys.add(connection, stream, made[-1].number, [key])
+            self.positions.move(connection, stream, made[-1].number, spans)
             return made
 
         def find(connection: Connection) -> tuple[Batch, ...] | None:
@@ -214,7 +222,9 @@ class BatchLog:
         try:
             return self._database.write_once(write, find)
         except IntegrityError as error:
-            raise Conflict(f"another writer appends to `{stream}`, or the idempotency key is known") from error
+            raise Conflict(
+                f"another writer appends to `{stream}`, or the idempotency key or a position is known"
+            ) from error
 
     def replacement_rows(self, stream: str, first: int) -> int:
         """The number of rows of the replacement that begins with this batch; 0 if none does."""

@@ -39,7 +39,7 @@ from penstock.errors import (
     did_you_mean,
 )
 from penstock.lake.open_tables.version_metadata import VersionMetadata
-from penstock.model.cursor import PostTerms
+from penstock.model.cursor import PostTerms, SourceSpan
 from penstock.model.deployment import CANDIDATES, Deployment, DeploymentState
 from penstock.model.manifest import Binding, BoundColumn, Manifest
 from penstock.model.types import Float, Int, Nullable, String, Type
@@ -218,8 +218,9 @@ class MemoryPipeline:
             self.rows[name] = before
             raise
 
-    def truncate(self, name: str, key: str) -> Receipt:
+    def truncate(self, name: str, key: str, span: SourceSpan | None = None) -> Receipt:
         self.rows[name] = []
+        self.terms.append(PostTerms(None, span))
         return Receipt(name, 1, 0, 0)
 
     def count(self, name: str, where: str) -> int:

@@ -170,6 +170,9 @@ def test_rows_of_a_source_with_positions(client: TestClient, pipeline: MemoryPip
     answer = client.get("/v0/datasources/flights/positions")
     assert answer.json() == {"positions": {"shop/orders": "19.0"}}
     assert client.get("/v0/datasources/flight/positions").status_code == 404
+    headers["Penstock-Positions"] = "19.0..20.0"
+    assert client.post("/v0/datasources/flights/truncate", headers=headers).status_code == 200
+    assert pipeline.terms[1].span == SourceSpan("shop/orders", (19, 0), (20, 0))
 
 
 @pytest.mark.parametrize(

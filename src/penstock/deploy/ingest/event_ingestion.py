@@ -145,10 +145,10 @@ class EventIngestion:
         """Store the lines; returns the number of their batch. Raises Overloaded, StorageFull, Unavailable."""
         return self._inbox.append(stream, lines, key)
 
-    def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
-        """Store the lines as what replaces all rows of the stream; returns the number of their last batch. Raises
-        Overloaded, StorageFull, Unavailable."""
-        return self._inbox.replace(stream, lines, key)
+    def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey, span: SourceSpan | None = None) -> int:
+        """Store the lines as what replaces all rows of the stream; returns the number of their last batch. `span` says
+        which rows of a source they are. Raises Overloaded, StorageFull, OtherPosition, Unavailable."""
+        return self._inbox.replace(stream, lines, key, span)
 
     def remove_rows(self, stream: str, removal: bytes, key: BodyKey) -> int:
         """Store a removal of rows of the stream; returns the number of its batch. Raises as `replace_lines` does."""

@@ -15,6 +15,7 @@ from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
 from penstock.deploy.runtime.core import Core
 from penstock.errors import Conflict, InvalidRequest
 from penstock.flow.lag import FlowLag
+from penstock.model.cursor import SourceSpan
 from penstock.model.deployment import Deployment, DeploymentState
 from penstock.model.manifest import Manifest, View
 from penstock.state.batch_keys import BodyKey
@@ -59,12 +60,13 @@ class RowReplacement:
             stream, self._ingestion.replace_lines(stream, lines, change_key(key, "replace", *lines)), *counts
         )
 
-    def truncate(self, name: str, key: str) -> Receipt:
-        """Remove all rows of a data source; the materialized views below keep theirs. Raises NotFound, Conflict if the
-        views into it cannot be brought to one place, and what storing raises."""
+    def truncate(self, name: str, key: str, span: SourceSpan | None = None) -> Receipt:
+        """Remove all rows of a data source; the materialized views below keep theirs. `span` says where in a source of
+        its rows that stands. Raises NotFound, Conflict if the views into it cannot be brought to one place, and what
+        storing raises."""
         stream = self._ingestion.stream_of(name)
         with self.views_aligned(name, stream):
-            return Receipt(stream, self._ingestion.replace_lines(stream, (), change_key(key, "truncate")), 0, 0)
+            return Receipt(stream, self._ingestion.replace_lines(stream, (), change_key(key, "truncate"), span), 0, 0)
 
     def _fed_tables(self, stream: str) -> Iterator[tuple[Deployment, str]]:
         """The tables of a stream that views write too, each with its version."""

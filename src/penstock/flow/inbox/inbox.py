@@ -85,13 +85,14 @@ class Inbox:
         self._writer(stream).put(body)
         return body.batch_number.result()
 
-    def replace(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
+    def replace(self, stream: str, lines: Iterable[bytes], key: BodyKey, span: SourceSpan | None = None) -> int:
         """Store the lines as those that take the place of all earlier rows of the stream. Returns the number of their
-        last batch, once all are durable. `key` is their idempotency key.
+        last batch, once all are durable. `key` is their idempotency key; with `span`, which says which rows of a source
+        they are, its position counts instead.
 
         Raises StorageFull, Overloaded, Conflict, Unavailable, Failed; then none of them is stored, except that after
         Unavailable all of them may be: the same call again tells."""
-        return self._store(stream, lambda: self._replacements.store(stream, lines, key))
+        return self._store(stream, lambda: self._replacements.store(stream, lines, key, span))
 
     def remove(self, stream: str, removal: bytes, key: BodyKey) -> int:
         """Store a removal (`flow/landing/removal.py`) of rows that the stream has had by now. Returns the number of its

@@ -1,8 +1,8 @@
 """Store a replacement: rows that take the place of all rows that their stream had before them.
 
-In: lines, as many as there are, and an idempotency key. Out: batches that the log got all at once. Invariant: before
-the one transaction that logs them nothing of them counts, and after it all of them do; batches of other callers come
-before the first or after the last of them, never between.
+In: lines, as many as there are, and an idempotency key or the position of a source. Out: batches that the log got all
+at once. Invariant: before the one transaction that logs them, and moves the source, nothing of them counts, and after
+it all of them do; batches of other callers come before the first or after the last of them, never between.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from penstock.errors import Conflict, Fenced, StorageFull
 from penstock.flow.inbox.admission import Admission
 from penstock.flow.inbox.segments import Segments
 from penstock.flow.inbox.writer import BYTES_PER_BATCH
+from penstock.model.cursor import SourceSpan
 from penstock.model.manifest import ROWS_PER_BATCH
 from penstock.state.batch_keys import BodyKey, ReusedKey
 from penstock.state.batches import Batch, BatchesTrimmed, BatchLog, RawFile
+from penstock.state.positions.stream_positions import OtherPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,15 @@ class ReplacementStore:
     batches: BatchLog
     admission: Admission
 
-    def store(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> tuple[int, Batch | None]:
+    def store(
+        self, stream: str, lines: Iterable[bytes], key: BodyKey, span: SourceSpan | None = None
+    ) -> tuple[int, Batch | None]:
         """Store a replacement. Returns the number of its last batch, and that batch unless it was trimmed since: the
-        same key is one replacement, however often it is stored.
+        same key is one replacement, however often it is stored. One whose source has come further (`span`) was stored.
 
-        Raises StorageFull, Conflict, ReusedKey, Fenced, OSError; then nothing is stored. After Unavailable it may
-        be."""
-        known = self._known(stream, key)
+        Raises StorageFull, Conflict, ReusedKey, OtherPosition, Fenced, OSError; then nothing is stored. After
+        Unavailable it may be."""
+        known = self._passed(stream, span) if span is not None else self._known(stream, key)
         if known is not None:
             return known
         files: list[RawFile] = []
@@ -45,7 +49,8 @@ class ReplacementStore:
                 written = self.segments.write(stream, part)
                 files.append(RawFile(written.name, len(part), written.bytes, written.digest))
             crash_point("inbox.written")
-            made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), key)
+            spans = [span] if span is not None else []
+            made = self.batches.append_replacement(stream, files, datetime.now(timezone.utc), key, spans)
         except (Conflict, StorageFull, Fenced, OSError):
             for file in files:
                 self.segments.remove(file.segment)
@@ -78,10 +83,25 @@ class ReplacementStore:
             return None
         if used.digest != key.digest:
             raise ReusedKey(key.key)
+        return self._logged(stream, used.number)
+
+    def _passed(self, stream: str, span: SourceSpan) -> tuple[int, Batch | None] | None:
+        """What was stored last of a source that is there already. Raises OtherPosition if it is elsewhere than where
+        the span begins."""
+        stored = self.batches.positions.find(stream, [span.source]).get(span.source)
+        if stored is not None and span.upto <= stored.position:
+            return self._logged(stream, stored.number)
+        at = stored.position if stored is not None else None
+        if span.after != at:
+            raise OtherPosition(span, at)
+        return None
+
+    def _logged(self, stream: str, number: int) -> tuple[int, Batch | None]:
+        """A batch by its number, and itself unless it was trimmed."""
         try:
-            return used.number, next(iter(self.batches.read_after(stream, used.number - 1, 1, 1, used.number)), None)
+            return number, next(iter(self.batches.read_after(stream, number - 1, 1, 1, number)), None)
         except BatchesTrimmed:
-            return used.number, None
+            return number, None
 
 
 def _parts(lines: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -19,7 +19,7 @@ from penstock.postgres.catalog.source_connection import SourceConnection, Source
 DEFINITION = f"""
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.delivered (
   capture text NOT NULL REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, store text NOT NULL,
-  source text NOT NULL, rows_upto numeric[], upto numeric[], PRIMARY KEY (capture, store, source));
+  source text NOT NULL, upto numeric[], PRIMARY KEY (capture, store, source));
 CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.passed (
   capture text NOT NULL REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, consumer text NOT NULL,
   store text NOT NULL, source text NOT NULL, upto numeric[] NOT NULL, PRIMARY KEY (capture, consumer, store, source));
@@ -27,20 +27,17 @@ CREATE TABLE IF NOT EXISTS {OWN_SCHEMA}.consumer_stops (
   capture text NOT NULL REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, consumer text NOT NULL,
   store text NOT NULL, code text NOT NULL, problem text NOT NULL, at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (capture, consumer, store));
+DO $do$ BEGIN
+  IF EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = '{OWN_SCHEMA}.delivered'::pg_catalog.regclass
+      AND attname = 'rows_upto' AND NOT attisdropped) THEN
+    UPDATE {OWN_SCHEMA}.delivered SET upto = rows_upto;  -- behind a TRUNCATE of before no store's position is
+    ALTER TABLE {OWN_SCHEMA}.delivered DROP COLUMN rows_upto;
+  END IF;
+END $do$;
 """
 TABLES = ("delivered", "passed", "consumer_stops")
 SourceKey: TypeAlias = "tuple[str, str]"
 """The name of a table in the stores, and a source of its rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentPosition:
-    """How far a source of a table was sent, wherever to."""
-
-    rows: Position | None = None
-    """Of the last row: what the next package follows, since a TRUNCATE does not move each store's position."""
-    upto: Position | None = None
-    """Of the last row or TRUNCATE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class PublishedTable:
 
     lsn: int
     """All its changes up to this LSN are there."""
-    sent: Mapping[str, SentPosition]
+    sent: Mapping[str, Position | None]
     """By source, how far it was sent by then, or a little later: a store that has these has all of them."""
 
 
@@ -80,20 +77,18 @@ class DeliveryRecords:
         self._source = SourceQueries(connection, "worked on what was delivered, in the schema `penstock`")
         self._capture = capture
 
-    def sent(self, store: str) -> dict[str, SentPosition]:
-        """By source, how far a table was sent."""
-        statement = f"SELECT source, rows_upto, upto FROM {OWN_SCHEMA}.delivered WHERE capture = %s AND store = %s"
-        found = self._source.rows(statement, self._capture, store)
-        return {source: SentPosition(_position(rows), _position(upto)) for source, rows, upto in found}
+    def sent(self, store: str) -> dict[str, Position | None]:
+        """By source, how far a table was sent; None: nothing was."""
+        statement = f"SELECT source, upto FROM {OWN_SCHEMA}.delivered WHERE capture = %s AND store = %s"
+        return {source: _position(upto) for source, upto in self._source.rows(statement, self._capture, store)}
 
-    def note_sent(self, sent: Iterable[tuple[SourceKey, SentPosition]]) -> None:
+    def note_sent(self, sent: Iterable[tuple[SourceKey, Position | None]]) -> None:
         """So far tables were sent by now."""
-        rows = [(self._capture, *key, _array(each.rows), _array(each.upto)) for key, each in sent]
-        places = ", ".join(["(%s, %s, %s, %s::numeric[], %s::numeric[])"] * len(rows))
+        rows = [(self._capture, *key, _array(upto)) for key, upto in sent]
+        places = ", ".join(["(%s, %s, %s, %s::numeric[])"] * len(rows))
         self._source.run(
-            f"""INSERT INTO {OWN_SCHEMA}.delivered AS d (capture, store, source, rows_upto, upto) VALUES {places}
-            ON CONFLICT (capture, store, source) DO UPDATE SET
-              rows_upto = greatest(d.rows_upto, excluded.rows_upto), upto = greatest(d.upto, excluded.upto)""",
+            f"""INSERT INTO {OWN_SCHEMA}.delivered AS d (capture, store, source, upto) VALUES {places}
+            ON CONFLICT (capture, store, source) DO UPDATE SET upto = greatest(d.upto, excluded.upto)""",
             *(value for row in rows for value in row),
         )
 
@@ -102,7 +97,7 @@ class DeliveryRecords:
         anew nothing has to be stored."""
         found = self._source.rows(
             f"""SELECT p.store, p.lsn - '0/0'::pg_lsn,
-              CASE WHEN NOT t.insert_only THEN t.since - '0/0'::pg_lsn END, d.source, d.rows_upto, d.upto
+              CASE WHEN NOT t.insert_only THEN t.since - '0/0'::pg_lsn END, d.source, d.upto
             FROM {OWN_SCHEMA}.published p
               JOIN {OWN_SCHEMA}.captured_tables t ON t.capture = p.capture AND t.store = p.store
               JOIN {OWN_SCHEMA}.delivered d ON d.capture = p.capture AND d.store = p.store
@@ -111,10 +106,9 @@ class DeliveryRecords:
             broker,
         )
         tables: dict[str, PublishedTable] = {}
-        for store, lsn, since, source, rows, upto in found:
+        for store, lsn, since, source, upto in found:
             known = tables.setdefault(store, PublishedTable(int(lsn), {}))
-            wanted = SentPosition(*(_behind(_position(each), since) for each in (rows, upto)))
-            tables[store] = PublishedTable(known.lsn, {**known.sent, source: wanted})
+            tables[store] = PublishedTable(known.lsn, {**known.sent, source: _behind(_position(upto), since)})
         return tables
 
     def beginning(self, store: str) -> CaptureBeginning | None:
@@ -125,13 +119,13 @@ class DeliveryRecords:
         return next((CaptureBeginning(None if lsn is None else int(lsn), is_read) for lsn, is_read in found), None)
 
     def passed(self, consumer: str) -> dict[SourceKey, Position]:
-        """Up to where a consumer is with messages that do not move its store's position."""
+        """Up to where a consumer has passed over messages, which moved no position of its store."""
         statement = f"SELECT store, source, upto FROM {OWN_SCHEMA}.passed WHERE capture = %s AND consumer = %s"
         found = self._source.rows(statement, self._capture, consumer)
         return {(store, source): tuple(map(int, upto)) for store, source, upto in found}
 
     def note_passed(self, consumer: str, key: SourceKey, upto: Position) -> None:
-        """A consumer has carried out a TRUNCATE."""
+        """A consumer has passed over messages up to a position."""
         self._source.run(
             f"""INSERT INTO {OWN_SCHEMA}.passed AS p (capture, consumer, store, source, upto)
             VALUES (%s, %s, %s, %s, %s::numeric[]) ON CONFLICT (capture, consumer, store, source) DO UPDATE

@@ -74,11 +74,11 @@ class SourceAcknowledgements:
         return self._session.run(lambda connection: self._deliveries(connection).beginning(store))
 
     def passed(self, consumer: str) -> Mapping[SourceKey, Position]:
-        """Up to where a consumer is with messages that do not move its store's position."""
+        """Up to where a consumer has passed over messages, which moved no position of its store."""
         return self._session.run(lambda connection: self._deliveries(connection).passed(consumer))
 
     def note_passed(self, consumer: str, key: SourceKey, upto: Position) -> None:
-        """A consumer has carried out a TRUNCATE."""
+        """A consumer has passed over messages up to a position."""
         self._session.run(lambda connection: self._deliveries(connection).note_passed(consumer, key, upto))
 
     def note_stop(self, stop: ConsumerStop) -> None:

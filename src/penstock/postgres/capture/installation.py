@@ -19,7 +19,7 @@ from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE
 
-SETUP_VERSION = 4
+SETUP_VERSION = 5
 """Of what setup makes for a capture, here and in `setup`: whoever changes that takes the next number. A capture from
 before there were versions has 0."""
 _MARK = f"penstock setup {SETUP_VERSION}"

@@ -15,8 +15,9 @@ from contextlib import ExitStack
 
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
+from penstock.model.cursor import Position
 from penstock.postgres.application.consumer_records import ConsumerRecords
-from penstock.postgres.application.delivery_records import DeliveryRecords, SentPosition
+from penstock.postgres.application.delivery_records import DeliveryRecords
 from penstock.postgres.capture.installation import check_setup
 from penstock.postgres.capture.known_columns import KnownColumns
 from penstock.postgres.capture.records import CaptureRecords
@@ -129,7 +130,7 @@ class _StreamRun:
         self._end = 0
         """Of the last transaction that was received."""
         self._looked = self._acknowledged = self._read = self._noted = float("-inf")
-        self._in_source: dict[int, SentPosition] = {}
+        self._in_source: dict[int, Position | None] = {}
         """How far each table was sent, as the source knows it."""
         self._is_outdated = False
         self._sent: dict[int, tuple[int, int]] = {}
@@ -197,7 +198,7 @@ class _StreamRun:
                 continue  # what is read goes behind what was received
             try:
                 self._columns.check_reading(table)
-                done = self._reads.step(table, self._all_received())
+                done = self._reads.step(table, self._all_received(), each.sent)
             except Unavailable:
                 raise
             except PenstockError as error:
@@ -289,7 +290,7 @@ class _StreamRun:
     def _note_sent(self) -> bool:
         """Write down how far each table was sent, now and then. Returns whether the source knows it of all."""
         begun = {oid: each for oid, each in self._tables.items() if each.is_begun}
-        fresh = {oid: each for oid, each in begun.items() if each.sent != self._in_source.get(oid)}
+        fresh = {oid: each for oid, each in begun.items() if self._in_source.get(oid, ()) != each.sent}
         if not fresh:
             return True
         if time.monotonic() - self._noted < self._context.pace.look:

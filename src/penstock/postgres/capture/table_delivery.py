@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from penstock.crash_points import crash_point
 from penstock.errors import PenstockError, Unavailable
 from penstock.model.cursor import Position, position_text
-from penstock.postgres.application.delivery_records import DeliveryRecords, SentPosition, latest
+from penstock.postgres.application.delivery_records import DeliveryRecords, latest
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
 from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.delivery.destination import Destination, LostRows, lacks
-from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, RowPackage, TruncatePackage
+from penstock.postgres.packages.package import Package, PackageRow, PackageSchema, TruncatePackage
 from penstock.postgres.packages.package_builder import PackageBuilder, PackageLimits
 
 log = logging.getLogger("penstock.cdc")
@@ -73,9 +73,9 @@ class TableDelivery:
         self._obstacle: _Obstacle | None = None
         self._tried = time.monotonic()
         self._stored: Position | None = None
-        """What the next package follows: where the store says that its source is, or the last row that went into any
+        """What the next package follows: where the store says that its source is, or the last one that went into any
         broker."""
-        self.sent = SentPosition()
+        self.sent: Position | None = None
         """Up to where everything is done, wherever it was sent."""
         self.is_begun = False
         """Whether it is known where the destination is."""
@@ -115,7 +115,7 @@ class TableDelivery:
             raise
         except PenstockError as error:
             self.stop(error, position, None, 0)
-        return self.sent.upto is not None and position <= self.sent.upto
+        return self.sent is not None and position <= self.sent
 
     def _begin(self) -> None:
         """Ask where the destination is, once. Where it is behind what was sent, such as a store that was put back, or
@@ -124,34 +124,34 @@ class TableDelivery:
             return
         source, store, destination = self._context.capture.source, self.table.store, self._context.destination
         known = self._context.deliveries.sent(store)
-        self._was_sent = any(each.rows is not None for each in known.values())
-        sent, stored = known.get(source, SentPosition()), destination.position(source, store)
+        self._was_sent = any(each is not None for each in known.values())
+        stored = destination.position(source, store)
         if destination.is_broker:
             self._note_reading(known)
         elif (gap := self._find_gap(known)) is not None:
             self.stop(gap, gap.sent, None, 0)
             return
-        self._stored = latest(sent.rows, stored) if destination.is_broker else stored
-        self.sent = SentPosition(latest(sent.rows, self._stored), latest(sent.upto, stored))
+        self.sent = latest(known.get(source), stored)
+        self._stored = self.sent if destination.is_broker else stored
         self._builder.whole = destination.unsure(source, store)
         self.is_begun = True
 
-    def _find_gap(self, sent: Mapping[str, SentPosition]) -> LostRows | None:
-        """What the store lacks of the rows that were sent, by source."""
+    def _find_gap(self, sent: Mapping[str, Position | None]) -> LostRows | None:
+        """What the store lacks of what was sent, by source."""
         store = self.table.store
-        for source, each in sent.items():
+        for source, upto in sent.items():
             stored = self._context.destination.position(source, store)
-            if each.rows is not None and lacks(stored, each.rows):
-                return LostRows(store, stored, each.rows)
+            if upto is not None and lacks(stored, upto):
+                return LostRows(store, stored, upto)
         return None
 
-    def _note_reading(self, sent: Mapping[str, SentPosition]) -> None:
+    def _note_reading(self, sent: Mapping[str, Position | None]) -> None:
         """Write down how far the rows that are read are in a broker, if nobody has, as before there were such
         records."""
         source, store = self._context.capture.read_source, self.table.store
         if source not in sent and not self.table.insert_only:
             upto = self._context.destination.position(source, store)
-            self._context.deliveries.note_sent([((store, source), SentPosition(upto, upto))])
+            self._context.deliveries.note_sent([((store, source), upto)])
 
     def add(self, schema: PackageSchema, rows: Iterable[PackageRow], confirmable: int) -> None:
         """Take rows that are not stored yet. Raises Unavailable."""
@@ -255,8 +255,7 @@ class TableDelivery:
             return
         crash_point("cdc.delivered")
         self._stored = done.position
-        rows = package.upto if isinstance(package, RowPackage) else self.sent.rows
-        self.sent = SentPosition(rows, package.upto)
+        self.sent = package.upto
         self.delivered += 1
         if self.table.problem is not None:
             self._context.records.note_problem(self.table, None, None)

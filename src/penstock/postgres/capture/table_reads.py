@@ -15,11 +15,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from penstock.crash_points import crash_point
 from penstock.errors import Failed
 from penstock.model.cursor import Position
-from penstock.postgres.application.delivery_records import SentPosition, latest
+from penstock.postgres.application.delivery_records import latest
 from penstock.postgres.capture.records import CapturedTable
 from penstock.postgres.capture.schemas.schema_tracker import identity_key, read_table, table_schema
 from penstock.postgres.capture.table_delivery import DeliveryContext
@@ -40,7 +41,7 @@ class TableReads:
 
     def __init__(self, dsn: str, context: DeliveryContext):
         self._connection = open_reader(dsn)
-        self._source = context.capture.read_source
+        self._changes, self._source = context.capture.source, context.capture.read_source
         self._records, self._deliveries = context.records, context.deliveries
         self._destination = context.destination
         self._part_rows: dict[int, int] = {}
@@ -50,9 +51,10 @@ class TableReads:
     def close(self) -> None:
         self._connection.close()
 
-    def step(self, table: CapturedTable, received: int) -> bool:
-        """Read and deliver one part, or begin, or end. `received` is the LSN up to which all changes are received.
-        Returns whether something was done. Raises what delivering raises; then the same part is read again."""
+    def step(self, table: CapturedTable, received: int, sent: Position | None) -> bool:
+        """Read and deliver one part, or begin, or end. `received` is the LSN up to which all changes are received,
+        `sent` where those of the table are that were sent. Returns whether something was done. Raises what delivering
+        raises; then the same part is read again."""
         read = table.read
         if read.done:
             return False
@@ -65,7 +67,7 @@ class TableReads:
         if read.upto is not None and self._is_stored(table):
             self._records.finish_part(table, 0)
             return True
-        return self._deliver_part(table)
+        return self._deliver_part(table, sent)
 
     def _is_stored(self, table: CapturedTable) -> bool:
         """Whether the part that was under way is in the store."""
@@ -76,10 +78,10 @@ class TableReads:
         """Up to where the rows of its readings are at the destination, and were sent; all that is in some broker
         counts."""
         stored = self._destination.position(self._source, table.store)
-        sent = self._deliveries.sent(table.store).get(self._source, SentPosition()).rows
+        sent = self._deliveries.sent(table.store).get(self._source)
         return latest(stored, sent) if self._destination.is_broker else stored, sent
 
-    def _deliver_part(self, table: CapturedTable) -> bool:
+    def _deliver_part(self, table: CapturedTable, changes: Position | None) -> bool:
         connection = self._connection
         connection.autocommit = False
         try:
@@ -88,7 +90,9 @@ class TableReads:
                 return True
             rows = self._read_rows(table, found) if found is not None else []
             if found is not None and rows:
-                self._deliver(table, found, rows)
+                package = self._package(table, found, rows)
+                behind = (self._changes, changes) if changes is not None else None
+                self._deliver(table, replace(package, behind=behind))
             elif found is not None and table.read.upto is not None:
                 self._records.finish_part(table, 0)  # its rows are gone; what is behind it follows
             else:
@@ -136,7 +140,10 @@ class TableReads:
         self._part_rows[table.oid] = max(1, min(PART_ROWS, PART_BYTES // max(size, 1)))
         return rows
 
-    def _deliver(self, table: CapturedTable, found: ReplicatedTable, rows: Sequence[tuple[str | None, ...]]) -> None:
+    def _package(
+        self, table: CapturedTable, found: ReplicatedTable, rows: Sequence[tuple[str | None, ...]]
+    ) -> RowPackage:
+        """The next part; its end is written down."""
         read, version, schema = table.read, table.read.version, table_schema(found)
         assert version is not None, "reading has begun"
         part = read.part if read.upto is not None else read.part + 1
@@ -146,13 +153,15 @@ class TableReads:
         crash_point("cdc.part-intended")
         made = tuple(PackageRow((version, 0, part, at), version, "read", row) for at, row in enumerate(rows))
         # The table is held: it has this form at this place, too.
-        package = RowPackage(self._source, table.store, schema, made[-1].position, made, as_of=self._place())
+        return RowPackage(self._source, table.store, schema, made[-1].position, made, as_of=self._place())
+
+    def _deliver(self, table: CapturedTable, package: RowPackage) -> None:
         stored, sent = self._delivered(table)
         if sent is not None and lacks(stored, sent) and not begins_reading(package):
             raise LostRows(table.store, stored, sent)
         aside = self._destination.deliver(package.following(stored)).set_aside
         crash_point("cdc.part-delivered")
-        self._deliveries.note_sent([((table.store, self._source), SentPosition(package.upto, package.upto))])
-        self._records.finish_part(table, len(rows))
+        self._deliveries.note_sent([((table.store, self._source), package.upto)])
+        self._records.finish_part(table, len(package.rows))
         if aside:
             self._records.note_set_aside(table, aside)

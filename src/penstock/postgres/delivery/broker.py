@@ -27,12 +27,12 @@ class BrokerPosition:
     last: Position | None = None
     """Of its last message."""
     rows: Position | None = None
-    """Of its last message with rows: what the next one follows, since a TRUNCATE does not move each store's
-    position."""
+    """What the next message follows: the last one, unless that is a TRUNCATE of a former release, which moved no
+    position of a store."""
 
     def after(self, part: Package) -> BrokerPosition:
         """How far it is when a part was published."""
-        return BrokerPosition(part.upto, part.upto if isinstance(part, RowPackage) else self.rows)
+        return BrokerPosition(part.upto, part.upto)
 
     def headers(self, source: str) -> dict[str, str]:
         """The headers of a message with which a source came here."""

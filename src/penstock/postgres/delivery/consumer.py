@@ -21,7 +21,7 @@ from penstock.postgres.delivery.consumer_progress import Acknowledgements, Consu
 from penstock.postgres.delivery.destination import Delivered, Destination, pending_part
 from penstock.postgres.delivery.joined_packages import join_messages
 from penstock.postgres.delivery.retry_wait import RetryWait
-from penstock.postgres.packages.package import Package, RowPackage, TruncatePackage
+from penstock.postgres.packages.package import Package, RowPackage
 from penstock.postgres.packages.package_builder import PackageLimits
 from penstock.postgres.packages.package_codec import decode_package
 
@@ -138,8 +138,6 @@ class Consumer:
             return False
         done = self._deliver(pending, table, message)
         crash_point("cdc.consumed")
-        if isinstance(pending, TruncatePackage) and self._progress is not None:
-            self._progress.note_passed(pending)
         if done.set_aside:
             log.warning("%s: %d rows do not fit and were set aside by the store", store, done.set_aside)
         return True

@@ -22,7 +22,7 @@ from penstock.postgres.application.delivery_records import (
     latest,
 )
 from penstock.postgres.delivery.destination import Destination, LostRows
-from penstock.postgres.packages.package import Package, part_since
+from penstock.postgres.packages.package import Package, RowPackage, part_since
 
 log = logging.getLogger("penstock.cdc")
 
@@ -55,10 +55,10 @@ class Acknowledgements(Protocol):
         """Where a table was captured, last; None: it is captured no more."""
 
     def passed(self, consumer: str) -> Mapping[SourceKey, Position]:
-        """Up to where a consumer is with messages that do not move its store's position."""
+        """Up to where a consumer has passed over messages, which moved no position of its store."""
 
     def note_passed(self, consumer: str, key: SourceKey, upto: Position) -> None:
-        """A consumer has carried out a TRUNCATE."""
+        """A consumer has passed over messages up to a position."""
 
     def note_stop(self, stop: ConsumerStop) -> None:
         """A consumer does not take a table further."""
@@ -86,8 +86,8 @@ class ConsumerProgress:
         self._passed = {**self._notes.passed(self._destination.name)}
 
     def wanted_part(self, package: Package) -> Package | None:
-        """What of a package is to be stored; None if nothing is: a TRUNCATE was carried out, or it is from before the
-        table was captured anew, and reading it brings what it made. Raises NotCaptured."""
+        """What of a package is to be stored; None if nothing is: it is from before the table was captured anew, and
+        reading it brings what it made. Raises NotCaptured."""
         at = self._passed.get((package.store, package.source))
         if at is not None and package.upto <= at:
             return None
@@ -99,14 +99,21 @@ class ConsumerProgress:
         wanted = part_since(package, began.lsn) if began.is_read else package
         if wanted is None:
             if package.upto[0] > began.lsn:
-                self.note_passed(package)  # somebody waits until it is stored
+                self._pass(package)  # somebody waits until it is stored
             return None
         # What was lost before it does not matter: whoever captured the table anew knows of it.
         is_lost = wanted.after is not None and wanted.after[0] <= began.lsn
-        return replace(wanted, after=None) if is_lost else wanted
+        return self._behind_known(replace(wanted, after=None) if is_lost else wanted, began.lsn)
 
-    def note_passed(self, package: Package) -> None:
-        """A package was carried out without moving the store's position."""
+    def _behind_known(self, package: Package, began: int) -> Package:
+        """The package, which need not ask for changes that the store has, or that were passed over."""
+        if not isinstance(package, RowPackage) or package.behind is None:
+            return package
+        source, upto = package.behind
+        is_known = upto[0] <= began or self._is_at((package.store, source), upto)
+        return replace(package, behind=None) if is_known else package
+
+    def _pass(self, package: Package) -> None:
         key = (package.store, package.source)
         self._notes.note_passed(self._destination.name, key, package.upto)
         self._passed[key] = package.upto
@@ -124,7 +131,7 @@ class ConsumerProgress:
         what had been published, that is said. Returns the tables of which something was published."""
         published = self._notes.published(self._broker)
         for store, table in published.items():
-            lsn = self._stored_lsn(store, table, is_empty)
+            lsn = self._stored_lsn(store, table)
             if lsn is not None:
                 self._notes.acknowledge(self._destination.name, store, lsn)
             elif (gap := self._gap(store, table)) is not None and is_empty(store):
@@ -134,14 +141,14 @@ class ConsumerProgress:
                 self.go_on(store)
         return {*published}
 
-    def _stored_lsn(self, store: str, table: PublishedTable, is_empty: Callable[[str], bool]) -> int | None:
+    def _stored_lsn(self, store: str, table: PublishedTable) -> int | None:
         """The LSN up to which all of a table is stored, if that is more than before; the goal is set anew once it is
         reached."""
-        if self._has(store, table, is_empty):
+        if self._has(store, table):
             self._goals.pop(store, None)
             return table.lsn
         goal = self._goals.setdefault(store, table)
-        if goal is table or not self._has(store, goal, is_empty):
+        if goal is table or not self._has(store, goal):
             return None
         self._goals[store] = table
         return goal.lsn
@@ -152,9 +159,9 @@ class ConsumerProgress:
         if goal is table:
             return None
         for source, each in goal.sent.items():
-            is_wanted = source in table.sent and table.sent[source].rows is not None  # not if it was captured anew
-            if is_wanted and each.rows is not None and not self._is_at((store, source), each.rows):
-                return LostRows(store, self._reached.get((store, source)), each.rows)
+            is_wanted = table.sent.get(source) is not None  # not if it was captured anew
+            if is_wanted and each is not None and not self._is_at((store, source), each):
+                return LostRows(store, self._reached.get((store, source)), each)
         return None
 
     def _tell(self, store: str, gap: LostRows) -> None:
@@ -163,12 +170,9 @@ class ConsumerProgress:
             self.stop(store, gap)
             self._lacking.add(store)
 
-    def _has(self, store: str, table: PublishedTable, is_empty: Callable[[str], bool]) -> bool:
-        """Whether the store has all of that. Of a TRUNCATE behind the last row it may not tell; it was carried out if
-        somebody noted that, or nothing waits."""
-        if not all(self._is_at((store, source), each.rows) for source, each in table.sent.items()):
-            return False
-        return all(self._is_at((store, source), each.upto) for source, each in table.sent.items()) or is_empty(store)
+    def _has(self, store: str, table: PublishedTable) -> bool:
+        """Whether the store has all of that."""
+        return all(self._is_at((store, source), upto) for source, upto in table.sent.items())
 
     def _is_at(self, key: SourceKey, upto: Position | None) -> bool:
         """Whether the store has all of a source up to a position."""

@@ -57,8 +57,7 @@ class Delivered:
     """A package is stored."""
 
     position: Position | None
-    """Where its source is in the store now: behind the package, or where it was for a TRUNCATE of a store whose
-    positions only rows move."""
+    """Where its source is in the store now; None: nowhere yet."""
     set_aside: int = 0
     """How many of its rows were set aside because their values do not fit."""
 
@@ -118,15 +117,26 @@ def lacks(stored: Position | None, sent: Position | None) -> bool:
 
 def pending_part(destination: Destination, package: Package) -> Package | None:
     """What of a package is not stored yet; None if all of it is. Raises LostRows if there is a gap before it."""
-    stored = destination.position(package.source, package.store)
-    if lacks(stored, package.after):
-        destination.forget_position(package.source, package.store)
-        stored = destination.position(package.source, package.store)
+    store = package.store
+    stored = _position_from(destination, package.source, store, package.after)
     if stored is not None and stored >= package.upto:
         return None
     if package.after is not None and lacks(stored, package.after):
-        raise LostRows(package.store, stored, package.after)
+        raise LostRows(store, stored, package.after)
     following = package.following(stored)
-    if isinstance(following, RowPackage) and not following.rows:
-        return None
-    return following
+    if not isinstance(following, RowPackage):
+        return following
+    if following.behind is not None:
+        source, before = following.behind
+        if lacks(found := _position_from(destination, source, store, before), before):
+            raise LostRows(store, found, before)
+    return following if following.rows else None
+
+
+def _position_from(destination: Destination, source: str, store: str, wanted: Position | None) -> Position | None:
+    """Where a source is; if that is before the wanted position the store is asked anew."""
+    stored = destination.position(source, store)
+    if not lacks(stored, wanted):
+        return stored
+    destination.forget_position(source, store)
+    return destination.position(source, store)

@@ -7,7 +7,6 @@ it refuses rows with a value that live would not read.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import httpx
@@ -55,29 +54,22 @@ class PenstockLanding:
         self._stored.pop((package.source, package.store), None)
         match package:
             case TruncatePackage():
-                self._truncate(package)
-                return Delivered(package.after)
+                self._call("POST", f"/v0/datasources/{package.store}/truncate", {}, _places(package))
+                aside = 0
             case RowPackage():
-                done = Delivered(package.upto, self._append(package))
-                self._stored[package.source, package.store] = package.upto
-                return done
+                aside = self._append(package)
+        self._stored[package.source, package.store] = package.upto
+        return Delivered(package.upto, aside)
 
     def close(self) -> None:
         self._http.close()
 
     def _append(self, package: RowPackage) -> int:
-        schema, after = package.schema, position_text(package.after) if package.after is not None else ""
+        schema = package.schema
         lines = [orjson.dumps(with_zeros(schema, json_row(schema, each))) for each in package.rows]
-        headers = {"Penstock-Source": package.source, "Penstock-Positions": f"{after}..{position_text(package.upto)}"}
         given = {"name": package.store, "columns": ",".join(schema.names), "format": "ndjson"}
-        answer = self._call("POST", "/v0/events", given, headers, b"\n".join(lines))
+        answer = self._call("POST", "/v0/events", given, _places(package), b"\n".join(lines))
         return int(answer.json()["quarantined_rows"])
-
-    def _truncate(self, package: TruncatePackage) -> None:
-        """Nothing of the source is stored behind it yet, so that doing it again removes nothing more."""
-        name = f"{package.source} {position_text(package.upto)}"
-        headers = {"Idempotency-Key": hashlib.sha256(name.encode()).hexdigest()}
-        self._call("POST", f"/v0/datasources/{package.store}/truncate", {}, headers)
 
     def _call(
         self,
@@ -95,6 +87,12 @@ class PenstockLanding:
         if answer.is_success:
             return answer
         raise _refusal(answer, path)
+
+
+def _places(package: Package) -> dict[str, str]:
+    """The headers that say where a package stands in its source."""
+    after = position_text(package.after) if package.after is not None else ""
+    return {"Penstock-Source": package.source, "Penstock-Positions": f"{after}..{position_text(package.upto)}"}
 
 
 def _refusal(answer: httpx.Response, path: str) -> Exception:

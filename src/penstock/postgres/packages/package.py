@@ -79,6 +79,9 @@ class RowPackage:
     """The position of the last row before; None: it is the first package of its source."""
     as_of: int | None = None
     """Of rows that were read from the table: an LSN at which it had them so; None: not known."""
+    behind: tuple[str, Position] | None = None
+    """Another source of the table, and its position that is to be stored before: a TRUNCATE of there, which comes late,
+    would remove rows that were read after it."""
 
     def following(self, stored: Position | None) -> RowPackage:
         """What of it comes after a position."""

@@ -6,6 +6,7 @@ are no package are an `InvalidPackage`, never a package with other rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -55,6 +56,7 @@ def encode_package(package: Package) -> bytes:
                 "fingerprint": schema.fingerprint,
                 "columns": columns,
                 "as_of": package.as_of,
+                "behind": [package.behind[0], position_text(package.behind[1])] if package.behind is not None else None,
                 "rows": [[position_text(r.position), r.version, r.operation, r.key_only, r.values] for r in rows],
             }
     return orjson.dumps(document)
@@ -82,8 +84,9 @@ def _package(document: Any) -> Package:
     columns = tuple(PackageColumn(c["name"], c["type"], c["typmod"], bool(c["key"])) for c in document["columns"])
     schema = PackageSchema(table, columns, document["fingerprint"])
     rows = tuple(_row(each, len(columns)) for each in document["rows"])
-    as_of = document.get("as_of")  # a package of an earlier release does not say it
-    return RowPackage(source, store, schema, upto, rows, after, int(as_of) if as_of is not None else None)
+    as_of, behind = document.get("as_of"), document.get("behind")  # a package of an earlier release does not say them
+    found = RowPackage(source, store, schema, upto, rows, after, int(as_of) if as_of is not None else None)
+    return found if behind is None else replace(found, behind=(str(behind[0]), _position(behind[1])))
 
 
 def _row(document: Any, width: int) -> PackageRow:

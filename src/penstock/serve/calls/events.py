@@ -58,11 +58,11 @@ def show_positions(host: PipelineHost, request: Request) -> Response:
 def _terms(request: Request, parameters: Mapping[str, str]) -> PostTerms:
     """What holds for a post beside its rows. Raises InvalidRequest and Forbidden."""
     columns = tuple(each for each in parameters.get("columns", "").split(",") if each)
-    return PostTerms(idempotency_key(request), _source_span(request), columns)
+    return PostTerms(idempotency_key(request), source_span(request), columns)
 
 
-def _source_span(request: Request) -> SourceSpan | None:
-    """Which rows of a source a post has. Raises InvalidRequest and Forbidden."""
+def source_span(request: Request) -> SourceSpan | None:
+    """Which rows of a source a call stands for. Raises InvalidRequest and Forbidden."""
     source, positions = request.headers.get(SOURCE), request.headers.get(POSITIONS)
     if source is None and positions is None:
         return None

@@ -147,8 +147,7 @@ EVENTS = (
     parameter_schema("format", schema={"type": "string", "enum": ["ndjson", "json"]}),
     parameter_schema("Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
 )
-POSITIONS = (
-    parameter_schema("columns"),
+SPAN = (
     parameter_schema("Penstock-Source", "header", {"type": "string", "minLength": 1, "maxLength": 256}),
     parameter_schema("Penstock-Positions", "header"),
 )
@@ -188,7 +187,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("GET", "/v0/status"): CallSchema("The running deployments, their progress, and what fails"),
     ("POST", "/v0/events"): CallSchema(
         "Append rows",
-        (*EVENTS, *POSITIONS),
+        (*EVENTS, parameter_schema("columns"), *SPAN),
         {"application/x-ndjson": {"schema": TEXT}},
         {"202": {JSON: KEPT}, "200": {JSON: KEPT}},
     ),
@@ -213,7 +212,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("POST", "/v0/datasources/{name}/truncate"): CallSchema(
         "Remove all rows of a data source",
-        (parameter_schema("wait", schema=FLAG), parameter_schema("check", schema=FLAG)),
+        (parameter_schema("wait", schema=FLAG), parameter_schema("check", schema=FLAG), *SPAN),
         None,
         {"202": {JSON: REMOVED}, "200": {JSON: REMOVED}},
     ),

@@ -22,7 +22,14 @@ from penstock.deploy.ingest.row_rebuilds import ROWS_ARE_GONE
 from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import did_you_mean
 from penstock.serve.calls.deployments import deployment_to_json
-from penstock.serve.calls.events import WAIT_SECONDS, idempotency_key, post_events, receipt_response, to_ndjson
+from penstock.serve.calls.events import (
+    WAIT_SECONDS,
+    idempotency_key,
+    post_events,
+    receipt_response,
+    source_span,
+    to_ndjson,
+)
 from penstock.serve.calls.jobs import job_to_json
 from penstock.serve.http.access import require_also
 from penstock.serve.http.audited_call import CHECKED, name_target
@@ -104,7 +111,7 @@ def truncate_datasource(host: PipelineHost, request: Request) -> Response | Cont
     if flag_parameter(parameters, "check"):
         name_target(request, f"{name}, {CHECKED}")
         return json_response({"datasource": name, "truncated": False, "traces": traces})
-    receipt = pipeline.replacement.truncate(name, idempotency_key(request) or uuid.uuid4().hex)
+    receipt = pipeline.replacement.truncate(name, idempotency_key(request) or uuid.uuid4().hex, source_span(request))
     answer = partial(json_response, {"datasource": name, "truncated": True, "traces": traces})
     if not flag_parameter(parameters, "wait", "true"):
         return answer(202)

@@ -13,7 +13,9 @@ from penstock import crash_points
 from penstock.errors import Failed, Unavailable
 from penstock.flow.inbox import replacement as module
 from penstock.flow.inbox.segments import read_segment
+from penstock.model.cursor import SourceSpan
 from penstock.state.batch_keys import BodyKey, ReusedKey
+from penstock.state.positions.stream_positions import OtherPosition
 from unit.flow.inbox.kept_inbox import KeptInbox
 
 
@@ -121,6 +123,33 @@ def test_a_crash_leaves_all_of_it_or_nothing_and_the_same_call_completes_it(tmp_
     assert again.inbox.replace("s", [b"1", b"2"], BodyKey("k")) == 2
     assert again.steps() == [(False, [b"0"]), (True, [b"1", b"2"])]
     assert len(list(again.folder.rglob("*.ndjson"))) == 2, "what was not logged is removed"
+    again.inbox.close()
+    again.database.close()
+
+
+@pytest.mark.parametrize("point", ["inbox.written", "inbox.logged", "state.before", "state.after"])
+def test_a_replacement_of_a_source_moves_its_position_or_nothing(tmp_path: Path, point: str) -> None:
+    """So that it is there once, whatever key each try has, and nothing that follows it is stored without it."""
+    made = Kept(tmp_path)
+    made.inbox.append("s", [b"0"], None, SourceSpan("a", None, (1,)))
+    span = SourceSpan("a", (1,), (2,))
+    crash_points.arm(point, 1, lambda: None)
+    with pytest.raises(crash_points.Crashed):
+        made.inbox.replace("s", [], BodyKey("one"), span)
+    crash_points.disarm()
+    made.database.close()
+    again = Kept(tmp_path)
+    is_logged = point in ("inbox.logged", "state.after")
+    assert again.batches.positions.of_stream("s")["a"].position == ((2,) if is_logged else (1,))
+    if not is_logged:
+        with pytest.raises(OtherPosition):
+            again.inbox.append("s", [b"1"], None, SourceSpan("a", (2,), (3,)))
+    assert again.inbox.replace("s", [], BodyKey("two"), span) == 2
+    again.inbox.append("s", [b"1"], None, SourceSpan("a", (2,), (3,)))
+    assert again.inbox.replace("s", [], BodyKey("three"), span) == 3, "it is behind what is stored"
+    with pytest.raises(OtherPosition):
+        again.inbox.replace("s", [], BodyKey("four"), SourceSpan("a", (2,), (4,)))
+    assert again.steps() == [(False, [b"0"]), (True, []), (False, [b"1"])]
     again.inbox.close()
     again.database.close()
 

@@ -13,7 +13,6 @@ from penstock.postgres.application.delivery_records import (
     CaptureBeginning,
     ConsumerStop,
     PublishedTable,
-    SentPosition,
     SourceKey,
 )
 from penstock.postgres.catalog.replicated_table import QualifiedName
@@ -100,7 +99,7 @@ class Notes:
         self.registered.append((consumer, broker))
 
     def published(self, broker: str) -> Mapping[str, PublishedTable]:
-        return {"t": PublishedTable(at := self._queue.written, {"s": SentPosition((at, 0), (at, 0))})}
+        return {"t": PublishedTable(at := self._queue.written, {"s": (at, 0)})}
 
     def beginning(self, store: str) -> CaptureBeginning | None:
         return CaptureBeginning(None, is_read=True)
@@ -109,7 +108,7 @@ class Notes:
         return {}
 
     def note_passed(self, consumer: str, key: SourceKey, upto: Position) -> None:
-        raise AssertionError("nobody truncates here")
+        raise AssertionError("nothing is passed over here")
 
     def note_stop(self, stop: ConsumerStop) -> None:
         raise AssertionError("nothing stops here")
