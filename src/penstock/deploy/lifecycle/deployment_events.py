@@ -75,17 +75,8 @@ def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
     """State changes, progress and lag, until the deployment is at rest, or ready and waiting for a promotion by
     hand. That it is live is told once queries are answered by it."""
     shown: DeploymentState | None = None
-    switched: float | None = None
     rates: dict[str, tuple[float, FileExtent]] = {}
-    while True:
-        deployment = core.store.deployments.get(id)
-        if deployment.state == "live" and not _answers_queries(core, id):
-            switched = switched or time.monotonic()
-            if core.flows.scheduler.stopping:
-                return
-            if time.monotonic() < switched + SWITCH_PATIENCE:
-                time.sleep(SWITCH_INTERVAL)
-                continue
+    while (deployment := _settled_deployment(core, id)) is not None:
         if (
             deployment.state in ("backfilling", "ready", "live") and deployment.state != shown
         ) or deployment.state == "backfilling":
@@ -100,8 +91,24 @@ def deployment_events(core: Core, id: int) -> Iterator[DeploymentEvent]:
         time.sleep(INTERVAL)
 
 
+def _settled_deployment(core: Core, id: int) -> Deployment | None:
+    """The deployment, once queries follow its state: that it is live is in the state store a moment earlier. None if
+    the server stops meanwhile."""
+    patience: float | None = None
+    while True:
+        deployment = core.store.deployments.get(id)
+        if deployment.state != "live" or _answers_queries(core, id):
+            return deployment
+        patience = patience or time.monotonic() + SWITCH_PATIENCE
+        if time.monotonic() >= patience:
+            return deployment
+        if core.flows.scheduler.stopping:
+            return None
+        time.sleep(SWITCH_INTERVAL)
+
+
 def _answers_queries(core: Core, id: int) -> bool:
-    """Whether queries of the live version read this deployment: the state store has the switch a moment earlier."""
+    """Whether queries of the live version read this deployment."""
     live = core.board.live()
     return live is not None and live.id == id
 
