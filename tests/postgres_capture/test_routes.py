@@ -206,6 +206,26 @@ def test_a_truncate_that_nobody_knows_of_any_more(
         assert (ids(landing), lost(table)) == (set(), [])
 
 
+def test_a_transaction_that_is_under_way_when_its_table_is_captured_anew(
+    table: Source, servers: tuple[NatsServer, NatsServer], landing: Landing
+) -> None:
+    """Its changes of before are read, not stored from the stream: what comes behind them does not wait for them."""
+    early = table.postgres.connect()
+    early.autocommit = False
+    with publishing(table, servers[0]), consuming_over_nats(table, servers[0], landing):
+        table.wait_until_stored()
+        early.cursor().execute(f"INSERT INTO {table.schema}.t VALUES (2)")
+        table.remove("t")
+        table.set_up("t")
+        early.commit()
+        table.wait_until_stored()
+        table.run("INSERT INTO {s}.t VALUES (3)")
+        table.wait_until_stored()
+        assert lost(table) == []
+    early.close()
+    assert ids(landing) == {1, 2, 3}
+
+
 @pytest.mark.parametrize("act", ["purge_stream", "delete_stream"])
 @pytest.mark.parametrize("runs", [True, False])
 def test_a_stream_that_was_emptied(

@@ -88,8 +88,7 @@ class ConsumerProgress:
     def wanted_part(self, package: Package) -> Package | None:
         """What of a package is to be stored; None if nothing is: it is from before the table was captured anew, and
         reading it brings what it made. Raises NotCaptured."""
-        at = self._passed.get((package.store, package.source))
-        if at is not None and package.upto <= at:
+        if self._has_passed((package.store, package.source), package.upto):
             return None
         began = self._notes.beginning(package.store)
         if began is None:
@@ -101,17 +100,24 @@ class ConsumerProgress:
             if package.upto[0] > began.lsn:
                 self._pass(package)  # somebody waits until it is stored
             return None
-        # What was lost before it does not matter: whoever captured the table anew knows of it.
-        is_lost = wanted.after is not None and wanted.after[0] <= began.lsn
-        return self._behind_known(replace(wanted, after=None) if is_lost else wanted, began.lsn)
+        return self._without_passed(wanted, began.lsn)
 
-    def _behind_known(self, package: Package, began: int) -> Package:
-        """The package, which need not ask for changes that the store has, or that were passed over."""
-        if not isinstance(package, RowPackage) or package.behind is None:
-            return package
-        source, upto = package.behind
-        is_known = upto[0] <= began or self._is_at((package.store, source), upto)
-        return replace(package, behind=None) if is_known else package
+    def _without_passed(self, package: Package, began: int) -> Package:
+        """The package, which does not ask for what was passed over, nor for what was lost before its table was captured
+        anew: whoever did that knows of it."""
+        if package.after is not None and (
+            package.after[0] <= began or self._has_passed((package.store, package.source), package.after)
+        ):
+            package = replace(package, after=None)
+        if isinstance(package, RowPackage) and package.behind is not None:
+            source, upto = package.behind
+            if upto[0] <= began or self._has_passed((package.store, source), upto):
+                package = replace(package, behind=None)
+        return package
+
+    def _has_passed(self, key: SourceKey, upto: Position) -> bool:
+        at = self._passed.get(key)
+        return at is not None and upto <= at
 
     def _pass(self, package: Package) -> None:
         key = (package.store, package.source)
