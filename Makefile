@@ -53,7 +53,7 @@ fuzz-sql: ## Made-up SQL on ClickHouse and here, until one differs (PENSTOCK_SQL
 	@while PENSTOCK_SQL_TYPED=$${PENSTOCK_SQL_TYPED:-1200} PENSTOCK_SQL_SEED=$$(date +%s%N | cut -c7-16) $(VENV)/python -m pytest -q -x --timeout=3600 \
 		tests/differential/test_generated.py tests/differential/typed; do :; done
 
-coverage-sql: ## Made-up SQL over every type (PENSTOCK_SQL_TYPED queries, 1200 unless set), and which calls it compared; writes docs/sql-coverage.md
+coverage-sql: ## Made-up SQL over every type (PENSTOCK_SQL_TYPED queries, 1200 unless set), and how many calls it compared
 	@scripts/bootstrap test
 	@rm -f .sql-coverage; PENSTOCK_SQL_TYPED=$${PENSTOCK_SQL_TYPED:-1200} PENSTOCK_SQL_COVERAGE=$(CURDIR)/.sql-coverage $(VENV)/python -m pytest -q --timeout=36000 \
 		tests/differential/typed; status=$$?; $(VENV)/python scripts/sql_coverage.py .sql-coverage; exit $$status

@@ -1,7 +1,8 @@
 """docs/sql-coverage.md: which calls of functions have been compared with ClickHouse, over which types and values.
 
-In: files of tests/differential/typed: PENSTOCK_SQL_COVERAGE, and PENSTOCK_SQL_LEDGER, which ends in `.jsonl`. Out: the
-page, and from a ledger the calls that CI asks again (kept_calls.tsv); with `--print` the page and what is left.
+In: files of tests/differential/typed: PENSTOCK_SQL_COVERAGE, and PENSTOCK_SQL_LEDGER, which ends in `.jsonl`. Out: from
+a ledger the page, and the calls that CI asks again (kept_calls.tsv); without one the figures only, since a short run
+must not take the place of a walk over everything; with `--print` the page and what is left.
 Invariant: a figure counts what was compared and the same on both engines, never what could have been.
 """
 
@@ -40,14 +41,14 @@ def main(arguments: list[str]) -> int:
         coverage.add(answer)
     possible = possible_cells(all_signatures())
     tried = coverage.cells & possible
-    text = page(coverage, possible, tried, _outcomes(walked))
     if "--print" in arguments:
-        print(text + "\n" + _untried_types(possible, tried))
-    else:
-        PAGE.write_text(text, encoding="utf-8")
-        if walked:
-            write_kept_calls(_to_keep(walked))
+        print(page(coverage, possible, tried, _outcomes(walked)) + "\n" + _untried_types(possible, tried))
+    elif walked:
+        PAGE.write_text(page(coverage, possible, tried, _outcomes(walked)), encoding="utf-8")
+        write_kept_calls(_to_keep(walked))
         print(f"{PAGE.relative_to(ROOT)}: {coverage.compared} calls")
+    else:
+        print(_figures(coverage, possible, tried) + "\n\n" + _by_class(possible, tried))
     return 0
 
 
@@ -96,15 +97,21 @@ def _outcomes(walked: Sequence[Answer]) -> str:
 def _head(coverage: Coverage, possible: Cells, tried: Cells) -> str:
     return (
         "# What is compared with ClickHouse\n\n"
-        "Written by scripts/sql_coverage.py from what `make coverage-sql` compared. Random queries are composed by "
-        "types (tests/differential/typed): each argument of a function is a column of a table that holds every type, "
+        "Written by scripts/sql_coverage.py from the ledger of tests/differential/typed. Random queries are composed "
+        "by types: each argument of a function is a column of a table that holds every type, "
         "or a call that gives what fits. A cell is a function, the type of an argument, and a class of the values in "
         "it; it counts if both engines gave the same rows, names and types. What compiles, the compiler says. "
         "`scripts/sql_coverage.py --print` names the types that are left of each function.\n\n"
-        f"{coverage.compared:,} calls and queries; {len(tried):,} of {len(possible):,} cells; "
-        f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument (a call in a call). "
+        f"{_figures(coverage, possible, tried)} "
         "ClickHouse was asked each call as a query of its own; Spark, whose jobs cost more, up to 32 of them as "
         "columns of one query, and each that differed alone."
+    )
+
+
+def _figures(coverage: Coverage, possible: Cells, tried: Cells) -> str:
+    return (
+        f"{coverage.compared:,} calls and queries; {len(tried):,} of {len(possible):,} cells; "
+        f"{len(coverage.pairs):,} pairs of a function and the one that gave its argument (a call in a call)."
     )
 
 
