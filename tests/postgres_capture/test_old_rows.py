@@ -43,3 +43,41 @@ def test_values_that_only_postgres_knows(source: Source, tmp_path: Path, store: 
         world.check()
     finally:
         world.close()
+
+
+COMPUTED = """{t} ADD made uuid NOT NULL DEFAULT '00000000-0000-0000-0000-00000000000{run}';
+{t} ALTER made DROP DEFAULT; {t} ADD c text DEFAULT 'run {run}'; {t} ALTER c DROP DEFAULT"""
+NAMED = "{t} RENAME made TO started; {t} RENAME c TO made; {t} RENAME b TO c"
+
+
+@pytest.mark.parametrize("change", [COMPUTED, f"{COMPUTED}; {NAMED}"], ids=["added", "added and renamed"])
+def test_a_value_that_the_application_computed_while_it_migrated(source: Source, change: str) -> None:
+    """A framework writes the id or the time of day of one run into the statement: production has those of another."""
+    world = World(source, ClickHouseSide())
+    statement = change.replace("{t}", f"ALTER TABLE {source.schema}.{world.name}")
+    try:
+        source.wait_until_stored(world.side.name)
+        world.observe(statement.replace("{run}", "1"))
+        world.statement = statement.replace("{run}", "2")
+        world.apply(Phase.pre)
+        world.migrate()
+        assert world.statement is None, "the gate is open"
+        world.check()
+    finally:
+        world.close()
+
+
+def test_a_value_that_is_the_same_in_production_costs_no_reading(source: Source) -> None:
+    world = World(source, ClickHouseSide())
+    try:
+        source.wait_until_stored(world.side.name)
+        reads = source.rows("SELECT read_version::text FROM penstock.captured_tables WHERE capture = '{s}'")
+        due = f"ALTER TABLE {source.schema}.{world.name} ADD due timestamptz DEFAULT '2026-11-28 10:00:00+01'"
+        world.observe(due)
+        world.apply(Phase.pre)
+        world.statement = f"SET LOCAL TimeZone = 'Asia/Tokyo'; {due}"
+        world.migrate()
+        world.settle()
+        assert source.rows("SELECT read_version::text FROM penstock.captured_tables WHERE capture = '{s}'") == reads
+    finally:
+        world.close()

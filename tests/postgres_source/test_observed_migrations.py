@@ -25,7 +25,7 @@ from penstock.postgres.migration.observed_migrations import (
     ObservedForms,
     observed_migrations,
 )
-from penstock.postgres.migration.operation import OperationName, Phase
+from penstock.postgres.migration.operation import AddColumn, OldRowsValue, OperationName, Phase
 from penstock.postgres.migration.operation_effects import apply_operations
 from penstock.postgres.migration.step_recorder import record_steps
 from postgres_server import Postgres
@@ -131,6 +131,28 @@ def test_what_another_database_computes_otherwise_is_read_there(observed: Observ
     assert (first["column"]["old_rows"], first["column"]["nullable"]) == ({"read": True}, True)  # type: ignore[index]
     assert (second["op"], second["phase"], found.migrations[0].rewrites) == ("set_not_null", "post", True)
     check_exact(observed, found)
+
+
+@pytest.mark.parametrize("setting", ["TimeZone = 'Asia/Tokyo'", "DateStyle = 'SQL, DMY'", "quote_all_identifiers = on"])
+def test_settings_of_the_command_and_of_the_database_change_no_text(
+    source: Postgres, connection: SourceConnection, setting: str
+) -> None:
+    """A framework sets them for its session, and a server of production may have others than one of development."""
+    observed = Observed(source, connection)
+    other = f"{observed.schema}_other"
+    source.run(f"CREATE DATABASE {other}")
+    add = "ALTER TABLE {t} ADD due timestamptz DEFAULT '2026-06-01 12:00:00+02', ADD seen timestamptz"
+    default = "ALTER TABLE {t} ALTER seen SET DEFAULT '2026-06-01 12:00:00+02'"
+    (migration,) = observed.observe(f"BEGIN; SET LOCAL {setting}; {add}; {default}; COMMIT").migrations
+    old_rows = [each.old_rows for each in migration.operations if isinstance(each, AddColumn)]
+    assert old_rows == [OldRowsValue("2026-06-01 10:00:00+00"), OldRowsValue(None)]
+    source.run(f"ALTER DATABASE {other} SET {setting}")
+    production = open_source(source.url().replace("/postgres", f"/{other}"))
+    script = f"CREATE SCHEMA {{schema}}; {TABLE}; {add}; {default}"
+    production.cursor().execute(script.format(schema=observed.schema, t=f"{observed.schema}.issues"))
+    (table,) = read_catalog(production, [observed.schema]).tables
+    assert fingerprint(table) == migration.after
+    production.close()
 
 
 def test_a_rename_is_no_drop_and_add(observed: Observed) -> None:

@@ -7,7 +7,7 @@ once Postgres has the migration and every consumer has acknowledged the place wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,7 +22,8 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.application.table_consumers import FedStore, TableConsumers
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.operation import ChangeType, Phase
+from penstock.postgres.migration.old_rows import has_other_old_rows
+from penstock.postgres.migration.operation import ChangeType, Operation, Phase
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 
@@ -91,9 +92,23 @@ class MigrationWork:
         begun = {each.key.migration for each in self.journal.records()}
         for migration in self.migrations:
             has = self.state.stages[migration.id] is SourceStage.after
-            if has and migration.id in begun and _changes_old_rows(migration) and not self._is_read(migration):
+            if has and migration.id in begun and self._changes_old_rows(migration) and not self._is_read(migration):
                 self.stops.read_again(self.state.tables[migration.id].oid)
                 self.journal.position_of(_reading(migration.id))
+
+    def _changes_old_rows(self, migration: Migration) -> bool:
+        """Whether rows that are there have other values behind it than its file says."""
+        rewrites = migration.rewrites or any(isinstance(each, ChangeType) for each in migration.of_phase(Phase.at_lsn))
+        table = self.state.tables[migration.id]
+        return rewrites or has_other_old_rows(migration, self._operations_behind(migration), table)
+
+    def _operations_behind(self, migration: Migration) -> Iterator[Operation]:
+        """The operations of the later migrations of its table that Postgres has."""
+        name = migration.table_after
+        for each in self.migrations[self.migrations.index(migration) + 1 :]:
+            if each.table == name and self.state.stages[each.id] is SourceStage.after:
+                name = each.table_after
+                yield from each.operations
 
     def _is_read(self, migration: Migration) -> bool:
         return self.journal.has_position(_reading(migration.id))
@@ -312,11 +327,6 @@ class MigrationWork:
 def _reading(migration: str) -> str:
     """Under which name the journal has the place from which on rows were read again for a migration."""
     return f"{migration}: old rows"
-
-
-def _changes_old_rows(migration: Migration) -> bool:
-    """Whether rows that are there have other values behind it, which are in no file of the migration."""
-    return migration.rewrites or any(isinstance(each, ChangeType) for each in migration.of_phase(Phase.at_lsn))
 
 
 def _fed(store: MigrationStore) -> FedStore:

@@ -1,6 +1,6 @@
 """Connections to the source's Postgres.
 
-In: a DSN. Out: a connection of psycopg2 that names types and defaults independent of the caller's search path.
+In: a DSN. Out: a connection of psycopg2 that names types and defaults independent of the caller's settings.
 Invariants: the password of a DSN is a registered secret before anything is tried with it; what the driver raises while
 it connects leaves as a `PenstockError`.
 """
@@ -8,7 +8,7 @@ it connects leaves as a `PenstockError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -23,6 +23,16 @@ except ImportError:  # installed without `penstock[postgres]`
     psycopg2 = None
 
 CONNECT_SECONDS = 10
+SPELLING: Mapping[str, str] = {
+    "search_path": "''",
+    "DateStyle": "'ISO'",
+    "IntervalStyle": "'postgres'",
+    "TimeZone": "'UTC'",
+    "bytea_output": "'hex'",
+    "extra_float_digits": "1",
+    "quote_all_identifiers": "off",
+}
+"""Settings on which the texts of types, defaults and values depend; databases, roles and sessions have others."""
 
 
 class SourceCursor(Protocol):
@@ -60,7 +70,7 @@ def open_source(dsn: str) -> SourceConnection:
         hint = _DATABASE_HINT if _NO_DATABASE.search(told) else _HINT
         raise Unavailable(f"Postgres cannot be reached: {told}", hint=hint) from None
     opened.autocommit = True
-    opened.cursor().execute("SET search_path = ''; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'")
+    opened.cursor().execute("; ".join(f"SET {name} = {value}" for name, value in SPELLING.items()))
     return opened
 
 

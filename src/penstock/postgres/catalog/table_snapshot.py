@@ -1,8 +1,8 @@
 """The catalog's description of a table as JSON: the SQL that Postgres makes it with, and its reader.
 
 In: a document that `SNAPSHOT` made, read by a connection or sent by the event trigger in the stream. Out: a
-`ReplicatedTable`. Invariant: reader, observer and event trigger all use this one SQL, with an empty search path, so
-that a type or default is never spelt in two ways.
+`ReplicatedTable`. Invariant: reader, observer and event trigger all use this one SQL, reader and observer with the
+settings that `source_connection` gives, so that a type or default is never spelt in two ways.
 """
 
 from __future__ import annotations

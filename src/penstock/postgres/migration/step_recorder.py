@@ -15,17 +15,18 @@ from typing import TypeAlias, cast
 
 from penstock.errors import Forbidden, PenstockError
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
-from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
+from penstock.postgres.catalog.source_connection import SPELLING, SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
 
 Forms: TypeAlias = "Mapping[int, Sequence[ReplicatedTable]]"
 _SCHEMA = "penstock_observation"
+_SETTINGS = " ".join(f"SET {name} = {value}" for name, value in SPELLING.items())
 _SETUP = f"""
 DROP SCHEMA IF EXISTS {_SCHEMA} CASCADE;
 CREATE SCHEMA {_SCHEMA};
 GRANT USAGE ON SCHEMA {_SCHEMA} TO PUBLIC;
 CREATE TABLE {_SCHEMA}.forms (id bigserial PRIMARY KEY, form json NOT NULL);
-CREATE FUNCTION {_SCHEMA}.record() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $f$
+CREATE FUNCTION {_SCHEMA}.record() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER {_SETTINGS} AS $f$
 BEGIN
   INSERT INTO {_SCHEMA}.forms (form)
   SELECT {SNAPSHOT} FROM {SOURCE} WHERE {IS_TABLE} AND n.nspname <> '{_SCHEMA}' AND EXISTS (
