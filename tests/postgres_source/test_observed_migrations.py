@@ -224,6 +224,15 @@ def test_a_name_that_is_free_by_then_is_given_at_its_lsn(observed: Observed) -> 
     check_exact(observed, found)
 
 
+def test_a_column_that_is_added_later_keeps_its_place(observed: Observed) -> None:
+    found = observed.observe(
+        "ALTER TABLE {t} DROP note", "ALTER TABLE {t} ADD note int, ADD added int", "ALTER TABLE {t} ADD cost_2 int"
+    )
+    places = [(each["column"]["name"], each["column"].get("after")) for each in operations(found)[1:]]  # type: ignore[attr-defined,index]
+    assert places == [("added", None), ("cost_2", None), ("note", "cost")]
+    check_exact(observed, found)
+
+
 def test_types_labels_and_names(observed: Observed) -> None:
     found = observed.observe(
         "ALTER TABLE {t} ALTER weight TYPE bigint",

@@ -157,12 +157,19 @@ def _late_additions(parts: Sequence[_Part]) -> Iterator[_Part]:
     another column of that name."""
     freed: set[str | None] = set()
     for part in parts:
-        operations = [
-            replace(each, phase=Phase.at_lsn) if isinstance(each, AddColumn) and each.name in freed else each
-            for each in part.operations
-        ]
-        yield replace(part, operations=tuple(operations))
+        late = [each for each in part.operations if isinstance(each, AddColumn) and each.name in freed]
+        yield replace(part, operations=tuple(_later(part, each) if each in late else each for each in part.operations))
         freed |= {freed_name(each) for each in part.operations}
+
+
+def _later(part: _Part, addition: AddColumn) -> AddColumn:
+    """An addition at its LSN, which names its place if others that stand behind it come before it by then."""
+    at = part.operations.index(addition)
+    is_last = not any(isinstance(each, AddColumn) for each in part.operations[at + 1 :])
+    if addition.after is not None or is_last:
+        return replace(addition, phase=Phase.at_lsn)
+    columns = apply_operations(part.forms[0], part.operations[:at]).columns
+    return replace(addition, phase=Phase.at_lsn, after=columns[-1].name if columns else None)
 
 
 def _with_phases(part: _Part, phases: Mapping[OperationName, Phase]) -> _Part:
@@ -177,9 +184,10 @@ def _with_phases(part: _Part, phases: Mapping[OperationName, Phase]) -> _Part:
         chosen.append(replace(each, phase=phase))
     chosen.sort(key=lambda operation: operation.phase.place)
     try:
-        apply_operations(part.forms[0], chosen)
+        made = apply_operations(part.forms[0], chosen)
     except DoesNotFit as error:
         raise InvalidRequest(f"with these phases the operations do not fit each other: {error}") from error
+    assert fingerprint(made) == fingerprint(part.forms[-1]), "the operations lead to what was observed"
     return replace(part, operations=tuple(chosen))
 
 
