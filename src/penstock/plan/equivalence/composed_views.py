@@ -15,13 +15,14 @@ from sqlglot import exp
 
 from penstock.model.manifest import BoundColumn, View
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import DateTime, SimpleAggregateFunction, is_nullable, unwrap_type
+from penstock.model.types import DateTime, Int, SimpleAggregateFunction, is_nullable, unwrap_type
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
 from penstock.plan.equivalence.merged_aggregates import (
     GivenAggregate,
     as_aggregate,
     is_merged_by,
     is_plain_call,
+    without_widening,
 )
 from penstock.plan.equivalence.truncated_times import truncation, units_within
 from penstock.sql.analysis.opaque_calls import (
@@ -38,7 +39,9 @@ from penstock.sql.stored_types import spark_type
 _PROJECTION = frozenset(["expressions", "from_", "where"])
 _ROLL_UP = _PROJECTION | {"group"}
 _SUMMED = ("BIGINT", "DOUBLE")
-"""Stored types that a sum of sums keeps."""
+"""Stored types that a sum of sums keeps; and that of a UInt64, which is summed modulo of 2^64."""
+_FIELDS = {"sum": "DOUBLE", "count": "BIGINT"}
+"""The stored types of the parts of a state that are sums, as that of avg is."""
 _FEEDER = "__feeder"
 """The alias of what the feeding view reads, while both queries are put together."""
 
@@ -88,6 +91,7 @@ def _feed(view: View, feeder: View) -> _Feed:
     read = view.trigger.binding.columns
     return _Feed(
         {column.name: spark_type(column.type) for column in read},
+        frozenset(column.name for column in read if unwrap_type(column.type) == Int(64, signed=False)),
         {column.name: column for column in feeder.trigger.binding.columns},
         frozenset(column.name for column in read if isinstance(unwrap_type(column.type), DateTime)),
         {column.name: of.function for column in read if isinstance(of := column.type, SimpleAggregateFunction)},
@@ -224,24 +228,66 @@ def _add_condition(tree: exp.Select, where: exp.Expr | None) -> None:
 
 def _merged(node: exp.Expr, values: Mapping[str, exp.Expr], feed: _Feed) -> exp.Expr | None:
     """The aggregate of rows whose states an aggregate merges; None where it is not known to be one."""
-    columns = list(node.find_all(exp.Column))
-    if len(columns) != 1 or columns[0].name not in values:
+    names = {column.name for column in node.find_all(exp.Column)}
+    name = names.pop() if len(names) == 1 else ""
+    state = values.get(name)
+    if state is None:
         return None
-    name, state = columns[0].name, values[columns[0].name]
     if _is_union(node):
         is_set = isinstance(state, exp.Cast) and call_name(state.this) == "collect_set" and is_plain_call(state.this)
         return state.copy() if is_set else None
-    outer, inner = as_aggregate(node), as_aggregate(state)
-    if outer is None or inner is None or not isinstance(outer.call.expressions[0], exp.Column):
+    if call_name(state) == "named_struct":
+        return state.copy() if _sums_fields(node, state, feed) else None
+    wrapped = feed.types[name] if name in feed.unsigned else ""
+    outer, inner = as_aggregate(without_widening(node, wrapped)), as_aggregate(without_widening(state, wrapped))
+    if outer is None or inner is None or not isinstance(outer.argument, exp.Column):
         return None
     function = call_name(outer.call)
     if function == "sum":
         is_kept = outer.zero is None or is_zero(outer.zero)
-        if feed.types.get(name) not in _SUMMED or not is_kept:
+        if (feed.types.get(name) not in _SUMMED and not wrapped) or not is_kept:
             return None
     if feed.merged_by.get(name, function) != function or not is_merged_by(function, inner, feed.is_never_null):
         return None
+    if wrapped:
+        return state.copy() if _gives_alike_for_null(outer, inner) else None
     return _filled_alike(outer, inner, state)
+
+
+def _gives_alike_for_null(outer: GivenAggregate, inner: GivenAggregate) -> bool:
+    """Whether both give the same for NULL, which a count never is."""
+    if call_name(inner.call) == "count" or outer.zero is None or inner.zero is None:
+        return call_name(inner.call) == "count" or outer.zero is inner.zero
+    return outer.zero == inner.zero or (is_zero(outer.zero) and is_zero(inner.zero))
+
+
+def _sums_fields(node: exp.Expr, state: exp.Expr, feed: _Feed) -> bool:
+    """Whether it makes one state of several, each of whose parts is a sum: `named_struct('sum', sum(a.sum), …)`."""
+    parts, below = _fields(node), _fields(state)
+    if parts is None or below is None or not parts.keys() == below.keys() <= _FIELDS.keys():
+        return False
+    for name, part in parts.items():
+        outer, inner = (as_aggregate(without_widening(each, _FIELDS[name])) for each in (part, below[name]))
+        if outer is None or inner is None or call_name(outer.call) != "sum" or not _is_zero_for_null(outer):
+            return False
+        of = outer.argument
+        is_field = isinstance(of, exp.Dot) and isinstance(of.this, exp.Column) and of.expression.name == name
+        if not is_field or not is_merged_by("sum", inner, feed.is_never_null) or not _is_zero_for_null(inner):
+            return False
+    return True
+
+
+def _is_zero_for_null(given: GivenAggregate) -> bool:
+    """Whether it gives 0 for no value."""
+    return call_name(given.call) == "count" or (given.zero is not None and is_zero(given.zero))
+
+
+def _fields(node: exp.Expr) -> Mapping[str, exp.Expr] | None:
+    """The parts of a struct that is made of them, by name; None for another expression."""
+    if call_name(node) != "named_struct":
+        return None
+    names, values = node.expressions[::2], node.expressions[1::2]
+    return {each.name: value for each, value in zip(names, values, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +296,8 @@ class _Feed:
 
     types: Mapping[str, str]
     """The stored types of the columns between them."""
+    unsigned: frozenset[str]
+    """The columns between them that are of type UInt64."""
     below: Mapping[str, BoundColumn]
     """The columns that the feeding view reads."""
     moments: frozenset[str]

@@ -139,7 +139,7 @@ def _is_merged(value: exp.Expr, of: Type, columns: _Columns) -> bool:
 def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: _Columns) -> bool:
     cut = _without_mask(value, of) if function == "sum" else None
     stored = spark_type(of) if cut is None else "BIGINT"
-    given = as_aggregate(_uncast(cut or value, stored))
+    given = as_aggregate(without_widening(cut or value, stored))
     if given is None or not is_merged_by(function, given, columns.is_never_null):
         return False
     if cut is not None and call_name(given.call) != "count":
@@ -167,20 +167,20 @@ def _holds(stored: str, have: str, function: str) -> bool:
 # ------------------------------------------------------------------------------------- what is written around it
 
 
-def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
+def without_widening(value: exp.Expr, stored: str) -> exp.Expr:
     """An expression without what only makes it a value of the stored type: casts to wider types, and what keeps the sum
     of 64 bits in its range, which the engine does with the sum of such sums too."""
     value = value.unnest()
     match value:
         case exp.Coalesce() if len(value.expressions) == 1 and isinstance(value.this.unnest(), exp.Cast):
-            inner = _uncast(value.this, stored)
+            inner = without_widening(value.this, stored)
             return exp.Coalesce(this=inner.copy(), expressions=[value.expressions[0].copy()])
         case exp.Cast() if _is_wide(value, stored):
-            return _uncast(value.this, stored)
+            return without_widening(value.this, stored)
         case exp.Mod() if stored == "DECIMAL(20,0)" and value.expression.name == _COUNTS:
-            return _uncast(value.this, stored)
+            return without_widening(value.this, stored)
         case exp.If() if stored == "BIGINT" and _is_signed(value):
-            return _uncast(value.args["false"], stored)
+            return without_widening(value.args["false"], stored)
         case _:
             return value
 

@@ -74,12 +74,29 @@ def canonical_query(sql: str, inputs: QueryInputs) -> CanonicalQuery | None:
     """The canonical form of a query; None where its form is not known, or it is very long."""
     is_short = len(sql) <= _LONGEST_QUERY and sql.count("SELECT") <= MOST_SELECTS
     tree = parse_opaque(sql) if is_short else None
+    if tree is not None:
+        _tell_fields(tree)
     if not isinstance(tree, exp.Select) or not all(map(_has_name, tree.expressions)) or _has_unknown_form(tree):
         return None
     _name_only_sources(tree)
     for placeholder, values in inputs.known.items():
         _put_known_values(tree, placeholder, values)
     return CanonicalQuery(_sort_parts(_merge_and_fold(tree), inputs))
+
+
+def _tell_fields(tree: exp.Expr) -> None:
+    """Write a field of a struct, `source`.`column`.`field`, as one of a column: sqlglot takes the first name for that
+    of a database. A name of several parts that begins with another one stays as it is."""
+    named = {each.alias_or_name for each in tree.find_all(*_NAMED)}
+    for column in list(tree.find_all(exp.Column)):
+        parts = column.parts
+        if len(parts) < 3 or parts[0].name not in named:
+            continue
+        found: exp.Expr = exp.Column(this=parts[1].copy(), table=parts[0].copy())
+        for each in parts[2:]:
+            found = exp.Dot(this=found, expression=each.copy())
+        is_item = isinstance(column.parent, exp.Select)  # it keeps its name
+        column.replace(exp.alias_(found, column.name, quoted=True) if is_item else found)
 
 
 def _has_unknown_form(tree: exp.Select) -> bool:
