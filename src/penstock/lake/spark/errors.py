@@ -42,7 +42,12 @@ _AWAY = ("08", "57P")
 _NOISE = re.compile(r" ?(?:SQLSTATE: \w+|== SQL.*|JVM stacktrace.*|; line \d+ pos \d+.*|; ?'.*)")
 
 # What Spark proposes, functions of its own and settings of its session, is of no use in ClickHouse SQL.
-_ADVICE = re.compile(r" (?:If necessary,? set |To return NULL instead|Use `try_|Set \"?spark\.).*$")
+_ADVICE = re.compile(
+    r" (?:If necessary,? set |To return NULL instead|(?:To avoid this error, |Please )?use [`'\"]?try_"
+    r"|Use the SQL function `|If you have to (?:cast|call) "
+    r"|(?:Consider (?:to set|setting) |Set )(?:the )?(?:SQL )?(?:config )?\"?spark\.).*$",
+    re.IGNORECASE,
+)
 
 _NO_PYTHON_TIME = re.compile(r"year -?\d+ is out of range|ordinal must be >= 1")
 """What Python's dates and times say of a row whose value they cannot hold."""

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from penstock.errors import InvalidQuery, PenstockError, TooLarge, Unavailable
 from penstock.lake.read.query_execution import retry_query
-from penstock.lake.spark.errors import has_spark_ended, is_out_of_memory
+from penstock.lake.spark.errors import explain_error, has_spark_ended, is_out_of_memory
 
 
 def chained(cause: Exception) -> Exception:
@@ -141,3 +141,39 @@ def test_a_row_that_quotes_a_lack_of_memory_is_none(expected: bool, thrown: Thro
     assert is_out_of_memory(raised(thrown)) is expected
     wrapped = Thrown("org.apache.spark.SparkException", f"Job aborted: {thrown.name}: {thrown.message}", thrown)
     assert is_out_of_memory(raised(wrapped)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "[ARITHMETIC_OVERFLOW] long overflow. Use 'try_add' to tolerate overflow and return NULL instead."
+            ' If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003',
+            "long overflow.",
+        ),
+        ("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0.", "Division by zero."),
+        (
+            "Valid range for seconds is [0, 60]. To avoid this error, use `try_make_timestamp`, which returns NULL",
+            "Valid range for seconds is [0, 60].",
+        ),
+        (
+            "The variant value `1` cannot be cast. Please use `try_variant_get` instead.",
+            "The variant value `1` cannot be cast.",
+        ),
+        (
+            "The index 5 is out of bounds. The array has 1 elements. Use the SQL function `get()` to tolerate it.",
+            "The index 5 is out of bounds. The array has 1 elements.",
+        ),
+        (
+            'cannot cast with ANSI mode on. If you have to cast "A" to "B", you can set',
+            "cannot cast with ANSI mode on.",
+        ),
+        (
+            'The value is too long. Set the config "spark.sql.x" to "true" to allow it. Or set it otherwise.',
+            "The value is too long.",
+        ),
+        ("A sentence. Use a smaller number.", "A sentence. Use a smaller number."),
+    ],
+)
+def test_no_function_or_setting_of_spark_is_proposed(text: str, shown: str) -> None:
+    assert explain_error(ValueError(text)) == shown
