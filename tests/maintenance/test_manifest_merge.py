@@ -8,8 +8,10 @@ import pytest
 
 from maintenance.conftest import Tidy
 from maintenance.test_maintenance import _table, answers, landing, rows
+from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.lake.maintenance.manifest_merge import FEWEST, merge_manifests
 from penstock.lake.tables import java_table
+from penstock.lake.tables.java_table import RewriteConflict
 
 COMMITS = FEWEST + 2
 
@@ -120,3 +122,25 @@ def test_a_merge_that_came_second_is_made_again_with_the_later_commit(
     total = (COMMITS + 2) * 10
     assert answers(tidy, "merged_raced")[0] == [(total, sum(range(total)), total)]
     assert sum(row[1] for row in answers(tidy, "merged_raced")[1]) == total  # type: ignore[index]
+
+
+def test_what_failed_for_a_table_that_is_gone_fails_no_more(tidy: Tidy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table may be dropped under the task that works on it."""
+    tidy.deploy(landing("merged_gone"))
+    tidy.stream("merged_gone", [rows(0, 10)])
+    table, maintenance = tidy.table("merged_gone"), tidy.pipeline.maintenance
+
+    def run(*_: object) -> bool:
+        raise RewriteConflict(f"{table} is gone")
+
+    monkeypatch.setattr(maintenance._manifests, "run", run)
+    maintenance._due.clear()
+    maintenance.run_round()
+    assert ("manifests", table) in maintenance.counts.failing
+    monkeypatch.undo()
+    remaining = tuple(each for each in maintenance._tables if each.table.id != table)
+    monkeypatch.setattr("penstock.deploy.maintenance.maintenance_runner.maintained_tables", lambda *_: remaining)
+    maintenance.run_round()
+    assert ("manifests", table) not in maintenance.counts.failing
+    assert all(each["table"] != table for each in tidy.pipeline.status()["maintenance"]["failing"])  # type: ignore
+    maintenance.counts = MaintenanceCounts()

@@ -46,6 +46,10 @@ class MaintenanceCounts:
     failed: dict[str, int] = field(default_factory=dict)
     failing: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    def forget_except(self, tables: frozenset[str]) -> None:
+        """Forget what fails for tables that are gone: nothing would ever succeed for them."""
+        self.failing = {key: why for key, why in self.failing.items() if not key[1] or key[1] in tables}
+
     def as_json(self) -> dict[str, object]:
         """As `status` shows them; `failing` are the tasks whose last run failed."""
         failing = [{"kind": kind, "table": table, "message": why} for (kind, table), why in self.failing.copy().items()]

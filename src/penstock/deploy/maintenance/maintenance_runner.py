@@ -82,6 +82,7 @@ class Maintenance(PeriodicTask):
         kept = frozenset(on.table.id for on in self._tables)
         self._expiry.forget_except(kept)
         self._manifests.forget_except(kept)
+        self.counts.forget_except(kept)
         for on in self._tables:
             self._run_if_due("compaction", on, 0.0, partial(compact_table, self._core, on, self._compacted))
             if expiry_condition(on) is not None:
