@@ -8,6 +8,7 @@ import pytest
 
 from maintenance.conftest import Tidy
 from maintenance.test_maintenance import _table, answers, landing, rows
+from penstock import crash_points
 from penstock.deploy.maintenance.maintained_tables import MaintenanceCounts
 from penstock.lake.maintenance.manifest_merge import FEWEST, merge_manifests
 from penstock.lake.tables import java_table
@@ -144,3 +145,28 @@ def test_what_failed_for_a_table_that_is_gone_fails_no_more(tidy: Tidy, monkeypa
     assert ("manifests", table) not in maintenance.counts.failing
     assert all(each["table"] != table for each in tidy.pipeline.status()["maintenance"]["failing"])  # type: ignore
     maintenance.counts = MaintenanceCounts()
+
+
+@pytest.mark.parametrize("point", ["lake.before", "lake.after"])
+def test_a_crash_within_a_merge_loses_nothing(tidy: Tidy, point: str) -> None:
+    """Another reader sees the same rows after it, and the merge is made, or made again, after a restart."""
+    name = f"merged_{point.replace('.', '_')}"
+    table = _deploy_with_rows(tidy, name)
+    before, files = answers(tidy, name), _data_files(tidy, table)
+    crash_points.arm(point, 1, lambda: None)
+    try:
+        with pytest.raises(crash_points.Crashed):
+            merge_manifests(tidy.core.warehouse.lake, table)
+    finally:
+        crash_points.disarm()
+    tidy.restart()
+    assert len(_manifests(tidy, table)) == (COMMITS if point == "lake.before" else 1)
+    assert merge_manifests(tidy.core.warehouse.lake, table) is (point == "lake.before")
+    assert _data_files(tidy, table) == files
+    assert answers(tidy, name) == before
+    assert sorted(_table(tidy, table).scan().to_arrow().column("id").to_pylist()) == list(range(COMMITS * 10))
+    tidy.core.warehouse.registry.refresh(table)
+    tidy.post(name, rows(COMMITS * 10, 10))
+    total = (COMMITS + 1) * 10
+    assert answers(tidy, name)[0] == [(total, sum(range(total)), total)]
+    assert sum(row[1] for row in answers(tidy, name)[1]) == total  # type: ignore[index]
